@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// The exit codes, the same for every output format. Where several apply, the
+// smallest is taken.
+const (
+	ExitOK      = 0
+	ExitError   = 1
+	ExitUsage   = 2
+	ExitPartial = 4
+	// ExitSignal is added to the number of the signal that ended a command.
+	ExitSignal = 128
+)
+
+// usageError is a mistake in how the command was called.
+type usageError struct {
+	err error
+	// command is whose help to look at, such as "kubectl jobs-managedby ls".
+	command string
+}
+
+func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Error() string {
+	return fmt.Sprintf("%v\nSee '%s -h' for help and examples", e.err, e.command)
+}
+
+// partialError says that some contexts could not be read. What is wrong with
+// each of them has been told before.
+type partialError struct{ failed, total int }
+
+func (e *partialError) Error() string {
+	if e.total == 1 {
+		return "the context could not be read, or not wholly"
+	}
+	return fmt.Sprintf("%d of %d contexts could not be read, or not wholly", e.failed, e.total)
+}
+
+// signalError says that a signal ended the command.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return e.signal.String() }
+
+// exitCode turns the error of a command into the exit code of the process, and
+// tells the user about it on w.
+func exitCode(w io.Writer, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	code := codeOf(err)
+	if code < ExitSignal {
+		fmt.Fprintf(w, "error: %s\n", printers.SafeLines(message(err)))
+	}
+	return code
+}
+
+// message is what the user is told of an error; that a signal ended the command
+// is known to who sent it.
+func message(err error) string {
+	var partial *partialError
+	if errors.As(err, &partial) {
+		return partial.Error()
+	}
+	return err.Error()
+}
+
+func codeOf(err error) int {
+	var (
+		usage   *usageError
+		partial *partialError
+		signal  *signalError
+	)
+	switch {
+	case errors.As(err, &usage):
+		return ExitUsage
+	case errors.As(err, &partial):
+		return ExitPartial
+	case errors.As(err, &signal):
+		if number, ok := signal.signal.(syscall.Signal); ok {
+			return ExitSignal + int(number)
+		}
+	}
+	return ExitError
+}
+
+// interrupted returns the signal that ended ctx as an error, or nil.
+func interrupted(ctx context.Context) error {
+	var signal *signalError
+	if errors.As(context.Cause(ctx), &signal) {
+		return signal
+	}
+	return nil
+}
+

@@ -1,0 +1,156 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+const (
+	colorAuto   = "auto"
+	colorAlways = "always"
+	colorNever  = "never"
+)
+
+// globalFlags are common to all commands: kubectl's own, and ours for several
+// contexts.
+type globalFlags struct {
+	kube           *genericclioptions.ConfigFlags
+	contexts       []string
+	allContexts    bool
+	allNamespaces  bool
+	contextTimeout time.Duration
+	kinds          []string
+	color          string
+}
+
+func newGlobalFlags() *globalFlags {
+	f := &globalFlags{kube: genericclioptions.NewConfigFlags(false), contextTimeout: 15 * time.Second, color: colorAuto}
+	// Nothing is cached on disk so far.
+	f.kube.CacheDir = nil
+	return f
+}
+
+func (f *globalFlags) addTo(flags *pflag.FlagSet) {
+	f.kube.AddFlags(flags)
+	flags.StringSliceVar(&f.contexts, "contexts", f.contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
+	flags.BoolVar(&f.allContexts, "all-contexts", f.allContexts, "If present, look at every context of the kubeconfig")
+	flags.DurationVar(&f.contextTimeout, "context-timeout", f.contextTimeout, "How long to wait for each context, all requests to it taken together. Zero means without bound")
+	flags.StringVar(&f.color, "color", f.color, "When to use colour. One of: (auto, always, never). NO_COLOR turns auto off")
+
+	// klog is what client-go logs with; of its flags kubectl users know this one.
+	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(logging)
+	flags.AddGoFlag(logging.Lookup("v"))
+}
+
+// addListFlags adds the flags that say what to list.
+func (f *globalFlags) addListFlags(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", f.allNamespaces, "If present, list across all namespaces. The namespace in each context is ignored even if specified with --namespace")
+	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds to look at, comma-separated, or all")
+}
+
+// validate checks what needs no kubeconfig.
+func (f *globalFlags) validate() error {
+	switch {
+	case !slices.Contains([]string{colorAuto, colorAlways, colorNever}, f.color):
+		return fmt.Errorf("--color is one of auto, always and never, not %q", f.color)
+	case f.allContexts && len(f.contexts) > 0:
+		return errors.New("--all-contexts and --contexts cannot be combined; --contexts '^NAME' is all but NAME")
+	case *f.kube.Context != "" && (f.allContexts || len(f.contexts) > 0):
+		return errors.New("--context cannot be combined with --contexts or --all-contexts")
+	case f.contextTimeout < 0:
+		return fmt.Errorf("--context-timeout cannot be less than zero, and is %s", f.contextTimeout)
+	}
+	return f.validateKinds()
+}
+
+func (f *globalFlags) validateKinds() error {
+	var names []string
+	for _, k := range delegation.Kinds() {
+		names = append(names, k.Name)
+	}
+	for _, name := range f.kinds {
+		if _, ok := delegation.KindNamed(name); ok || name == "all" {
+			continue
+		}
+		hint := "there are " + strings.Join(names, ", ") + " and all"
+		if nearest := fleet.Nearest(name, names); nearest != "" {
+			hint = fmt.Sprintf("did you mean %q?", nearest)
+		}
+		return fmt.Errorf("unknown kind %q; %s", name, hint)
+	}
+	return nil
+}
+
+// load reads the kubeconfig and prepares the chosen contexts.
+func (f *globalFlags) load(env Environment) ([]fleet.Context, error) {
+	contexts, err := fleet.Load(f.kube, fleet.Selection{Patterns: f.contexts, All: f.allContexts})
+	if err != nil {
+		return nil, err
+	}
+	for i := range contexts {
+		if c := contexts[i].Config; c != nil {
+			c.UserAgent = "kubectl-jobs_managedby/" + version()
+			c.WarningHandlerWithContext = warnings(env, contexts[i].Name, len(contexts) > 1)
+		}
+	}
+	return contexts, nil
+}
+
+// open connects to the contexts.
+func (f *globalFlags) open(ctx context.Context, contexts []fleet.Context) *fleet.Fleet {
+	return fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout})
+}
+
+// warningHandler passes on what a server warns of, and says which one it was.
+type warningHandler struct {
+	context string
+	to      rest.WarningHandler
+}
+
+func warnings(env Environment, context string, several bool) rest.WarningHandlerWithContext {
+	w := &warningHandler{to: rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})}
+	if several {
+		w.context = context
+	}
+	return w
+}
+
+func (w *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
+	if w.context != "" && code == 299 && text != "" {
+		text = "context " + w.context + ": " + text
+	}
+	w.to.HandleWarningHeader(code, agent, text)
+}
+
+// version is the version of the module that the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+// noArguments is like cobra.NoArgs, in words that help.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, and was given %q", cmd.CommandPath(), args)
+	}
+	return nil
+}

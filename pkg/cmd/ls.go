@@ -1,0 +1,200 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// listFlags are what a user typed behind ls.
+type listFlags struct {
+	*globalFlags
+	labelSelector, fieldSelector string
+	delegated                    bool
+	managedBy                    string
+	statuses                     []string
+	summary                      bool
+	watch, watchOnly, events     bool
+	output                       string
+	noHeaders                    bool
+	sortBy                       string
+}
+
+// listOptions are what ls needs to run, checked.
+type listOptions struct {
+	Environment
+	flags    *globalFlags
+	contexts []fleet.Context
+	query    inspect.Query
+	filter   inspect.Filter
+	format   *printers.Format
+	sorter   *printers.Sorter
+	table    printers.TableOptions
+	summary  bool
+	// restrictions tells in words what was selected by.
+	restrictions             string
+	watch, watchOnly, events bool
+}
+
+func newListCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &listFlags{globalFlags: global}
+	cmd := &cobra.Command{
+		Use:     "ls [options]",
+		Aliases: []string{"list"},
+		Short:   "List Jobs by who reconciles them, in the state that is true",
+		Long: `List Jobs in groups, one for each owner that .spec.managedBy names. Jobs that the
+built-in controller reconciles are the last group.
+
+STATUS is the first of these that holds: Terminating, Complete, Failed, Unclaimed
+(delegated, and nothing shows that a controller ever took it up), Suspended,
+Running (pods of it run or have run), Pending.`,
+		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
+  NAME ls -A --all-contexts
+
+  # Delegated Jobs that nobody has taken up
+  NAME ls -A --delegated --status Unclaimed
+
+  # How many Jobs each owner has, in all clusters but one
+  NAME ls -A --contexts '^staging' --summary
+
+  # Follow MultiKueue's Jobs
+  NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.displayName()),
+		Args: noArguments,
+	}
+	f.addTo(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o, err := f.toOptions(env, cmd.CommandPath())
+		if err != nil {
+			return err
+		}
+		return o.run(cmd.Context())
+	}
+	return cmd
+}
+
+func (f *listFlags) addTo(flags *pflag.FlagSet) {
+	f.addListFlags(flags)
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
+	flags.StringVar(&f.fieldSelector, "field-selector", "", "Selector (field query) to filter on. Servers support metadata.name, metadata.namespace and status.successful for Jobs")
+	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
+	flags.StringVar(&f.managedBy, "managed-by", "", "List only Jobs whose owner matches this glob, such as 'kueue.x-k8s.io/*' or built-in")
+	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
+	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "After listing, watch for changes")
+	flags.BoolVar(&f.watchOnly, "watch-only", false, "Watch for changes, without listing first")
+	flags.BoolVar(&f.events, "output-watch-events", false, "Show whether a Job was added, modified or deleted, with --watch or --watch-only, as a table, json or yaml")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
+}
+
+func (f *listFlags) toOptions(env Environment, command string) (*listOptions, error) {
+	o := &listOptions{
+		Environment: env,
+		flags:       f.globalFlags,
+		query:       inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector},
+		summary:     f.summary,
+		watch:       f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
+		restrictions: f.restrictions(),
+	}
+	var err, formatErr, sortErr error
+	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
+	o.sorter, sortErr = printers.NewSorter(f.sortBy)
+	if err := errors.Join(err, formatErr, sortErr, f.conflicts(o.format)); err != nil {
+		return nil, &usageError{err: err, command: command}
+	}
+
+	o.contexts, err = f.load(env)
+	var refused *fleet.RefusedFlagsError
+	if errors.As(err, &refused) {
+		return nil, &usageError{err: err, command: command}
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.table = printers.TableOptions{
+		Contexts:   len(o.contexts) > 1,
+		Namespaces: f.allNamespaces,
+		Wide:       o.format.Wide(),
+		NoHeaders:  f.noHeaders,
+		Color:      env.wantsColor(f.color),
+	}
+	return o, nil
+}
+
+// conflicts says which flags make no sense together. It is called even where
+// the format was not understood.
+func (f *listFlags) conflicts(format *printers.Format) error {
+	watch := f.watch || f.watchOnly
+	switch {
+	case f.events && !watch:
+		return errors.New("--output-watch-events needs --watch or --watch-only")
+	case format == nil:
+		return nil
+	case f.summary && watch:
+		return errors.New("--summary cannot be combined with --watch")
+	case f.summary && format.IsPerJob():
+		return fmt.Errorf("--summary lists no Jobs, and -o %s prints Jobs", f.output)
+	case f.summary && f.sortBy != "":
+		return errors.New("--summary lists no Jobs to sort")
+	case f.events && !format.IsTable() && !format.IsDocument():
+		return errors.New("--output-watch-events works with a table, json or yaml")
+	}
+	return nil
+}
+
+// restrictions tells in words what was selected by, for when nothing was found.
+func (f *listFlags) restrictions() string {
+	var parts []string
+	if f.delegated {
+		parts = append(parts, "--delegated")
+	}
+	for _, flag := range []struct{ name, value string }{
+		{"--managed-by", f.managedBy}, {"--status", strings.Join(f.statuses, ",")},
+		{"--selector", f.labelSelector}, {"--field-selector", f.fieldSelector},
+	} {
+		if flag.value != "" {
+			parts = append(parts, flag.name+" "+flag.value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (o *listOptions) run(ctx context.Context) error {
+	f := o.flags.open(ctx, o.contexts)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	o.tellAliases(f)
+	if o.watch {
+		return o.runWatch(ctx, f)
+	}
+	list := inspect.Merge(fleet.Ask(ctx, f, o.listOne))
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	if err := o.print(list, f); err != nil {
+		return err
+	}
+	return o.tellErrors(list, f)
+}
+
+// listOne is what is asked of each cluster.
+func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
+	tally := &inspect.Tally{CountOnly: o.summary}
+	err := inspect.List(ctx, c, o.query, func(j inspect.Job) {
+		if o.filter.Matches(&j) {
+			tally.Add(j)
+		}
+	})
+	return tally, err
+}

@@ -1,0 +1,95 @@
+package cmd
+
+import (
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// rowsView writes a row or a document for each change, one behind the other.
+type rowsView struct {
+	*listOptions
+	board *inspect.Board
+	// stream is nil where documents are written.
+	stream *printers.Stream
+	// shown are the Jobs that the filter picked when they were shown last, so
+	// that it can be told when one leaves.
+	shown sets.Set[inspect.Ref]
+}
+
+func (v *rowsView) start() error {
+	for _, err := range v.board.Errors() {
+		v.tell("error: %v", err)
+	}
+	list := v.board.List(v.filter)
+	var jobs []inspect.Job
+	for i := range list.Items {
+		jobs = append(jobs, list.Items[i].Jobs...)
+	}
+	if err := v.sorter.Sort(jobs); err != nil {
+		return err
+	}
+	for i := range jobs {
+		v.shown.Insert(ref(&jobs[i]))
+		if v.watchOnly {
+			continue
+		}
+		if err := v.write(inspect.Added, &jobs[i]); err != nil {
+			return err
+		}
+	}
+	return v.refresh()
+}
+
+func (v *rowsView) change(c inspect.Change) error {
+	switch c.Type {
+	case inspect.Lost:
+		v.tell("error: %v", c.Err)
+		return nil
+	case inspect.Found:
+		v.tell("note: context %s answers again", c.Context)
+		return nil
+	case inspect.Synced:
+		return nil
+	}
+	event, matches := c.Type, v.filter.Matches(&c.Job)
+	wasShown := v.shown.Has(ref(&c.Job))
+	switch {
+	case matches && event != inspect.Deleted:
+		if !wasShown {
+			event = inspect.Added
+		}
+		v.shown.Insert(ref(&c.Job))
+	case wasShown:
+		// It was deleted, or the filter no longer picks it; for who watches with
+		// a selector, kubectl makes no difference between these either.
+		event = inspect.Deleted
+		v.shown.Delete(ref(&c.Job))
+	default:
+		return nil
+	}
+	return v.write(event, &c.Job)
+}
+
+func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
+	switch {
+	case v.stream != nil:
+		return v.stream.Write(event, j, v.tableNow())
+	case v.events:
+		return v.format.PrintEvent(v.Out, event, j)
+	default:
+		return v.format.PrintJobs(v.Out, []inspect.Job{*j})
+	}
+}
+
+func (v *rowsView) refresh() error {
+	if v.stream != nil {
+		return v.stream.Flush()
+	}
+	return nil
+}
+
+func ref(j *inspect.Job) inspect.Ref {
+	return inspect.Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
+}

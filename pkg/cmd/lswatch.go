@@ -1,0 +1,148 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+const (
+	// redraw is how long changes are collected before the screen is drawn anew.
+	redraw = 200 * time.Millisecond
+	// tick is how often it is drawn anew without any, so that ages move.
+	tick = time.Second
+)
+
+// watchView shows a watch: on a terminal a screen that is drawn anew, elsewhere
+// rows or documents, one behind the other.
+type watchView interface {
+	// start shows the state in which the watch begins.
+	start() error
+	// change shows a change that the board has taken in.
+	change(inspect.Change) error
+	// refresh shows what has come about since it was called last.
+	refresh() error
+}
+
+// runWatch follows the fleet until ctx is over, or until it is clear that no
+// context will ever answer.
+func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
+	board := inspect.NewBoard(f.Contexts())
+	for _, err := range f.Errors() {
+		var e *fleet.Error
+		if errors.As(err, &e) {
+			board.Apply(inspect.Change{Type: inspect.Lost, Context: e.Context, Err: err})
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes := make(chan inspect.Change)
+	var wg sync.WaitGroup
+	for _, c := range f.Clusters() {
+		wg.Go(func() { inspect.Watch(ctx, c, o.query, changes) })
+	}
+	defer wg.Wait()
+	defer cancel()
+
+	err := o.follow(ctx, board, changes, o.newView(board))
+	if failed := board.Errors(); len(failed) > 0 {
+		return errors.Join(err, &partialError{failed: len(failed), total: len(f.Contexts())})
+	}
+	return err
+}
+
+// follow takes changes in and has them shown.
+func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes <-chan inspect.Change, view watchView) error {
+	started := false
+	refresh := o.Clock.NewTicker(redraw)
+	defer refresh.Stop()
+	for {
+		if !started && board.Complete() {
+			if board.Hopeless() {
+				return view.start()
+			}
+			if err := view.start(); err != nil {
+				return err
+			}
+			started = true
+		}
+		select {
+		case <-ctx.Done():
+			return interrupted(ctx)
+		case change := <-changes:
+			board.Apply(change)
+			if started {
+				if err := view.change(change); err != nil {
+					return err
+				}
+			}
+		case <-refresh.C():
+			if started {
+				if err := view.refresh(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+func (o *listOptions) newView(board *inspect.Board) watchView {
+	if _, isTerminal := o.terminal(); isTerminal && o.format.IsTable() && !o.watchOnly && !o.events {
+		return &screenView{listOptions: o, board: board, screen: printers.NewScreen(o.Out)}
+	}
+	view := &rowsView{listOptions: o, board: board, shown: sets.New[inspect.Ref]()}
+	if o.format.IsTable() {
+		view.stream = printers.NewStream(o.Out, o.tableNow(), o.events)
+	}
+	return view
+}
+
+// screenView redraws a terminal.
+type screenView struct {
+	*listOptions
+	board  *inspect.Board
+	screen *printers.Screen
+	drawn  time.Time
+	stale  bool
+}
+
+func (v *screenView) start() error {
+	v.stale = true
+	return v.refresh()
+}
+
+func (v *screenView) change(inspect.Change) error {
+	v.stale = true
+	return nil
+}
+
+func (v *screenView) refresh() error {
+	now := v.Clock.Now()
+	if !v.stale && now.Sub(v.drawn) < tick {
+		return nil
+	}
+	v.stale, v.drawn = false, now
+	list := v.board.List(v.filter)
+	for i := range list.Items {
+		if err := v.sorter.Sort(list.Items[i].Jobs); err != nil {
+			return err
+		}
+	}
+	var text bytes.Buffer
+	if err := printers.Owners(&text, list, v.tableNow()); err != nil {
+		return err
+	}
+	if len(list.Items) == 0 && len(list.Errors) == 0 {
+		text.WriteString("No Jobs so far\n")
+	}
+	size, _ := v.terminal()
+	return v.screen.Draw(text.String(), int(size.Height))
+}

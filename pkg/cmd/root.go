@@ -1,0 +1,88 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	// Credential plugins: exec, OIDC, and what tells users of the old cloud
+	// providers' ones how to migrate.
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+)
+
+// Run runs the command that the environment asks for and returns the exit code
+// of the process. The first SIGINT or SIGTERM ends the command in good order,
+// the second at once.
+func Run(env Environment) int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	root, ran := newRootCommand(env)
+	cmd, err := root.ExecuteContextC(ctx)
+	var usage *usageError
+	if err != nil && !*ran && !errors.As(err, &usage) {
+		// cobra found an unknown command, or too many arguments.
+		err = &usageError{err: err, command: cmd.CommandPath()}
+	}
+	return exitCode(env.ErrOut, err)
+}
+
+// newRootCommand builds the tree of commands. ran tells whether the code of one
+// of them was reached, so that what went wrong before is known to be usage.
+func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
+	ran = new(bool)
+	flags := newGlobalFlags()
+	root = &cobra.Command{
+		// With "kubectl jobs-managedby" in Use, cobra would take "kubectl" for the
+		// command's name.
+		Use:         "jobs-managedby",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: env.displayName()},
+		Short:       "Show the Jobs whose reconciliation is delegated through managedBy",
+		Long: `Show the Jobs whose reconciliation is delegated to an external controller through
+.spec.managedBy, over any number of clusters, in the state that is true.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.validate(); err != nil {
+				return &usageError{err: err, command: cmd.CommandPath()}
+			}
+			*ran = true
+			return nil
+		},
+	}
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.ErrOut)
+	root.SetArgs(env.Args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{err: err, command: cmd.CommandPath()}
+	})
+	flags.addTo(root.PersistentFlags())
+	root.AddCommand(newListCommand(env, flags), newOptionsCommand(), newVersionCommand(env))
+	setHelp(root)
+	return root, ran
+}
+
+// withSignals returns a context that SIGINT and SIGTERM end, with the signal as
+// its cause.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-received:
+			// From here on the next one kills, as it does by default.
+			signal.Stop(received)
+			cancel(&signalError{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(received)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,31 @@
+package delegation
+
+// Owner is the controller that an object's managedBy field names: a
+// domain-prefixed path such as "kueue.x-k8s.io/multikueue", or BuiltIn.
+type Owner string
+
+const (
+	// BuiltIn is the owner of every object that is not delegated. A managedBy
+	// that is unset, empty, or the kind's reserved value all mean this one
+	// (KEP-4368, "Skip reconciliation").
+	BuiltIn Owner = "built-in"
+
+	// MultiKueue is the owner of objects that Kueue dispatches to worker
+	// clusters (kueue: apis/kueue/v1beta2/multikueue_types.go).
+	MultiKueue Owner = "kueue.x-k8s.io/multikueue"
+
+	// Dispatch is our own owner value.
+	Dispatch Owner = "jobmanagedby.github.io/dispatch"
+)
+
+// IsBuiltIn says whether the kind's own controller reconciles the object.
+func (o Owner) IsBuiltIn() bool { return o == BuiltIn }
+
+// OwnerOf turns the value of an object's managedBy field into its owner. Pass
+// "" where the field is unset.
+func (k Kind) OwnerOf(managedBy string) Owner {
+	if managedBy == "" || managedBy == k.Reserved {
+		return BuiltIn
+	}
+	return Owner(managedBy)
+}

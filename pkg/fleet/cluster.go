@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// Cluster is an API server, as one context reaches it.
+type Cluster struct {
+	// Context is the context's name.
+	Context string
+	// UID is the cluster's identity, the UID of its kube-system Namespace; ""
+	// where the user may not read that.
+	UID string
+	// Namespace is the one to look at where the user wants a single one.
+	Namespace string
+
+	config *rest.Config
+	http   *http.Client
+}
+
+func newCluster(c Context) (*Cluster, error) {
+	if c.Err != nil {
+		return nil, &ConfigError{Err: c.Err}
+	}
+	// One HTTP client for all API clients of the context: one connection, one
+	// run of its credential plugin.
+	client, err := rest.HTTPClientFor(c.Config)
+	if err != nil {
+		return nil, &ConfigError{Err: err}
+	}
+	return &Cluster{Context: c.Name, Namespace: c.Namespace, config: c.Config, http: client}, nil
+}
+
+// REST makes a client for one group and version of the built-in API that talks
+// protobuf, and JSON with what knows no protobuf. apiPath is "/api" for the
+// core group and "/apis" for all others.
+func (c *Cluster) REST(gv schema.GroupVersion, apiPath string) (*rest.RESTClient, error) {
+	config := rest.CopyConfig(c.config)
+	config.APIPath = apiPath
+	config.GroupVersion = &gv
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	return rest.RESTClientForConfigAndClient(config, c.http)
+}
+
+// Metadata makes a client that reads the metadata of any kind of object.
+func (c *Cluster) Metadata() (metadata.Interface, error) {
+	return metadata.NewForConfigAndClient(metadata.ConfigFor(c.config), c.http)
+}
+
+// identify asks for the cluster's identity. That the user may not read it is
+// no error: it leaves UID empty.
+func (c *Cluster) identify(ctx context.Context) error {
+	client, err := c.Metadata()
+	if err != nil {
+		return err
+	}
+	ns, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
+		Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	c.UID = string(ns.UID)
+	return nil
+}
+
+// key tells which clusters are the same one, asked the same question.
+func (c *Cluster) key(namespace string) string {
+	identity := c.UID
+	if identity == "" {
+		// The next best: the same address with the same certificate authority.
+		sum := sha256.Sum256(append([]byte(c.config.CAFile+"\n"), c.config.CAData...))
+		identity = c.config.Host + " " + c.config.ServerName + " " + hex.EncodeToString(sum[:])
+	}
+	return identity + "\n" + namespace
+}

@@ -1,0 +1,150 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// Code says in one word why a context gave no answer. The codes are part of
+// the output that scripts may rely on.
+type Code string
+
+const (
+	// CodeUnreachable: no connection to the API server.
+	CodeUnreachable Code = "Unreachable"
+	// CodeTimeout: it did not answer in time.
+	CodeTimeout Code = "Timeout"
+	// CodeUnauthorized: it does not accept the credentials.
+	CodeUnauthorized Code = "Unauthorized"
+	// CodeCredentials: no credentials could be had, so it was never asked.
+	CodeCredentials Code = "Credentials"
+	// CodeForbidden: it knows the user, who may not do this.
+	CodeForbidden Code = "Forbidden"
+	// CodeNotFound: it does not serve what was asked for.
+	CodeNotFound Code = "NotFound"
+	// CodeBadRequest: it does not understand the question, such as a field
+	// selector it does not know.
+	CodeBadRequest Code = "BadRequest"
+	// CodeConfig: the kubeconfig's entry cannot be used.
+	CodeConfig Code = "Config"
+	// CodeError: anything else.
+	CodeError Code = "Error"
+)
+
+// ConfigError is returned for a context whose entry in the kubeconfig is not
+// usable, so that no server was ever asked.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+func (e *ConfigError) Error() string {
+	return "the kubeconfig's entry is not usable: " + e.Err.Error()
+}
+
+// Error is what went wrong with one context.
+type Error struct {
+	// Context is the context's name.
+	Context string
+	// Doing is what could not be done, as it stands behind "could not"; "" where
+	// Err itself says so.
+	Doing string
+	Err   error
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Error tells the context and everything else.
+func (e *Error) Error() string { return "context " + e.Context + ": " + e.Message() }
+
+// Message tells what could not be done, why, and what to do, without the
+// context.
+func (e *Error) Message() string {
+	var b strings.Builder
+	if e.Doing != "" {
+		b.WriteString("could not " + e.Doing + ": ")
+	}
+	b.WriteString(reason(e.Err))
+	if hint := e.Code().hint(); hint != "" {
+		b.WriteString("; " + hint)
+	}
+	return b.String()
+}
+
+// Code classifies the error.
+func (e *Error) Code() Code {
+	var (
+		timeout *TimeoutError
+		dns     *net.DNSError
+		op      *net.OpError
+		urlErr  *url.Error
+		config  *ConfigError
+	)
+	switch err := e.Err; {
+	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), isTimeout(err):
+		return CodeTimeout
+	case apierrors.IsUnauthorized(err):
+		return CodeUnauthorized
+	case apierrors.IsForbidden(err):
+		return CodeForbidden
+	case apierrors.IsNotFound(err):
+		return CodeNotFound
+	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
+		return CodeBadRequest
+	case strings.Contains(err.Error(), "getting credentials"):
+		// client-go's exec plugin has no error type (plugin/pkg/client/auth/exec).
+		return CodeCredentials
+	case errors.As(err, &dns), errors.As(err, &op), errors.As(err, &urlErr),
+		apierrors.IsServiceUnavailable(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err):
+		return CodeUnreachable
+	case errors.As(err, &config):
+		return CodeConfig
+	}
+	return CodeError
+}
+
+// hint says what a person can do about it.
+func (c Code) hint() string {
+	switch c {
+	case CodeUnreachable:
+		return "is the cluster up, and the network or VPN to it?"
+	case CodeTimeout:
+		return "raise --context-timeout or leave the context out with --contexts '^NAME'"
+	case CodeUnauthorized, CodeCredentials:
+		return "log in again"
+	}
+	return ""
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// reason is an error's text without what a reader has no use for: the verb and
+// URL that net/http puts in front of every error of a connection.
+func reason(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	if apierrors.IsUnauthorized(err) {
+		return "the server does not accept these credentials"
+	}
+	return err.Error()
+}
+
+// InContext makes an error of one context of any other. What an *Error says was
+// being done is kept; otherwise it is doing, which may be "".
+func InContext(name, doing string, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return &Error{Context: name, Doing: e.Doing, Err: e.Err}
+	}
+	return &Error{Context: name, Doing: doing, Err: err}
+}

@@ -1,0 +1,213 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+)
+
+// Options say how a fleet is asked.
+type Options struct {
+	// AllNamespaces tells that questions concern all namespaces, so that
+	// contexts which differ by their namespace alone are asked once.
+	AllNamespaces bool
+	// Timeout is how long a context may take from Open to its answer; zero is
+	// without bound.
+	Timeout time.Duration
+	// Parallel is how many contexts are asked at once; zero means 16.
+	Parallel int
+	// Clock measures; nil is the real one.
+	Clock clock.PassiveClock
+}
+
+// Fleet is a set of clusters, each reached by one or more contexts.
+type Fleet struct {
+	members  []*member
+	timeout  time.Duration
+	parallel int
+	clock    clock.PassiveClock
+}
+
+// member is one cluster of a fleet, or one context whose cluster could not be
+// told.
+type member struct {
+	// context is the name under which it is shown.
+	context string
+	// ways are the contexts that reach it; the first one that is allowed to
+	// answer a question does.
+	ways []*Cluster
+	// spent is what finding its identity took of its time.
+	spent time.Duration
+	err   error
+}
+
+// Answer is what one cluster answered.
+type Answer[T any] struct {
+	// Context is the name of the context that was asked.
+	Context string
+	Value   T
+	// Err is why there is no answer; Value may still hold a part of one.
+	Err error
+}
+
+// Alias is a context that was left out, because it reaches the cluster of
+// another one.
+type Alias struct{ Context, SameAs string }
+
+// Open finds out which cluster each context reaches, all at once, and joins
+// those that reach the same. It never fails as a whole: what is wrong with a
+// context becomes its answer to every question. The first of several contexts
+// that reach one cluster stands for it, in the order they are given in.
+func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
+	f := &Fleet{timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock}
+	if f.parallel == 0 {
+		f.parallel = 16
+	}
+	if f.clock == nil {
+		f.clock = clock.RealClock{}
+	}
+	opened := make([]*member, len(contexts))
+	f.each(len(contexts), func(i int) {
+		opened[i] = f.open(ctx, contexts[i])
+	})
+
+	seen := map[string]*member{}
+	for _, m := range opened {
+		if m.err != nil {
+			f.members = append(f.members, m)
+			continue
+		}
+		namespace := m.ways[0].Namespace
+		if o.AllNamespaces {
+			namespace = ""
+		}
+		key := m.ways[0].key(namespace)
+		if first, ok := seen[key]; ok {
+			first.ways = append(first.ways, m.ways...)
+			continue
+		}
+		seen[key] = m
+		f.members = append(f.members, m)
+	}
+	return f
+}
+
+func (f *Fleet) open(ctx context.Context, c Context) *member {
+	m := &member{context: c.Name}
+	cluster, err := newCluster(c)
+	if err != nil {
+		m.err = &Error{Context: c.Name, Err: err}
+		return m
+	}
+	start := f.clock.Now()
+	if _, err = within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, cluster.identify(ctx)
+	}); err != nil {
+		m.err = &Error{Context: c.Name, Doing: "reach the cluster", Err: err}
+		return m
+	}
+	m.spent = f.clock.Since(start)
+	m.ways = []*Cluster{cluster}
+	return m
+}
+
+// Ask puts a question to every cluster of the fleet, a bounded number at once.
+// There is one answer for each, in the fleet's order. Where a cluster is
+// reached by several contexts and the first may not ask, the others are tried.
+//
+// The question is given a context that ends when the cluster's time is up. A
+// question that does not heed it, such as one that hangs in a credential
+// plugin, is abandoned; it must not touch what its caller reads without a lock.
+func Ask[T any](ctx context.Context, f *Fleet, question func(context.Context, *Cluster) (T, error)) []Answer[T] {
+	answers := make([]Answer[T], len(f.members))
+	f.each(len(f.members), func(i int) {
+		answers[i] = ask(ctx, f, f.members[i], question)
+	})
+	return answers
+}
+
+func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.Context, *Cluster) (T, error)) Answer[T] {
+	answer := Answer[T]{Context: m.context, Err: m.err}
+	if m.err != nil {
+		return answer
+	}
+	timeout := f.timeout
+	if timeout > 0 {
+		timeout = max(timeout-m.spent, time.Millisecond)
+	}
+	for i, cluster := range m.ways {
+		value, err := within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, cluster) })
+		if i == 0 || err == nil {
+			answer = Answer[T]{Context: cluster.Context, Value: value, Err: err}
+		}
+		if !apierrors.IsForbidden(err) {
+			break
+		}
+	}
+	if answer.Err != nil {
+		answer.Err = InContext(answer.Context, "", answer.Err)
+	}
+	return answer
+}
+
+// Clusters returns the clusters that could be reached, in the fleet's order.
+func (f *Fleet) Clusters() []*Cluster {
+	var clusters []*Cluster
+	for _, m := range f.members {
+		if m.err == nil {
+			clusters = append(clusters, m.ways[0])
+		}
+	}
+	return clusters
+}
+
+// Errors returns why the others could not be reached.
+func (f *Fleet) Errors() []error {
+	var errs []error
+	for _, m := range f.members {
+		if m.err != nil {
+			errs = append(errs, m.err)
+		}
+	}
+	return errs
+}
+
+// Contexts returns the names under which the members of the fleet are shown.
+func (f *Fleet) Contexts() []string {
+	names := make([]string, len(f.members))
+	for i, m := range f.members {
+		names[i] = m.context
+	}
+	return names
+}
+
+// Aliases returns the contexts that were joined to another.
+func (f *Fleet) Aliases() []Alias {
+	var aliases []Alias
+	for _, m := range f.members {
+		for _, way := range m.ways[min(1, len(m.ways)):] {
+			aliases = append(aliases, Alias{Context: way.Context, SameAs: m.context})
+		}
+	}
+	slices.SortFunc(aliases, func(a, b Alias) int { return strings.Compare(a.Context, b.Context) })
+	return aliases
+}
+
+// each calls do for 0 to n-1, a bounded number at once, and waits for all.
+func (f *Fleet) each(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, f.parallel)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
+	}
+	wg.Wait()
+}

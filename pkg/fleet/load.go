@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Context is an entry of the user's kubeconfig, ready to be connected to.
+type Context struct {
+	// Name is the context's name in the kubeconfig; "in-cluster" where there is
+	// no kubeconfig and the service account of a pod is used, and the server's
+	// address where only --server was given.
+	Name string
+	// Namespace is -n, or else the context's own, or else "default".
+	Namespace string
+	// Config are the client settings, unthrottled; nil if Err is set.
+	Config *rest.Config
+	// Err tells why this entry of the kubeconfig cannot be used.
+	Err error
+}
+
+// Selection says which contexts of the kubeconfig are wanted. The zero value
+// is the current one.
+type Selection struct {
+	// Patterns are what Select takes.
+	Patterns []string
+	// All means every context there is; Patterns are then ignored.
+	All bool
+}
+
+// several says whether more than one context may be meant.
+func (s Selection) several() bool { return s.All || len(s.Patterns) > 0 }
+
+// ErrNoKubeconfig is returned where there is no kubeconfig, no --server, and no
+// pod's service account.
+var ErrNoKubeconfig = errors.New("no kubeconfig")
+
+// RefusedFlagsError is returned for flags that say which cluster or user is
+// meant, beside several contexts.
+type RefusedFlagsError struct{ Flags, Contexts []string }
+
+func (e *RefusedFlagsError) Error() string {
+	return fmt.Sprintf("%s cannot be combined with several contexts (%s): each context has its own",
+		strings.Join(e.Flags, ", "), strings.Join(e.Contexts, ", "))
+}
+
+// Load reads the kubeconfig as kubectl would with the same flags, and returns
+// the selected contexts, the current one first, then by name. Nothing is sent
+// to any server. A context whose own entry is broken comes with an Err of its
+// own and does not keep the others from being used.
+func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context, error) {
+	loader := flags.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("could not read the kubeconfig: %w", err)
+	}
+	current := raw.CurrentContext
+	if *flags.Context != "" {
+		current = *flags.Context
+	}
+	names := sortedNames(raw, current)
+
+	switch {
+	case len(names) == 0 && !selection.several() && *flags.Context == "":
+		return loadWithoutKubeconfig(flags, loader)
+	case len(names) == 0:
+		return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
+	case selection.All:
+	case len(selection.Patterns) > 0:
+		if names, err = Select(selection.Patterns, names); err != nil {
+			return nil, err
+		}
+	case current == "":
+		return nil, fmt.Errorf("the kubeconfig has no current context; choose with --context, --contexts or --all-contexts from %s", strings.Join(names, ", "))
+	default:
+		if !slices.Contains(names, current) {
+			return nil, &UnknownContextError{Pattern: current, Nearest: Nearest(current, names), Available: names}
+		}
+		names = []string{current}
+	}
+	if used := identityFlags(flags); len(names) > 1 && len(used) > 0 {
+		return nil, &RefusedFlagsError{Flags: used, Contexts: names}
+	}
+
+	contexts := make([]Context, len(names))
+	for i, name := range names {
+		contexts[i] = loadContext(raw, name, flags, loader.ConfigAccess())
+	}
+	return contexts, nil
+}
+
+// sortedNames returns the names of all contexts, the current one first.
+func sortedNames(raw clientcmdapi.Config, current string) []string {
+	return slices.SortedFunc(maps.Keys(raw.Contexts), func(a, b string) int {
+		switch {
+		case a == b:
+			return 0
+		case a == current:
+			return -1
+		case b == current:
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// identityFlags names those of kubectl's flags in use that say which cluster or
+// user is meant, and so make sense for a single context only.
+func identityFlags(flags *genericclioptions.ConfigFlags) []string {
+	var used []string
+	for _, f := range []struct{ name, value string }{
+		{"--server", *flags.APIServer}, {"--token", *flags.BearerToken},
+		{"--cluster", *flags.ClusterName}, {"--user", *flags.AuthInfoName},
+	} {
+		if f.value != "" {
+			used = append(used, f.name)
+		}
+	}
+	return used
+}
+
+func loadContext(raw clientcmdapi.Config, name string, flags *genericclioptions.ConfigFlags, access clientcmd.ConfigAccess) Context {
+	// The kubeconfig was read once, for all contexts; ConfigFlags would read it
+	// anew for each of them.
+	client := clientcmd.NewNonInteractiveClientConfig(raw, name, overrides(flags), access)
+	c := Context{Name: name}
+	if c.Config, c.Err = client.ClientConfig(); c.Err != nil {
+		return Context{Name: name, Err: c.Err}
+	}
+	if c.Namespace, _, c.Err = client.Namespace(); c.Err != nil {
+		return Context{Name: name, Err: c.Err}
+	}
+	unthrottle(c.Config)
+	return c
+}
+
+// loadWithoutKubeconfig serves --server without any kubeconfig, and pods.
+func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcmd.ClientConfig) ([]Context, error) {
+	if *flags.APIServer == "" {
+		if _, err := rest.InClusterConfig(); err != nil {
+			return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
+		}
+	}
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("could not make client settings: %w", err)
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("could not tell the namespace: %w", err)
+	}
+	name := "in-cluster"
+	if *flags.APIServer != "" {
+		name = *flags.APIServer
+	}
+	unthrottle(config)
+	return []Context{{Name: name, Namespace: namespace, Config: config}}, nil
+}
+
+// unthrottle turns client-side rate limiting off. A listing asks for one chunk
+// after the other and cannot flood a server; API priority and fairness protects
+// it from many clients.
+func unthrottle(config *rest.Config) { config.QPS = -1 }
+
+func whereLooked(loader clientcmd.ClientConfig) string {
+	access := loader.ConfigAccess()
+	files := access.GetLoadingPrecedence()
+	if access.IsExplicitFile() {
+		files = []string{access.GetExplicitFile()}
+	}
+	return fmt.Sprintf("looked for one in %s; set KUBECONFIG, or give --kubeconfig or --server", strings.Join(files, ", "))
+}

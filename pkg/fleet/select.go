@@ -1,0 +1,129 @@
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
+)
+
+// UnknownContextError is returned for a context that the kubeconfig does not
+// have, or a pattern that none of its contexts matches.
+type UnknownContextError struct {
+	// Pattern is what was asked for, Nearest the most similar context, "" where
+	// none is similar.
+	Pattern, Nearest string
+	// Available are the contexts there are.
+	Available []string
+}
+
+func (e *UnknownContextError) Error() string {
+	what := fmt.Sprintf("no context %q in the kubeconfig", e.Pattern)
+	if isPattern(e.Pattern) {
+		what = fmt.Sprintf("no context in the kubeconfig matches %q", e.Pattern)
+	}
+	switch {
+	case e.Nearest != "":
+		return fmt.Sprintf("%s; did you mean %q?", what, e.Nearest)
+	case len(e.Available) == 0:
+		return what + "; it has no contexts"
+	case len(e.Available) > 8:
+		return fmt.Sprintf("%s; it has %s and %d more", what, strings.Join(e.Available[:8], ", "), len(e.Available)-8)
+	default:
+		return fmt.Sprintf("%s; it has %s", what, strings.Join(e.Available, ", "))
+	}
+}
+
+// Select picks from the available context names those that the patterns ask
+// for: names, globs, or regular expressions between slashes. A pattern behind
+// ^ takes away what it matches; if all patterns do, they take away from
+// everything. The result is in the order of available, without repetitions.
+//
+// A name is tried as it stands first, so that contexts whose names look like a
+// pattern can be had. A pattern that matches nothing is an
+// *UnknownContextError; taking away what is not there is one too, because it
+// is a typing mistake more often than not.
+func Select(patterns, available []string) ([]string, error) {
+	chosen := map[string]bool{}
+	onlyExcludes := !slices.ContainsFunc(patterns, func(p string) bool { return !strings.HasPrefix(p, "^") })
+	if onlyExcludes {
+		for _, name := range available {
+			chosen[name] = true
+		}
+	}
+	// Excludes come last, wherever they stand: "^a,*" and "*,^a" mean the same.
+	for _, exclude := range []bool{false, true} {
+		for _, p := range patterns {
+			rest, isExclude := strings.CutPrefix(p, "^")
+			if isExclude != exclude {
+				continue
+			}
+			matched, err := match(rest, available)
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range matched {
+				chosen[name] = !exclude
+			}
+		}
+	}
+	selected := slices.DeleteFunc(slices.Clone(available), func(name string) bool { return !chosen[name] })
+	if len(selected) == 0 {
+		return nil, fmt.Errorf("no context is left of %s after %q", strings.Join(available, ", "), strings.Join(patterns, ","))
+	}
+	return selected, nil
+}
+
+// match returns the available names that one pattern matches, at least one.
+func match(pattern string, available []string) ([]string, error) {
+	if slices.Contains(available, pattern) {
+		return []string{pattern}, nil
+	}
+	matches := func(string) (bool, error) { return false, nil }
+	switch {
+	case isRegexp(pattern):
+		re, err := regexp.Compile(pattern[1 : len(pattern)-1])
+		if err != nil {
+			return nil, fmt.Errorf("context pattern %s: %w", pattern, err)
+		}
+		matches = func(name string) (bool, error) { return re.MatchString(name), nil }
+	case glob.IsPattern(pattern):
+		matches = func(name string) (bool, error) { return glob.Match(pattern, name) }
+	}
+	var matched []string
+	for _, name := range available {
+		ok, err := matches(name)
+		if err != nil {
+			return nil, fmt.Errorf("context pattern %q: %w", pattern, err)
+		}
+		if ok {
+			matched = append(matched, name)
+		}
+	}
+	if len(matched) == 0 {
+		return nil, &UnknownContextError{Pattern: pattern, Nearest: Nearest(pattern, available), Available: available}
+	}
+	return matched, nil
+}
+
+func isRegexp(p string) bool {
+	return len(p) > 2 && strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/")
+}
+
+func isPattern(p string) bool { return isRegexp(p) || glob.IsPattern(p) }
+
+// Nearest returns the candidate that is most similar to what was typed, or ""
+// if none is similar enough to be what was meant.
+func Nearest(typed string, candidates []string) string {
+	best, bestDistance := "", 1+max(1, len(typed)/3)
+	for _, c := range candidates {
+		if d := levenshtein.ComputeDistance(strings.ToLower(typed), strings.ToLower(c)); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}

@@ -1,0 +1,47 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// TimeoutError is returned for a cluster that did not answer in its time.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("no answer within %s", e.After)
+}
+
+// within runs do, and gives up on it when the time is over, even if do does not
+// heed its context: client-go runs credential plugins without one. A timeout of
+// zero is without bound.
+func within[T any](ctx context.Context, timeout time.Duration, do func(context.Context) (T, error)) (T, error) {
+	cause := &TimeoutError{After: timeout.Round(time.Millisecond)}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, cause)
+		defer cancel()
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := do(ctx)
+		done <- result{value, err}
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		r.err = ctx.Err()
+	}
+	if r.err != nil && ctx.Err() != nil {
+		// What the library says of a context that is over varies with where it
+		// was when that happened; the cause is the plain truth.
+		r.err = context.Cause(ctx)
+	}
+	return r.value, r.err
+}

@@ -1,0 +1,127 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// jobUIDLabel is what Kueue puts on the Workload that it makes for a Job
+// (kueue: pkg/controller/constants/constants.go).
+const jobUIDLabel = "kueue.x-k8s.io/job-uid"
+
+// workloadVersions are the versions of the Workload API, the preferred first.
+// Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
+var workloadVersions = []string{"v1beta2", "v1beta1"}
+
+// batch is how many uids go into one label selector: about 4 kB of URL.
+const batch = 100
+
+// settler gives Jobs their status and passes them on. It collects those whose
+// status depends on whether Kueue made a Workload for them and looks that up
+// for many at once; a cluster without such Jobs is not asked about Workloads at
+// all.
+type settler struct {
+	cluster *fleet.Cluster
+	visit   func(Job)
+	waiting []read
+	// err is why Workloads could not be read. After the first error they are
+	// not asked for again.
+	err error
+}
+
+func newSettler(c *fleet.Cluster, visit func(Job)) *settler {
+	s := &settler{cluster: c}
+	s.visit = func(j Job) {
+		j.Context, j.ClusterUID = c.Context, c.UID
+		visit(j)
+	}
+	return s
+}
+
+func (s *settler) add(ctx context.Context, r read) {
+	if !r.needsClaim() {
+		s.visit(r.settle(false))
+		return
+	}
+	s.waiting = append(s.waiting, r)
+	if len(s.waiting) == batch {
+		s.flush(ctx)
+	}
+}
+
+// finish settles what still waits and says if Workloads could not be read.
+func (s *settler) finish(ctx context.Context) error {
+	s.flush(ctx)
+	if s.err != nil {
+		return &fleet.Error{Doing: "list workloads.kueue.x-k8s.io", Err: fmt.Errorf("%w; %w", s.err, ErrClaimsUnknown)}
+	}
+	return nil
+}
+
+func (s *settler) flush(ctx context.Context) {
+	if len(s.waiting) == 0 {
+		return
+	}
+	claimed := sets.New[string]()
+	if s.err == nil {
+		uids := make([]string, len(s.waiting))
+		for i, r := range s.waiting {
+			uids[i] = r.job.UID
+		}
+		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(s.waiting), uids)
+	}
+	for _, r := range s.waiting {
+		// What cannot be looked up is not called unclaimed.
+		s.visit(r.settle(s.err != nil || claimed.Has(r.job.UID)))
+	}
+	s.waiting = s.waiting[:0]
+}
+
+// commonNamespace is the namespace that all have in common, "" if they differ.
+// A user who may read Workloads in one namespace only can then still ask.
+func commonNamespace(rs []read) string {
+	for _, r := range rs {
+		if r.job.Namespace != rs[0].job.Namespace {
+			return metav1.NamespaceAll
+		}
+	}
+	return rs[0].job.Namespace
+}
+
+// claimedUIDs returns those of the uids that a Workload of the cluster was made
+// for. A cluster without Kueue has no Workloads, and so claims nothing.
+func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
+	client, err := c.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	isOneOf, err := labels.NewRequirement(jobUIDLabel, selection.In, uids)
+	if err != nil {
+		return nil, err
+	}
+	claimed := sets.New[string]()
+	for _, version := range workloadVersions {
+		workloads := schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: "workloads"}
+		list, err := client.Resource(workloads).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: isOneOf.String()})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			claimed.Insert(list.Items[i].Labels[jobUIDLabel])
+		}
+		break
+	}
+	return claimed, nil
+}

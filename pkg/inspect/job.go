@@ -1,0 +1,199 @@
+package inspect
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// Job is a Job, or an object of another kind that runs to completion and can be
+// delegated, as the model keeps it: a few hundred bytes, whatever the size of
+// its pod template. Its JSON form is part of the output that scripts may rely
+// on.
+type Job struct {
+	// Context is the kubeconfig context it was read through.
+	Context string `json:"context"`
+	// ClusterUID is the identity of its cluster, "" where that may not be read.
+	ClusterUID string `json:"clusterUID"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	// ManagedBy is its owner, "built-in" where it is not delegated.
+	ManagedBy delegation.Owner  `json:"managedBy"`
+	Status    delegation.Status `json:"status"`
+	// Completions is how many pods have to succeed; null means that any one
+	// that succeeds ends it.
+	Completions *int32 `json:"completions"`
+	Parallelism *int32 `json:"parallelism"`
+	Succeeded   int32  `json:"succeeded"`
+	Failed      int32  `json:"failed"`
+	Active      int32  `json:"active"`
+	// Ready is null where the server does not count ready pods.
+	Ready          *int32       `json:"ready"`
+	StartTime      *metav1.Time `json:"startTime"`
+	CompletionTime *metav1.Time `json:"completionTime"`
+	// FinishedTime is when it completed or failed; a failed Job has no
+	// completionTime.
+	FinishedTime      *metav1.Time `json:"finishedTime"`
+	CreationTimestamp metav1.Time  `json:"creationTimestamp"`
+	// Suspended is spec.suspend.
+	Suspended bool `json:"suspended"`
+	// StatusWrittenAt is when its status last changed, by managedFields.
+	StatusWrittenAt *metav1.Time `json:"statusWrittenAt"`
+	// Mirrors are its copies on other clusters; null means that they were not
+	// looked for.
+	Mirrors []Ref `json:"mirrors"`
+	// Findings are the codes of what is wrong with it; null means that it was
+	// not judged.
+	Findings []string `json:"findings"`
+}
+
+// Ref names an object on one of the clusters.
+type Ref struct {
+	Context   string `json:"context"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+// Duration is how long it has been running: from its start until it finished,
+// or until now. ok is false where it has not started.
+func (j *Job) Duration(now time.Time) (d time.Duration, ok bool) {
+	if j.StartTime == nil {
+		return 0, false
+	}
+	end := now
+	if j.FinishedTime != nil {
+		end = j.FinishedTime.Time
+	}
+	if j.CompletionTime != nil {
+		end = j.CompletionTime.Time
+	}
+	return end.Sub(j.StartTime.Time), true
+}
+
+// GetObjectKind and DeepCopyObject make a Job something that kubectl's printers
+// take.
+func (j *Job) GetObjectKind() schema.ObjectKind {
+	return &metav1.TypeMeta{APIVersion: j.APIVersion, Kind: j.Kind}
+}
+
+// DeepCopyObject returns a copy that shares no mutable part with j.
+func (j *Job) DeepCopyObject() runtime.Object {
+	c := *j
+	c.Completions, c.Parallelism, c.Ready = clone(j.Completions), clone(j.Parallelism), clone(j.Ready)
+	c.StartTime, c.CompletionTime = clone(j.StartTime), clone(j.CompletionTime)
+	c.FinishedTime, c.StatusWrittenAt = clone(j.FinishedTime), clone(j.StatusWrittenAt)
+	c.Mirrors = append([]Ref(nil), j.Mirrors...)
+	c.Findings = append([]string(nil), j.Findings...)
+	return &c
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// read is an object whose status may still depend on what only another object
+// can tell.
+type read struct {
+	job   Job
+	kind  delegation.Kind
+	state delegation.State
+}
+
+// settle gives the object its status.
+func (r *read) settle(claimed bool) Job {
+	r.job.Status = r.kind.StatusOf(r.job.ManagedBy, r.state, claimed)
+	return r.job
+}
+
+// needsClaim says whether settle has to know what it is told.
+func (r *read) needsClaim() bool { return delegation.NeedsClaim(r.job.ManagedBy, r.state) }
+
+// readJob cuts a batch/v1 Job down to what the model keeps.
+func readJob(o *batchv1.Job) read {
+	kind := delegation.Job()
+	r := read{kind: kind, state: stateOf(o)}
+	apiVersion, kindName := kind.GroupVersionKind().ToAPIVersionAndKind()
+	r.job = Job{
+		APIVersion: apiVersion, Kind: kindName,
+		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
+		ManagedBy:   kind.OwnerOf(deref(o.Spec.ManagedBy)),
+		Completions: o.Spec.Completions, Parallelism: o.Spec.Parallelism,
+		Succeeded: o.Status.Succeeded, Failed: o.Status.Failed, Active: o.Status.Active, Ready: o.Status.Ready,
+		StartTime: o.Status.StartTime, CompletionTime: o.Status.CompletionTime,
+		CreationTimestamp: o.CreationTimestamp,
+		Suspended:         deref(o.Spec.Suspend),
+		StatusWrittenAt:   statusWrittenAt(o.ManagedFields),
+	}
+	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
+		r.job.FinishedTime = &metav1.Time{Time: since}
+	}
+	return r
+}
+
+// drop removes what readJob does not read, which is most of it.
+func drop(o *batchv1.Job) {
+	o.Spec.Template = corev1.PodTemplateSpec{}
+	o.Annotations, o.Labels = nil, nil
+	for i := range o.ManagedFields {
+		o.ManagedFields[i].FieldsV1 = nil
+	}
+}
+
+func stateOf(o *batchv1.Job) delegation.State {
+	s := delegation.State{
+		Deleting: o.DeletionTimestamp != nil,
+		Suspend:  deref(o.Spec.Suspend),
+		Active:   o.Status.Active, Succeeded: o.Status.Succeeded, Failed: o.Status.Failed,
+		Ready:         o.Status.Ready,
+		StatusWritten: !isEmpty(&o.Status) || statusWrittenAt(o.ManagedFields) != nil,
+	}
+	for _, c := range o.Status.Conditions {
+		s.Conditions = append(s.Conditions, delegation.Condition{
+			Type: string(c.Type), Reason: c.Reason, Message: c.Message,
+			True: c.Status == corev1.ConditionTrue, Since: c.LastTransitionTime.Time,
+		})
+	}
+	return s
+}
+
+// isEmpty says whether a status is as the API server makes it at creation.
+func isEmpty(s *batchv1.JobStatus) bool {
+	return len(s.Conditions) == 0 && s.StartTime == nil && s.CompletionTime == nil &&
+		s.Active == 0 && s.Succeeded == 0 && s.Failed == 0 && s.Ready == nil && s.Terminating == nil &&
+		s.CompletedIndexes == "" && s.FailedIndexes == nil && s.UncountedTerminatedPods == nil
+}
+
+// statusWrittenAt is the latest time at which somebody changed the status, nil
+// if nobody ever did. It is not a heartbeat: a write that changes nothing does
+// not count.
+func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
+	var latest *metav1.Time
+	for i := range fields {
+		if f := &fields[i]; f.Subresource == "status" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
+			latest = f.Time
+		}
+	}
+	return clone(latest)
+}
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,153 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// APIVersion is the version of everything that is printed as JSON or YAML.
+// Fields are only ever added to it.
+const APIVersion = "jobmanagedby.github.io/v1alpha1"
+
+// OwnerList is Jobs grouped by who reconciles them.
+type OwnerList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []OwnerGroup   `json:"items"`
+	Errors          []ContextError `json:"errors"`
+}
+
+// OwnerGroup is the Jobs of one owner.
+type OwnerGroup struct {
+	// ManagedBy is the owner, "built-in" where BuiltIn is true.
+	ManagedBy delegation.Owner          `json:"managedBy"`
+	BuiltIn   bool                      `json:"builtIn"`
+	Counts    map[delegation.Status]int `json:"counts"`
+	// Jobs are sorted by context, namespace and name; empty in a summary.
+	Jobs []Job `json:"jobs"`
+}
+
+// Total is how many Jobs were counted.
+func (g *OwnerGroup) Total() int {
+	n := 0
+	for _, count := range g.Counts {
+		n += count
+	}
+	return n
+}
+
+// ContextError is why a context could not be read, or not wholly.
+type ContextError struct {
+	Context string     `json:"context"`
+	Code    fleet.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// NewContextError makes an error that a fleet gave part of the output.
+func NewContextError(err error) ContextError {
+	var e *fleet.Error
+	if !errors.As(err, &e) {
+		return ContextError{Code: fleet.CodeError, Message: err.Error()}
+	}
+	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message()}
+}
+
+// Tally groups Jobs, or only counts them. It is not safe for concurrent use:
+// each cluster fills one of its own, and they are merged.
+type Tally struct {
+	// CountOnly drops the Jobs once they are counted.
+	CountOnly bool
+	groups    map[delegation.Owner]*OwnerGroup
+}
+
+// Add counts a Job, and keeps it unless CountOnly.
+func (t *Tally) Add(j Job) {
+	g := t.group(j.ManagedBy)
+	g.Counts[j.Status]++
+	if !t.CountOnly {
+		g.Jobs = append(g.Jobs, j)
+	}
+}
+
+func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
+	if t.groups == nil {
+		t.groups = map[delegation.Owner]*OwnerGroup{}
+	}
+	g, ok := t.groups[owner]
+	if !ok {
+		g = &OwnerGroup{ManagedBy: owner, BuiltIn: owner.IsBuiltIn(), Counts: map[delegation.Status]int{}, Jobs: []Job{}}
+		t.groups[owner] = g
+	}
+	return g
+}
+
+// Merge makes a list of what the clusters of a fleet answered: delegated owners
+// by name, then the built-in one, and an error for each context that gave one.
+func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
+	list := NewOwnerList()
+	var all Tally
+	for _, a := range answers {
+		if a.Err != nil {
+			list.Errors = append(list.Errors, NewContextError(a.Err))
+		}
+		if a.Value == nil {
+			continue
+		}
+		for owner, g := range a.Value.groups {
+			to := all.group(owner)
+			for status, n := range g.Counts {
+				to.Counts[status] += n
+			}
+			// Answers come in the fleet's order, and so contexts do.
+			slices.SortFunc(g.Jobs, byName)
+			to.Jobs = append(to.Jobs, g.Jobs...)
+		}
+	}
+	for _, owner := range slices.SortedFunc(maps.Keys(all.groups), byOwner) {
+		list.Items = append(list.Items, *all.groups[owner])
+	}
+	return list
+}
+
+// NewOwnerList makes an empty list.
+func NewOwnerList() *OwnerList {
+	return &OwnerList{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "OwnerList"},
+		Items:    []OwnerGroup{}, Errors: []ContextError{},
+	}
+}
+
+func byName(a, b Job) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+}
+
+// byOwner puts built-in last: what is delegated is what this is about.
+func byOwner(a, b delegation.Owner) int {
+	if a.IsBuiltIn() != b.IsBuiltIn() {
+		if a.IsBuiltIn() {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Compare(a, b)
+}
+
+// DeepCopyObject returns a copy that shares no mutable part with l.
+func (l *OwnerList) DeepCopyObject() runtime.Object {
+	c := &OwnerList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	for i := range c.Items {
+		g := &c.Items[i]
+		g.Counts, g.Jobs = maps.Clone(g.Counts), slices.Clone(g.Jobs)
+		for n := range g.Jobs {
+			g.Jobs[n] = *g.Jobs[n].DeepCopyObject().(*Job)
+		}
+	}
+	return c
+}

@@ -1,0 +1,56 @@
+package printers
+
+import (
+	"image/color"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// palette styles text, or leaves it as it is. Whether there is colour is decided
+// once, by the caller: lipgloss's own detection misreads NO_COLOR=yes.
+//
+// The 16 colours of the terminal's own theme are used and nothing else, so that
+// it reads on a light background too; and no colour says anything that the text
+// does not.
+type palette struct{ on bool }
+
+func (p palette) style(s lipgloss.Style, text string) string {
+	if !p.on || text == "" {
+		return text
+	}
+	return s.Render(text)
+}
+
+func (p palette) colored(c color.Color, text string) string {
+	return p.style(lipgloss.NewStyle().Foreground(c), text)
+}
+
+func (p palette) bold(text string) string { return p.style(lipgloss.NewStyle().Bold(true), text) }
+func (p palette) dim(text string) string  { return p.style(lipgloss.NewStyle().Faint(true), text) }
+func (p palette) bad(text string) string  { return p.colored(lipgloss.Red, text) }
+
+// statusColors: red is faulty, yellow is not as it should stay, green is
+// success. All others keep the terminal's own colour.
+var statusColors = map[delegation.Status]color.Color{
+	delegation.Failed:      lipgloss.Red,
+	delegation.Unclaimed:   lipgloss.Yellow,
+	delegation.Terminating: lipgloss.Yellow,
+	delegation.Complete:    lipgloss.Green,
+}
+
+func (p palette) status(s delegation.Status) string {
+	if c, ok := statusColors[s]; ok {
+		return p.colored(c, string(s))
+	}
+	return string(s)
+}
+
+// absent dims a cell that only says that there is nothing.
+func (p palette) absent(text string) string {
+	if text == none || text == unknown {
+		return p.dim(text)
+	}
+	return text
+}

@@ -1,0 +1,124 @@
+package printers
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+const (
+	none    = "-"
+	unknown = "?"
+)
+
+// column is a column of a table of Jobs. The table below is the single place
+// that knows them.
+type column struct {
+	title string
+	// shown says whether the column is there at all.
+	shown func(TableOptions) bool
+	// cell makes a Job's text; it must be Safe, and may be styled.
+	cell func(*inspect.Job, TableOptions, palette) string
+	// shrinks says that its cells may be cut where a terminal is too narrow.
+	shrinks bool
+}
+
+// TableOptions say how a table of Jobs looks.
+type TableOptions struct {
+	// Contexts shows which context each Job comes from, Namespaces its namespace.
+	Contexts, Namespaces bool
+	// Owners shows the owner in a column; a grouped table has it in its header
+	// rows instead.
+	Owners    bool
+	Wide      bool
+	NoHeaders bool
+	Color     bool
+	// Width is how wide the terminal is; 0 where the output is none.
+	Width int
+	// Now is the time that ages are reckoned from.
+	Now time.Time
+}
+
+func always(TableOptions) bool { return true }
+func wide(o TableOptions) bool { return o.Wide }
+
+var jobColumns = []column{
+	{title: "CONTEXT", shrinks: true, shown: func(o TableOptions) bool { return o.Contexts },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Context) }},
+	{title: "NAMESPACE", shrinks: true, shown: func(o TableOptions) bool { return o.Namespaces },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Namespace) }},
+	{title: "NAME", shrinks: true, shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Name) }},
+	{title: "MANAGED-BY", shrinks: true, shown: func(o TableOptions) bool { return o.Owners },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(string(j.ManagedBy)) }},
+	{title: "STATUS", shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, p palette) string { return p.status(j.Status) }},
+	{title: "COMPLETIONS", shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return completions(j) }},
+	{title: "DURATION", shown: always,
+		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
+			if d, ok := j.Duration(o.Now); ok {
+				return duration.HumanDuration(d)
+			}
+			return none
+		}},
+	{title: "MIRROR", shrinks: true, shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return mirror(j) }},
+	{title: "AGE", shown: always,
+		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
+			return duration.HumanDuration(o.Now.Sub(j.CreationTimestamp.Time))
+		}},
+	{title: "KIND", shown: wide,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Kind) }},
+	{title: "SINCE", shown: wide,
+		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
+			if j.StatusWrittenAt == nil {
+				return none
+			}
+			return duration.HumanDuration(o.Now.Sub(j.StatusWrittenAt.Time))
+		}},
+	{title: "FINDINGS", shown: wide,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return findings(j) }},
+	{title: "UID", shown: wide,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.UID) }},
+}
+
+// completions reads as kubectl has it.
+func completions(j *inspect.Job) string {
+	if j.Completions != nil {
+		return fmt.Sprintf("%d/%d", j.Succeeded, *j.Completions)
+	}
+	if j.Parallelism != nil && *j.Parallelism > 1 {
+		return fmt.Sprintf("%d/1 of %d", j.Succeeded, *j.Parallelism)
+	}
+	return fmt.Sprintf("%d/1", j.Succeeded)
+}
+
+// mirror is the context that runs the Job. That mirrors were not looked for
+// leaves it unknown for a delegated Job; any other has none.
+func mirror(j *inspect.Job) string {
+	switch {
+	case j.Mirrors == nil && !j.ManagedBy.IsBuiltIn():
+		return unknown
+	case len(j.Mirrors) == 0:
+		return none
+	case len(j.Mirrors) == 1:
+		return Safe(j.Mirrors[0].Context)
+	}
+	return fmt.Sprintf("%s+%d", Safe(j.Mirrors[0].Context), len(j.Mirrors)-1)
+}
+
+func findings(j *inspect.Job) string {
+	switch {
+	case j.Findings == nil:
+		return unknown
+	case len(j.Findings) == 0:
+		return none
+	case len(j.Findings) == 1:
+		return Safe(j.Findings[0])
+	}
+	return fmt.Sprintf("%s+%d", Safe(j.Findings[0]), len(j.Findings)-1)
+}

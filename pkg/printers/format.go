@@ -1,0 +1,172 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/kubectl/pkg/cmd/get"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Format is an output format that a user chose with -o, checked.
+type Format struct {
+	// name is "" for the table, "wide", "name", or the name of a format that
+	// kubectl's own printer prints.
+	name    string
+	printer printers.ResourcePrinter
+}
+
+// Formats are the values of -o. Those that end in an equals sign take a template
+// behind it.
+func Formats() []string {
+	return append([]string{"wide", "json", "yaml", "name", "custom-columns=", "custom-columns-file="},
+		"go-template=", "go-template-file=", "jsonpath=", "jsonpath-as-json=", "jsonpath-file=")
+}
+
+// NewFormat checks a value of -o, and parses the template if it has one.
+func NewFormat(output string, noHeaders bool) (*Format, error) {
+	if output == "" || output == "wide" || output == "name" {
+		return &Format{name: output}, nil
+	}
+	templates := genericclioptions.NewKubeTemplatePrintFlags()
+	columns := get.NewCustomColumnsPrintFlags()
+	columns.NoHeaders = noHeaders
+	f := &Format{name: output}
+	for _, toPrinter := range []func(string) (printers.ResourcePrinter, error){
+		documentPrinter, templates.ToPrinter, columns.ToPrinter,
+	} {
+		p, err := toPrinter(output)
+		if genericclioptions.IsNoCompatiblePrinterError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("output format %q: %w", output, err)
+		}
+		f.printer = p
+		f.name, _, _ = strings.Cut(output, "=")
+		return f, nil
+	}
+	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(Formats(), ", "))
+}
+
+func documentPrinter(output string) (printers.ResourcePrinter, error) {
+	switch output {
+	case "json":
+		return &printers.JSONPrinter{}, nil
+	case "yaml":
+		return &printers.YAMLPrinter{}, nil
+	}
+	return nil, genericclioptions.NoCompatiblePrinterError{OutputFormat: &output}
+}
+
+// IsTable says whether the format is a table for people, and Wide whether it is
+// the wide one.
+func (f *Format) IsTable() bool { return f.name == "" || f.name == "wide" }
+
+// Wide says whether the format is the wide table.
+func (f *Format) Wide() bool { return f.name == "wide" }
+
+// IsDocument says whether the format is a whole document, JSON or YAML.
+func (f *Format) IsDocument() bool { return f.name == "json" || f.name == "yaml" }
+
+// TellsErrors says whether what is printed in this format tells which contexts
+// could not be read. Where it does not, the caller has to.
+func (f *Format) TellsErrors() bool { return f.IsDocument() }
+
+// IsPerJob says whether the format prints each Job by itself, without groups.
+func (f *Format) IsPerJob() bool {
+	return f.name == "name" || slices.Contains([]string{"custom-columns", "custom-columns-file"}, f.name)
+}
+
+// PrintList writes a list as a whole, as a document or through a template.
+func (f *Format) PrintList(w io.Writer, list *inspect.OwnerList) error {
+	return f.printObject(w, list)
+}
+
+// PrintJobs writes Jobs one after the other, in a format other than a table.
+func (f *Format) PrintJobs(w io.Writer, jobs []inspect.Job) error {
+	if f.name == "name" {
+		for i := range jobs {
+			if err := writeLines(w, resourceName(&jobs[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !f.IsPerJob() {
+		for i := range jobs {
+			if err := f.printObject(w, &jobs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	list := &unstructured.UnstructuredList{}
+	for i := range jobs {
+		u, err := unstructuredOf(&jobs[i])
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, *u)
+	}
+	return f.printer.PrintObj(list, escaping{w})
+}
+
+func (f *Format) printObject(w io.Writer, o runtime.Object) error {
+	if f.IsDocument() {
+		return f.printer.PrintObj(o, w)
+	}
+	// Templates look at fields by the names they have in JSON.
+	u, err := unstructuredOf(o)
+	if err != nil {
+		return err
+	}
+	return f.printer.PrintObj(u, w)
+}
+
+func unstructuredOf(o any) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, fmt.Errorf("could not convert for printing: %w", err)
+	}
+	return &unstructured.Unstructured{Object: content}, nil
+}
+
+// resourceName is what kubectl prints for -o name, such as "job.batch/pi".
+func resourceName(j *inspect.Job) string {
+	kind := strings.ToLower(j.Kind)
+	if group := j.GetObjectKind().GroupVersionKind().Group; group != "" {
+		kind += "." + group
+	}
+	return Safe(kind + "/" + j.Name)
+}
+
+// escaping makes lines of a table safe that another printer wrote.
+type escaping struct{ w io.Writer }
+
+func (e escaping) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(e.w, SafeLines(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// PrintEvent writes what happened to a Job as a document of kind WatchEvent, in
+// the form of the API's own watch events.
+func (f *Format) PrintEvent(w io.Writer, event inspect.ChangeType, j *inspect.Job) error {
+	job, err := unstructuredOf(j)
+	if err != nil {
+		return err
+	}
+	return f.printer.PrintObj(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": inspect.APIVersion, "kind": "WatchEvent",
+		"type": string(event), "object": job.Object,
+	}}, w)
+}

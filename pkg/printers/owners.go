@@ -1,0 +1,133 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Owners writes Jobs in groups, one for each owner: a header row with counts,
+// then the Jobs. Contexts that could not be read follow in a group of their own.
+//
+// Without headers the header rows are left out as the titles are, and the errors
+// too: they are not what a script that splits lines into fields expects, and
+// its caller tells them elsewhere.
+func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
+	p := palette{o.Color}
+	t, columns := newJobTable(o)
+	for i := range list.Items {
+		for n := range list.Items[i].Jobs {
+			t.addJob(&list.Items[i].Jobs[n], columns, o)
+		}
+	}
+	lines, err := t.layout(o.Width)
+	if err != nil {
+		return err
+	}
+	if o.NoHeaders {
+		return writeLines(w, lines[1:]...)
+	}
+	row := 1
+	for i := range list.Items {
+		g := &list.Items[i]
+		if i == 0 {
+			err = writeLines(w, p.bold(lines[0]))
+		}
+		if err == nil {
+			err = writeLines(w, "", ownerHeader(g, p))
+		}
+		if err == nil {
+			err = writeLines(w, lines[row:row+len(g.Jobs)]...)
+		}
+		if err != nil {
+			return err
+		}
+		row += len(g.Jobs)
+	}
+	return writeErrors(w, list, p)
+}
+
+// ownerHeader is the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".
+func ownerHeader(g *inspect.OwnerGroup, p palette) string {
+	noun := "jobs"
+	if g.Total() == 1 {
+		noun = "job"
+	}
+	return fmt.Sprintf("%s: %d %s (%s)", p.bold(Safe(string(g.ManagedBy))), g.Total(), noun, counts(g, p))
+}
+
+func counts(g *inspect.OwnerGroup, p palette) string {
+	var parts []string
+	for _, s := range delegation.Statuses() {
+		if n := g.Counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.status(s)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Summary writes a row for each owner with its counts by status.
+func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
+	p := palette{o.Color}
+	t := &table{titles: []string{"MANAGED-BY", "JOBS"}, shrinks: []bool{true, false}}
+	var statuses []delegation.Status
+	for _, s := range delegation.Statuses() {
+		for i := range list.Items {
+			if list.Items[i].Counts[s] > 0 {
+				statuses = append(statuses, s)
+				t.titles = append(t.titles, strings.ToUpper(string(s)))
+				t.shrinks = append(t.shrinks, false)
+				break
+			}
+		}
+	}
+	for i := range list.Items {
+		g := &list.Items[i]
+		cells := []string{Safe(string(g.ManagedBy)), fmt.Sprint(g.Total())}
+		for _, s := range statuses {
+			cell := none
+			if n := g.Counts[s]; n > 0 {
+				cell = fmt.Sprint(n)
+			}
+			cells = append(cells, p.absent(cell))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	lines, err := t.layout(o.Width)
+	if err != nil {
+		return err
+	}
+	if o.NoHeaders {
+		return writeLines(w, lines[1:]...)
+	}
+	if len(list.Items) > 0 {
+		lines[0] = p.bold(lines[0])
+		if err := writeLines(w, lines...); err != nil {
+			return err
+		}
+	}
+	return writeErrors(w, list, p)
+}
+
+// writeErrors writes a row for each context that could not be read.
+func writeErrors(w io.Writer, list *inspect.OwnerList, p palette) error {
+	if len(list.Errors) == 0 {
+		return nil
+	}
+	t := &table{titles: []string{"", "", ""}, shrinks: make([]bool, 3)}
+	for _, e := range list.Errors {
+		t.rows = append(t.rows, []string{Safe(e.Context), p.bad(string(e.Code)), Safe(e.Message)})
+	}
+	lines, err := t.layout(0)
+	if err != nil {
+		return err
+	}
+	lines[0] = p.bad("not read, or not wholly:")
+	if len(list.Items) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return writeLines(w, lines...)
+}

@@ -1,0 +1,148 @@
+package printers
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/jsonpath"
+	"k8s.io/kubectl/pkg/cmd/get"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Sorter orders Jobs by a field that a user chose with --sort-by. The zero value
+// leaves them as they are.
+//
+// kubectl's own sorter is not used: it parses the path anew in each comparison,
+// and ends the process on a field that it cannot compare.
+type Sorter struct{ path *jsonpath.JSONPath }
+
+// NewSorter checks a JSONPath expression, such as ".creationTimestamp" or
+// "{.status}". A path to a field that no Job can have, or that has no order, is
+// an error.
+func NewSorter(expression string) (*Sorter, error) {
+	if expression == "" {
+		return &Sorter{}, nil
+	}
+	relaxed, err := get.RelaxedJSONPathExpression(expression)
+	if err != nil {
+		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
+	}
+	path := jsonpath.New("sort-by").AllowMissingKeys(true)
+	if err := path.Parse(relaxed); err != nil {
+		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
+	}
+	s := &Sorter{path: path}
+	// A Job with every field set tells whether the path leads anywhere.
+	sample, err := s.key(fullJob())
+	if err != nil {
+		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
+	}
+	if sample == nil {
+		return nil, fmt.Errorf("cannot sort by %q: jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name", expression)
+	}
+	return s, nil
+}
+
+// Sort orders Jobs and leaves those that are equal in the order they had. A Job
+// that lacks the field comes first, as kubectl has it.
+func (s *Sorter) Sort(jobs []inspect.Job) error {
+	if s.path == nil {
+		return nil
+	}
+	type keyed struct {
+		key any
+		job inspect.Job
+	}
+	rows := make([]keyed, len(jobs))
+	for i := range jobs {
+		key, err := s.key(&jobs[i])
+		if err != nil {
+			return fmt.Errorf("could not sort: %w", err)
+		}
+		rows[i] = keyed{key, jobs[i]}
+	}
+	slices.SortStableFunc(rows, func(a, b keyed) int { return compareKeys(a.key, b.key) })
+	for i := range rows {
+		jobs[i] = rows[i].job
+	}
+	return nil
+}
+
+// key is the value the path leads to as an int64, a string, a bool or a
+// time.Time; nil where there is none.
+func (s *Sorter) key(j *inspect.Job) (any, error) {
+	results, err := s.path.FindResults(*j)
+	if err != nil {
+		return nil, err
+	}
+	if len(results) == 0 || len(results[0]) == 0 {
+		return nil, nil
+	}
+	v := results[0][0]
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return nil, nil
+		}
+		v = v.Elem()
+	}
+	if t, ok := v.Interface().(metav1.Time); ok {
+		return t.Time, nil
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return v.String(), nil
+	case reflect.Bool:
+		return v.Bool(), nil
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return v.Int(), nil
+	}
+	return nil, nil
+}
+
+func compareKeys(a, b any) int {
+	switch x := a.(type) {
+	case nil:
+		if b == nil {
+			return 0
+		}
+		return -1
+	case string:
+		if y, ok := b.(string); ok {
+			return cmp.Compare(x, y)
+		}
+	case int64:
+		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y)
+		}
+	case time.Time:
+		if y, ok := b.(time.Time); ok {
+			return x.Compare(y)
+		}
+	case bool:
+		if y, ok := b.(bool); ok && x != y {
+			if x {
+				return 1
+			}
+			return -1
+		}
+	}
+	if b == nil {
+		return 1
+	}
+	return 0
+}
+
+// fullJob is a Job that has every field.
+func fullJob() *inspect.Job {
+	n, t := int32(1), metav1.NewTime(time.Unix(1, 0))
+	return &inspect.Job{
+		Completions: &n, Parallelism: &n, Ready: &n,
+		StartTime: &t, CompletionTime: &t, FinishedTime: &t, StatusWrittenAt: &t,
+		Mirrors: []inspect.Ref{{}}, Findings: []string{""},
+	}
+}

@@ -1,0 +1,63 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/liggitt/tabwriter"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Stream writes Jobs as rows of a table that never ends, as kubectl get --watch
+// does: columns keep the widths they once had. Rows are never coloured, because
+// the tab writer counts the bytes of an escape sequence.
+type Stream struct {
+	w       *tabwriter.Writer
+	options TableOptions
+	columns []column
+	events  bool
+	started bool
+}
+
+// NewStream makes a stream. Where events is set, each row starts with what
+// happened to the Job.
+func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
+	o.Owners, o.Color = true, false
+	_, columns := newJobTable(o)
+	return &Stream{w: printers.GetNewTabWriter(w), options: o, columns: columns, events: events}
+}
+
+// Write adds a row at the end, with ages as of the options' Now, which o
+// replaces.
+func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
+	s.options.Now = o.Now
+	var cells []string
+	if !s.started && !s.options.NoHeaders {
+		if s.events {
+			cells = append(cells, "EVENT")
+		}
+		for _, c := range s.columns {
+			cells = append(cells, c.title)
+		}
+		if _, err := fmt.Fprintln(s.w, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+		cells = nil
+	}
+	s.started = true
+	if s.events {
+		cells = append(cells, string(event))
+	}
+	for _, c := range s.columns {
+		cells = append(cells, c.cell(j, s.options, palette{}))
+	}
+	_, err := fmt.Fprintln(s.w, strings.Join(cells, "\t"))
+	return err
+}
+
+// Flush lays out and writes the rows added so far. Rows that are flushed
+// together are aligned with each other.
+func (s *Stream) Flush() error { return s.w.Flush() }

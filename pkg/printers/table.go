@@ -1,0 +1,141 @@
+package printers
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// gap is what stands between two columns. kubectl has three spaces; two bring
+// the usual table into 80 columns.
+const gap = "  "
+
+// table is text in columns that has not been laid out yet.
+type table struct {
+	titles []string
+	rows   [][]string
+	// shrinks tells which columns may be cut to fit a terminal.
+	shrinks []bool
+}
+
+// newJobTable chooses the columns for the options.
+func newJobTable(o TableOptions) (*table, []column) {
+	t := &table{}
+	var columns []column
+	for _, c := range jobColumns {
+		if c.shown(o) {
+			columns = append(columns, c)
+			t.titles = append(t.titles, c.title)
+			t.shrinks = append(t.shrinks, c.shrinks)
+		}
+	}
+	return t, columns
+}
+
+func (t *table) addJob(j *inspect.Job, columns []column, o TableOptions) {
+	p := palette{o.Color}
+	cells := make([]string, len(columns))
+	for i, c := range columns {
+		cells[i] = p.absent(c.cell(j, o, p))
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// layout returns the table as lines, the titles first, then one for each row.
+// A width above zero is what it has to fit into.
+func (t *table) layout(width int) ([]string, error) {
+	if width > 0 {
+		t.fit(width)
+	}
+	var buffer bytes.Buffer
+	w := tablewriter.NewTable(&buffer, tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+		Borders: tw.BorderNone,
+		Symbols: tw.NewSymbols(tw.StyleNone),
+		Settings: tw.Settings{
+			Lines:      tw.LinesNone,
+			Separators: tw.SeparatorsNone,
+		},
+	})), tablewriter.WithConfig(tablewriter.Config{
+		Header: cellConfig(),
+		Row:    cellConfig(),
+	}))
+	w.Header(t.titles)
+	if err := w.Bulk(t.rows); err != nil {
+		return nil, fmt.Errorf("could not lay out the table: %w", err)
+	}
+	if err := w.Render(); err != nil {
+		return nil, fmt.Errorf("could not lay out the table: %w", err)
+	}
+	lines := strings.Split(strings.TrimSuffix(buffer.String(), "\n"), "\n")
+	if len(lines) != len(t.rows)+1 {
+		return nil, fmt.Errorf("could not lay out the table: %d rows came out as %d lines", len(t.rows), len(lines)-1)
+	}
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines, nil
+}
+
+// cellConfig makes tablewriter look like kubectl: left-aligned, no lines, titles
+// as they are (its own formatting makes "MANAGED - BY" of MANAGED-BY).
+func cellConfig() tw.CellConfig {
+	return tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
+		Padding:    tw.CellPadding{Global: tw.Padding{Right: gap, Overwrite: true}},
+	}
+}
+
+// fit cuts the widest of those columns that may be cut until the table is as
+// narrow as asked, but none to less than its title or eight characters. What is
+// cut ends in an ellipsis.
+func (t *table) fit(width int) {
+	widths := make([]int, len(t.titles))
+	total := len(gap) * (len(t.titles) - 1)
+	for c, title := range t.titles {
+		widths[c] = lipgloss.Width(title)
+		for _, row := range t.rows {
+			widths[c] = max(widths[c], lipgloss.Width(row[c]))
+		}
+		total += widths[c]
+	}
+	for total > width {
+		widest := -1
+		for c := range widths {
+			if t.shrinks[c] && widths[c] > max(8, len(t.titles[c])) && (widest < 0 || widths[c] > widths[widest]) {
+				widest = c
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		total--
+	}
+	for _, row := range t.rows {
+		for c := range row {
+			if t.shrinks[c] {
+				row[c] = ansi.Truncate(row[c], widths[c], "…")
+			}
+		}
+	}
+}
+
+// writeLines writes lines and stops at the first error.
+func writeLines(w io.Writer, lines ...string) error {
+	for _, line := range lines {
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

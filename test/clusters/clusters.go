@@ -1,0 +1,188 @@
+// Package clusters brings up real Kubernetes clusters for tests and the demo,
+// and takes them down: etcd, API server, controller manager and scheduler as
+// processes on this machine, with kwok in the place of kubelets.
+//
+// The programs come from install.sh, which builds them from controlplane, a Go
+// module of its own, so that their weight never reaches users of the plugin.
+package clusters
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+//go:embed stages.yaml
+var stages []byte
+
+// Config says what to bring up.
+type Config struct {
+	// Programs is the folder that install.sh filled.
+	Programs string
+	// Dir is where everything is kept that belongs to the clusters. It has to
+	// be absent or empty, and it is removed with them.
+	Dir string
+	// Names are the clusters', and of their contexts.
+	Names []string
+	// Nodes is how many nodes each cluster has.
+	Nodes int
+	// Stages are further documents of kind Stage, in YAML, beside stages.yaml.
+	Stages []byte
+	// Keep leaves the clusters up when this process ends; Remove takes them
+	// down. Otherwise they go with the process, however it ends.
+	Keep bool
+}
+
+// Set is a number of clusters that are up.
+type Set struct {
+	// Kubeconfig is a file with a context for each cluster. The first one is
+	// current.
+	Kubeconfig string
+	// Programs is the folder with kubectl and the others.
+	Programs string
+
+	dir   string
+	names []string
+	guard *guard
+}
+
+// Up brings up clusters. If that fails, nothing is left of them.
+func Up(ctx context.Context, c Config) (*Set, error) {
+	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("bring up clusters in %s: it is not empty", c.Dir)
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := filepath.Abs(c.Programs)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(programs, "kwokctl")); err != nil {
+		return nil, fmt.Errorf("bring up clusters: no programs in %s; make clusters puts them there", programs)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	s := &Set{Kubeconfig: filepath.Join(dir, "kubeconfig"), Programs: programs, dir: dir, names: c.Names}
+	if !c.Keep {
+		if s.guard, err = newGuard(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.create(ctx, c); err != nil {
+		return nil, errors.Join(err, s.Down())
+	}
+	return s, nil
+}
+
+func (s *Set) create(ctx context.Context, c Config) error {
+	stagesFile := filepath.Join(s.dir, "stages.yaml")
+	if err := os.WriteFile(stagesFile, append(append([]byte{}, stages...), append([]byte("\n---\n"), c.Stages...)...), 0o644); err != nil {
+		return err
+	}
+	for _, name := range s.names {
+		args := []string{"create", "cluster", "--runtime", "binary", "--wait", "2m",
+			"--kubeconfig", s.Kubeconfig, "--config", stagesFile, "--disable-qps-limits"}
+		for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))
+		}
+		args = append(args, "--kwok-controller-binary", filepath.Join(s.Programs, "kwok"))
+		if err := s.kwokctl(ctx, name, args...); err != nil {
+			return err
+		}
+		if err := s.Scale(ctx, name, c.Nodes); err != nil {
+			return err
+		}
+	}
+	return s.renameContexts()
+}
+
+// Scale gives a cluster that many nodes.
+func (s *Set) Scale(ctx context.Context, name string, nodes int) error {
+	return s.kwokctl(ctx, name, "scale", "node", "--replicas", strconv.Itoa(nodes))
+}
+
+// Stop ends all processes of a cluster, and Start starts them again, on the same
+// ports and with the data they had.
+func (s *Set) Stop(ctx context.Context, name string) error {
+	return s.kwokctl(ctx, name, "stop", "cluster")
+}
+
+// Start starts a cluster that Stop has ended, and waits until it answers.
+func (s *Set) Start(ctx context.Context, name string) error {
+	return s.kwokctl(ctx, name, "start", "cluster", "--wait", "2m")
+}
+
+// Down takes the clusters down and removes their folder.
+func (s *Set) Down() error {
+	if s.guard != nil {
+		return s.guard.release()
+	}
+	return Remove(s.Programs, s.dir)
+}
+
+// Remove takes down the clusters that were brought up in a folder with Keep,
+// and removes the folder. That there is none is fine.
+func Remove(programs, dir string) error {
+	out, err := removal(programs, dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("take down the clusters in %s: %w: %s", dir, err, out)
+	}
+	return nil
+}
+
+// Config returns client settings for one of the clusters.
+func (s *Set) Config(name string) (*rest.Config, error) {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: s.Kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: name}).ClientConfig()
+}
+
+// kwokctl runs kwokctl for one cluster, and says what it printed if it fails.
+func (s *Set) kwokctl(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.Programs, "kwokctl"), append([]string{"--name", name}, args...)...)
+	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+workdir(s.dir))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	// The guard waits for it, should this process die before it is done.
+	pidFile := filepath.Join(s.dir, "kwokctl.pid")
+	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("kwokctl %s of cluster %s: %w: %s", strings.Join(args[:2], " "), name, err, &out)
+	}
+	return os.Remove(pidFile)
+}
+
+func workdir(dir string) string { return filepath.Join(dir, "kwok") }
+
+// renameContexts gives contexts the names of their clusters; kwokctl puts
+// "kwok-" in front.
+func (s *Set) renameContexts() error {
+	config, err := clientcmd.LoadFromFile(s.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	for _, name := range s.names {
+		config.Contexts[name] = config.Contexts["kwok-"+name]
+		delete(config.Contexts, "kwok-"+name)
+	}
+	config.CurrentContext = s.names[0]
+	return clientcmd.WriteToFile(*config, s.Kubeconfig)
+}

@@ -1,0 +1,45 @@
+// Command controlplane is etcd, the Kubernetes control plane and kubectl in
+// one binary, so that real clusters can be had from the Go module proxy alone.
+// The name it is called by picks the program; see install.sh for the links.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+)
+
+// programs are the commands that run under component-base's cli; etcd brings
+// a main of its own.
+var programs = map[string]func() *cobra.Command{
+	"kube-apiserver":          apiserver.NewAPIServerCommand,
+	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
+	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+	"kubectl":                 kubectl.NewDefaultKubectlCommand,
+}
+
+func main() {
+	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	if name == "etcd" {
+		etcdmain.Main(os.Args)
+		return
+	}
+	newCommand, ok := programs[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "controlplane: no program is called %q; link this binary as etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kubectl\n", name)
+		os.Exit(2)
+	}
+	os.Exit(cli.Run(newCommand()))
+}

@@ -1,0 +1,61 @@
+package clusters
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+)
+
+// remove takes down all clusters of the work folder $2 with the programs in $1,
+// then removes the folder $3. A kwokctl that was still busy creating one when
+// its parent died is waited for: what it starts would be missed otherwise.
+const remove = `
+export KWOK_WORKDIR="$2"
+if [ -f "$3/kwokctl.pid" ]; then
+	while kill -0 "$(cat "$3/kwokctl.pid")" 2>/dev/null; do sleep 0.2; done
+fi
+for cluster in "$2"/clusters/*/; do
+	[ -d "$cluster" ] || continue
+	"$1/kwokctl" --name "$(basename "$cluster")" delete cluster --kubeconfig "$3/kubeconfig" >/dev/null 2>&1
+done
+rm -rf "$3"
+`
+
+func removal(programs, dir string) *exec.Cmd {
+	return exec.Command("sh", "-c", remove, "sh", programs, workdir(dir), dir)
+}
+
+// guard is a process that takes the clusters down when its standard input ends:
+// when release closes it, or when this process dies, be it of a panic, a signal
+// or a test's timeout, where no deferred call is run.
+type guard struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	output bytes.Buffer
+}
+
+func newGuard(s *Set) (*guard, error) {
+	g := &guard{cmd: exec.Command("sh", "-c", "cat >/dev/null\n"+remove, "sh", s.Programs, workdir(s.dir), s.dir)}
+	// Out of reach of the Ctrl-C that ends this process.
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	g.cmd.Stdout, g.cmd.Stderr = &g.output, &g.output
+	stdin, err := g.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	g.stdin = stdin
+	if err := g.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start what takes the clusters down: %w", err)
+	}
+	return g, nil
+}
+
+func (g *guard) release() error {
+	_ = g.stdin.Close()
+	if err := g.cmd.Wait(); err != nil {
+		return fmt.Errorf("take down the clusters: %w: %s", err, &g.output)
+	}
+	return nil
+}
