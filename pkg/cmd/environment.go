@@ -1,6 +1,9 @@
+// Package cmd holds the commands: flags become options, options run. All wiring
+// is here, and no judgment and no drawing.
 package cmd
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,6 +22,17 @@ type Environment struct {
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
 	Clock     clock.WithTicker
+}
+
+// ThisProcess is the environment of the process that calls it.
+func ThisProcess() Environment {
+	return Environment{
+		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+		Program:   os.Args[0],
+		Args:      os.Args[1:],
+		LookupEnv: os.LookupEnv,
+		Clock:     clock.RealClock{},
+	}
 }
 
 // displayName is how the user called the plugin, with "kubectl" in front

@@ -100,4 +100,3 @@ func interrupted(ctx context.Context) error {
 	}
 	return nil
 }
-

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -76,6 +77,9 @@ func (f *globalFlags) validate() error {
 	case f.contextTimeout < 0:
 		return fmt.Errorf("--context-timeout cannot be less than zero, and is %s", f.contextTimeout)
 	}
+	if _, err := clientcmd.ParseTimeout(*f.kube.Timeout); err != nil {
+		return fmt.Errorf("--request-timeout %s: %w", *f.kube.Timeout, err)
+	}
 	return f.validateKinds()
 }
 
@@ -123,10 +127,10 @@ type warningHandler struct {
 	to      rest.WarningHandler
 }
 
-func warnings(env Environment, context string, several bool) rest.WarningHandlerWithContext {
+func warnings(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
 	w := &warningHandler{to: rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})}
 	if several {
-		w.context = context
+		w.context = contextName
 	}
 	return w
 }

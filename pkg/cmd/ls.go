@@ -49,7 +49,9 @@ func newListCommand(env Environment, global *globalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ls [options]",
 		Aliases: []string{"list"},
-		Short:   "List Jobs by who reconciles them, in the state that is true",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "List Jobs by who reconciles them, in the state that is true",
 		Long: `List Jobs in groups, one for each owner that .spec.managedBy names. Jobs that the
 built-in controller reconciles are the last group.
 
@@ -159,8 +161,10 @@ func (f *listFlags) restrictions() string {
 		parts = append(parts, "--delegated")
 	}
 	for _, flag := range []struct{ name, value string }{
-		{"--managed-by", f.managedBy}, {"--status", strings.Join(f.statuses, ",")},
-		{"--selector", f.labelSelector}, {"--field-selector", f.fieldSelector},
+		{"--managed-by", f.managedBy},
+		{"--status", strings.Join(f.statuses, ",")},
+		{"--selector", f.labelSelector},
+		{"--field-selector", f.fieldSelector},
 	} {
 		if flag.value != "" {
 			parts = append(parts, flag.name+" "+flag.value)

@@ -52,6 +52,7 @@ func (v *rowsView) change(c inspect.Change) error {
 		return nil
 	case inspect.Synced:
 		return nil
+	case inspect.Added, inspect.Modified, inspect.Deleted:
 	}
 	event, matches := c.Type, v.filter.Matches(&c.Job)
 	wasShown := v.shown.Has(ref(&c.Job))

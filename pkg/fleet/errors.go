@@ -117,8 +117,9 @@ func (c Code) hint() string {
 		return "raise --context-timeout or leave the context out with --contexts '^NAME'"
 	case CodeUnauthorized, CodeCredentials:
 		return "log in again"
+	default:
+		return ""
 	}
-	return ""
 }
 
 func isTimeout(err error) bool {
@@ -136,7 +137,10 @@ func reason(err error) string {
 	if apierrors.IsUnauthorized(err) {
 		return "the server does not accept these credentials"
 	}
-	return err.Error()
+	// Credential plugins tell of themselves in several paragraphs, the first of
+	// which says what is wrong.
+	first, _, _ := strings.Cut(err.Error(), "\n\n")
+	return strings.Join(strings.Fields(first), " ")
 }
 
 // InContext makes an error of one context of any other. What an *Error says was

@@ -68,23 +68,14 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 	}
 	names := sortedNames(raw, current)
 
-	switch {
-	case len(names) == 0 && !selection.several() && *flags.Context == "":
+	if len(names) == 0 {
+		if selection.several() || *flags.Context != "" {
+			return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
+		}
 		return loadWithoutKubeconfig(flags, loader)
-	case len(names) == 0:
-		return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
-	case selection.All:
-	case len(selection.Patterns) > 0:
-		if names, err = Select(selection.Patterns, names); err != nil {
-			return nil, err
-		}
-	case current == "":
-		return nil, fmt.Errorf("the kubeconfig has no current context; choose with --context, --contexts or --all-contexts from %s", strings.Join(names, ", "))
-	default:
-		if !slices.Contains(names, current) {
-			return nil, &UnknownContextError{Pattern: current, Nearest: Nearest(current, names), Available: names}
-		}
-		names = []string{current}
+	}
+	if names, err = selection.pick(names, current); err != nil {
+		return nil, err
 	}
 	if used := identityFlags(flags); len(names) > 1 && len(used) > 0 {
 		return nil, &RefusedFlagsError{Flags: used, Contexts: names}
@@ -95,6 +86,21 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 		contexts[i] = loadContext(raw, name, flags, loader.ConfigAccess())
 	}
 	return contexts, nil
+}
+
+// pick returns the names that are selected.
+func (s Selection) pick(names []string, current string) ([]string, error) {
+	switch {
+	case s.All:
+		return names, nil
+	case len(s.Patterns) > 0:
+		return Select(s.Patterns, names)
+	case current == "":
+		return nil, fmt.Errorf("the kubeconfig has no current context; choose with --context, --contexts or --all-contexts from %s", strings.Join(names, ", "))
+	case !slices.Contains(names, current):
+		return nil, &UnknownContextError{Pattern: current, Nearest: Nearest(current, names), Available: names}
+	}
+	return []string{current}, nil
 }
 
 // sortedNames returns the names of all contexts, the current one first.
@@ -117,8 +123,10 @@ func sortedNames(raw clientcmdapi.Config, current string) []string {
 func identityFlags(flags *genericclioptions.ConfigFlags) []string {
 	var used []string
 	for _, f := range []struct{ name, value string }{
-		{"--server", *flags.APIServer}, {"--token", *flags.BearerToken},
-		{"--cluster", *flags.ClusterName}, {"--user", *flags.AuthInfoName},
+		{"--server", *flags.APIServer},
+		{"--token", *flags.BearerToken},
+		{"--cluster", *flags.ClusterName},
+		{"--user", *flags.AuthInfoName},
 	} {
 		if f.value != "" {
 			used = append(used, f.name)

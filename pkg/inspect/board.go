@@ -70,6 +70,7 @@ func (b *Board) Hopeless() bool {
 		switch NewContextError(s.err).Code {
 		case fleet.CodeUnreachable, fleet.CodeTimeout, fleet.CodeError:
 			return false
+		default:
 		}
 	}
 	return true

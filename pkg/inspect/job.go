@@ -87,7 +87,9 @@ func (j *Job) GetObjectKind() schema.ObjectKind {
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with j.
-func (j *Job) DeepCopyObject() runtime.Object {
+func (j *Job) DeepCopyObject() runtime.Object { return j.deepCopy() }
+
+func (j *Job) deepCopy() *Job {
 	c := *j
 	c.Completions, c.Parallelism, c.Ready = clone(j.Completions), clone(j.Parallelism), clone(j.Ready)
 	c.StartTime, c.CompletionTime = clone(j.StartTime), clone(j.CompletionTime)

@@ -65,7 +65,11 @@ func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(Job)) error
 	p.PageSize, p.PageBufferSize, p.FullListIfExpired = chunk, 1, false
 	options := metav1.ListOptions{LabelSelector: q.LabelSelector, FieldSelector: q.FieldSelector}
 	err = p.EachListItem(ctx, options, func(o runtime.Object) error {
-		r := readJob(o.(*batchv1.Job))
+		job, ok := o.(*batchv1.Job)
+		if !ok {
+			return fmt.Errorf("the server sent a %T in a list of Jobs", o)
+		}
+		r := readJob(job)
 		names.intern(&r.job)
 		settler.add(ctx, r)
 		return nil

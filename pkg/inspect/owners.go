@@ -146,7 +146,7 @@ func (l *OwnerList) DeepCopyObject() runtime.Object {
 		g := &c.Items[i]
 		g.Counts, g.Jobs = maps.Clone(g.Counts), slices.Clone(g.Jobs)
 		for n := range g.Jobs {
-			g.Jobs[n] = *g.Jobs[n].DeepCopyObject().(*Job)
+			g.Jobs[n] = *g.Jobs[n].deepCopy()
 		}
 	}
 	return c

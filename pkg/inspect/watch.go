@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -77,7 +78,10 @@ func Watch(ctx context.Context, c *fleet.Cluster, q Query, changes chan<- Change
 		return
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { informer.RunWithContext(ctx) })
+	// What an informer has to say of each lost connection is for -v=2; that the
+	// cluster does not answer is told as a change.
+	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(2))
+	wg.Go(func() { informer.RunWithContext(quiet) })
 	wg.Go(func() {
 		if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 			w.enqueue(synced{})

@@ -46,44 +46,70 @@ func always(TableOptions) bool { return true }
 func wide(o TableOptions) bool { return o.Wide }
 
 var jobColumns = []column{
-	{title: "CONTEXT", shrinks: true, shown: func(o TableOptions) bool { return o.Contexts },
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Context) }},
-	{title: "NAMESPACE", shrinks: true, shown: func(o TableOptions) bool { return o.Namespaces },
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Namespace) }},
-	{title: "NAME", shrinks: true, shown: always,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Name) }},
-	{title: "MANAGED-BY", shrinks: true, shown: func(o TableOptions) bool { return o.Owners },
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(string(j.ManagedBy)) }},
-	{title: "STATUS", shown: always,
-		cell: func(j *inspect.Job, _ TableOptions, p palette) string { return p.status(j.Status) }},
-	{title: "COMPLETIONS", shown: always,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return completions(j) }},
-	{title: "DURATION", shown: always,
+	{
+		title: "CONTEXT", shrinks: true, shown: func(o TableOptions) bool { return o.Contexts },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Context) },
+	},
+	{
+		title: "NAMESPACE", shrinks: true, shown: func(o TableOptions) bool { return o.Namespaces },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Namespace) },
+	},
+	{
+		title: "NAME", shrinks: true, shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Name) },
+	},
+	{
+		title: "MANAGED-BY", shrinks: true, shown: func(o TableOptions) bool { return o.Owners },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(string(j.ManagedBy)) },
+	},
+	{
+		title: "STATUS", shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, p palette) string { return p.status(j.Status) },
+	},
+	{
+		title: "COMPLETIONS", shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return completions(j) },
+	},
+	{
+		title: "DURATION", shown: always,
 		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
 			if d, ok := j.Duration(o.Now); ok {
 				return duration.HumanDuration(d)
 			}
 			return none
-		}},
-	{title: "MIRROR", shrinks: true, shown: always,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return mirror(j) }},
-	{title: "AGE", shown: always,
+		},
+	},
+	{
+		title: "MIRROR", shrinks: true, shown: always,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return mirror(j) },
+	},
+	{
+		title: "AGE", shown: always,
 		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
 			return duration.HumanDuration(o.Now.Sub(j.CreationTimestamp.Time))
-		}},
-	{title: "KIND", shown: wide,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Kind) }},
-	{title: "SINCE", shown: wide,
+		},
+	},
+	{
+		title: "KIND", shown: wide,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Kind) },
+	},
+	{
+		title: "SINCE", shown: wide,
 		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
 			if j.StatusWrittenAt == nil {
 				return none
 			}
 			return duration.HumanDuration(o.Now.Sub(j.StatusWrittenAt.Time))
-		}},
-	{title: "FINDINGS", shown: wide,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return findings(j) }},
-	{title: "UID", shown: wide,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.UID) }},
+		},
+	},
+	{
+		title: "FINDINGS", shown: wide,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return findings(j) },
+	},
+	{
+		title: "UID", shown: wide,
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.UID) },
+	},
 }
 
 // completions reads as kubectl has it.

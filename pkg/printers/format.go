@@ -114,6 +114,7 @@ func (f *Format) PrintJobs(w io.Writer, jobs []inspect.Job) error {
 		if err != nil {
 			return err
 		}
+		dropNulls(u.Object)
 		list.Items = append(list.Items, *u)
 	}
 	return f.printer.PrintObj(list, escaping{w})
@@ -128,7 +129,26 @@ func (f *Format) printObject(w io.Writer, o runtime.Object) error {
 	if err != nil {
 		return err
 	}
+	dropNulls(u.Object)
 	return f.printer.PrintObj(u, w)
+}
+
+// dropNulls removes fields that are null, because templates would print them as
+// "<nil>" and not as what kubectl prints for a field that is not there.
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			if field == nil {
+				delete(v, key)
+			}
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			dropNulls(item)
+		}
+	}
 }
 
 func unstructuredOf(o any) (*unstructured.Unstructured, error) {

@@ -36,11 +36,15 @@ func Safe(s string) string {
 	return b.String()
 }
 
-// SafeLines is Safe for text of several lines.
+// SafeLines is Safe for text of several lines, with tabs in them.
 func SafeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = Safe(lines[i])
+		cells := strings.Split(lines[i], "\t")
+		for n := range cells {
+			cells[n] = Safe(cells[n])
+		}
+		lines[i] = strings.Join(cells, "\t")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -100,8 +100,9 @@ func (s *Sorter) key(j *inspect.Job) (any, error) {
 		return v.Bool(), nil
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return v.Int(), nil
+	default:
+		return nil, nil
 	}
-	return nil, nil
 }
 
 func compareKeys(a, b any) int {

@@ -80,7 +80,9 @@ func (t *table) layout(width int) ([]string, error) {
 		return nil, fmt.Errorf("could not lay out the table: %d rows came out as %d lines", len(t.rows), len(lines)-1)
 	}
 	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
+		// tablewriter adds a reset of its own behind each cell with a style, which
+		// has one already; at the end of a line it hides the padding.
+		lines[i] = strings.TrimRight(strings.ReplaceAll(lines[i], "\x1b[0m", ""), " ")
 	}
 	return lines, nil
 }

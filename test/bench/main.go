@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -34,14 +35,15 @@ func main() {
 	jobs := flag.Int("jobs", 10000, "how many Jobs each cluster has")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *programs, *plugin, *runs, *jobs); err != nil {
+	err := run(ctx, *programs, *plugin, *runs, *jobs)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, programs, plugin string, runs, jobs int) error {
+func run(ctx context.Context, programs, plugin string, runs, jobs int) (err error) {
 	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
 	if err != nil {
 		return err
@@ -50,7 +52,7 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) error {
 	if err != nil {
 		return err
 	}
-	defer set.Down()
+	defer func() { err = errors.Join(err, set.Down()) }()
 	for _, name := range []string{"one", "two", "three"} {
 		if err := fill(ctx, set, name, 0, jobs); err != nil {
 			return err
@@ -208,7 +210,7 @@ func download(ctx context.Context, config *rest.Config) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/apis/batch/v1/jobs", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/apis/batch/v1/jobs", http.NoBody)
 	if err != nil {
 		return sample{}, err
 	}
@@ -219,9 +221,8 @@ func download(ctx context.Context, config *rest.Config) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	defer response.Body.Close()
 	n, err := io.Copy(io.Discard, response.Body)
-	return sample{wall: time.Since(start), bytes: n}, err
+	return sample{wall: time.Since(start), bytes: n}, errors.Join(err, response.Body.Close())
 }
 
 // counter counts what is written to it.

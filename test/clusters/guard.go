@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -24,7 +25,7 @@ rm -rf "$3"
 `
 
 func removal(programs, dir string) *exec.Cmd {
-	return exec.Command("sh", "-c", remove, "sh", programs, workdir(dir), dir)
+	return exec.CommandContext(context.Background(), "sh", "-c", remove, "sh", programs, workdir(dir), dir)
 }
 
 // guard is a process that takes the clusters down when its standard input ends:
@@ -37,7 +38,7 @@ type guard struct {
 }
 
 func newGuard(s *Set) (*guard, error) {
-	g := &guard{cmd: exec.Command("sh", "-c", "cat >/dev/null\n"+remove, "sh", s.Programs, workdir(s.dir), s.dir)}
+	g := &guard{cmd: exec.CommandContext(context.Background(), "sh", "-c", "cat >/dev/null\n"+remove, "sh", s.Programs, workdir(s.dir), s.dir)}
 	// Out of reach of the Ctrl-C that ends this process.
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	g.cmd.Stdout, g.cmd.Stderr = &g.output, &g.output

@@ -1,0 +1,78 @@
+# Two things for whoever comes by: make demo, make test. Everything needs Go and
+# make, and nothing else.
+
+BIN := bin
+CLUSTERS := $(BIN)/clusters
+TOOLS := $(BIN)/tools
+PLUGIN := $(BIN)/kubectl-jobmanagedby
+# Where make install puts the plugin.
+PREFIX ?= $(shell go env GOPATH)
+
+GO_FILES := $(shell find cmd internal pkg -name '*.go' -not -name '*_test.go') go.mod go.sum
+
+.PHONY: help
+help: ## List what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+.PHONY: build
+build: $(PLUGIN) $(BIN)/kubectl-jobs_managedby ## Build the plugin into bin/, under both of its names
+# Static, as it is released: it needs no C library, and less memory.
+$(PLUGIN): $(GO_FILES)
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./cmd/kubectl-jobmanagedby
+
+$(BIN)/kubectl-jobs_managedby:
+	ln -sf kubectl-jobmanagedby $@
+
+.PHONY: install
+install: $(PLUGIN) ## Install the plugin for kubectl, under both of its names
+	mkdir -p $(PREFIX)/bin
+	install -m 755 $(PLUGIN) $(PREFIX)/bin/kubectl-jobmanagedby
+	ln -sf kubectl-jobmanagedby $(PREFIX)/bin/kubectl-jobs_managedby
+	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; *) echo "note: $(PREFIX)/bin is not on PATH, so kubectl does not find it yet" ;; esac
+
+.PHONY: clusters
+clusters: ## Build the control plane for tests and the demo, once
+	@test/clusters/install.sh $(CLUSTERS)
+
+.PHONY: demo
+demo: build clusters ## Show the plugin on three real clusters, and leave them up
+	@go run ./test/demo
+
+.PHONY: demo-down
+demo-down: clusters ## Take the demo's clusters down
+	@go run ./test/demo -down
+
+.PHONY: test
+test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no cluster
+	go test -race ./cmd/... ./internal/... ./pkg/...
+
+.PHONY: bench
+bench: build clusters ## Measure ls beside kubectl and a raw download, in minutes
+	go run ./test/bench
+
+.PHONY: generate
+generate: ## Write generated files anew
+	go generate ./...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
+	go vet ./...
+	$(TOOLS)/golangci-lint run ./...
+	cd test/clusters/controlplane && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...
+
+.PHONY: verify
+verify: lint ## Check that generated files and go.mod are fresh, and lint
+	go run ./hack/fresh
+
+$(TOOLS)/%: hack/tools/go.mod hack/tools/go.sum
+	@mkdir -p $(TOOLS)
+	cd hack/tools && go build -o $(CURDIR)/$(TOOLS)/$* $(shell sed -n 's,^\t\(.*/$*\)$$,\1,p' hack/tools/go.mod)
+	@touch $@
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN) dist

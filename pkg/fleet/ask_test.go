@@ -1,0 +1,186 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "", errors.New("no"))
+
+// fleetOf makes a fleet of clusters that are reached by the given contexts.
+func fleetOf(clusters ...[]string) *Fleet {
+	f := &Fleet{parallel: 16}
+	for _, contexts := range clusters {
+		m := &member{context: contexts[0]}
+		for _, name := range contexts {
+			m.ways = append(m.ways, &Cluster{Context: name})
+		}
+		f.members = append(f.members, m)
+	}
+	return f
+}
+
+func TestAskAnswersInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fleetOf([]string{"a"}, []string{"b"}, []string{"c"}, []string{"d"})
+		// Each waits for the one after it.
+		done := map[string]chan struct{}{"a": make(chan struct{}), "b": make(chan struct{}), "c": make(chan struct{}), "d": make(chan struct{})}
+		next := map[string]string{"a": "b", "b": "c", "c": "d"}
+		answers := Ask(t.Context(), f, func(_ context.Context, c *Cluster) (string, error) {
+			defer close(done[c.Context])
+			if after, ok := next[c.Context]; ok {
+				<-done[after]
+			}
+			return "answer of " + c.Context, nil
+		})
+		var got []string
+		for _, a := range answers {
+			assert.NilError(t, a.Err)
+			got = append(got, a.Context+": "+a.Value)
+		}
+		assert.DeepEqual(t, got, []string{"a: answer of a", "b: answer of b", "c: answer of c", "d: answer of d"})
+	})
+}
+
+func TestAskIsBounded(t *testing.T) {
+	for parallel, want := range map[int]int{0: 16, 1: 1, 3: 3} {
+		t.Run(fmt.Sprint(parallel), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := Open(t.Context(), nil, Options{Parallel: parallel})
+				const members = 20
+				for i := range members {
+					f.members = append(f.members, fleetOf([]string{fmt.Sprint(i)}).members...)
+				}
+				var running atomic.Int32
+				next, all := make(chan struct{}), make(chan struct{})
+				go func() {
+					defer close(all)
+					Ask(t.Context(), f, func(context.Context, *Cluster) (int, error) {
+						running.Add(1)
+						<-next
+						running.Add(-1)
+						return 0, nil
+					})
+				}()
+				for left := members; left > 0; left-- {
+					synctest.Wait()
+					assert.Equal(t, int(running.Load()), min(want, left))
+					next <- struct{}{}
+				}
+				<-all
+			})
+		})
+	}
+}
+
+func TestAskAbandonsWhatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fleetOf([]string{"a"}, []string{"hangs"}, []string{"z"})
+		f.timeout = time.Minute
+		f.members[1].spent = 20 * time.Second
+		hang := make(chan struct{})
+		defer close(hang)
+		start := time.Now()
+		answers := Ask(t.Context(), f, func(_ context.Context, c *Cluster) (string, error) {
+			if c.Context == "hangs" {
+				<-hang
+			}
+			return "answer", nil
+		})
+		assert.Equal(t, time.Since(start), 40*time.Second, "what it had spent already does not count")
+		assert.Equal(t, len(answers), 3)
+		assert.DeepEqual(t, answers[0], Answer[string]{Context: "a", Value: "answer"})
+		assert.DeepEqual(t, answers[2], Answer[string]{Context: "z", Value: "answer"})
+
+		var failed *Error
+		var timeout *TimeoutError
+		assert.Equal(t, answers[1].Context, "hangs")
+		assert.Assert(t, errors.As(answers[1].Err, &failed))
+		assert.Equal(t, failed.Context, "hangs")
+		assert.Equal(t, failed.Code(), CodeTimeout)
+		assert.Assert(t, errors.As(answers[1].Err, &timeout))
+	})
+}
+
+// A cluster whose time was used up before the question has a moment for it, and
+// is not without bound.
+func TestAskWithNoTimeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fleetOf([]string{"slow"})
+		f.timeout, f.members[0].spent = time.Second, time.Minute
+		answers := Ask(t.Context(), f, func(ctx context.Context, _ *Cluster) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		var timeout *TimeoutError
+		assert.Assert(t, errors.As(answers[0].Err, &timeout))
+	})
+}
+
+func TestAskTellsTheCauseOfCancellation(t *testing.T) {
+	cause := errors.New("interrupt")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f := fleetOf([]string{"a"})
+	answers := Ask(ctx, f, func(ctx context.Context, _ *Cluster) (string, error) {
+		cancel(cause)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	assert.ErrorIs(t, answers[0].Err, cause)
+}
+
+func TestAskOtherWays(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name string
+		// says is what each context's question ends with.
+		says  map[string]error
+		asked []string
+		// context is who is said to have answered.
+		context string
+		err     error
+	}{
+		{"the first may", map[string]error{}, []string{"a"}, "a", nil},
+		{"the second may", map[string]error{"a": errForbidden}, []string{"a", "b"}, "b", nil},
+		{"the third may", map[string]error{"a": errForbidden, "b": errForbidden}, []string{"a", "b", "c"}, "c", nil},
+		{"none may", map[string]error{"a": errForbidden, "b": errForbidden, "c": errForbidden}, []string{"a", "b", "c"}, "a", errForbidden},
+		{"another error", map[string]error{"a": broken}, []string{"a"}, "a", broken},
+		{"another error of the second", map[string]error{"a": errForbidden, "b": broken}, []string{"a", "b"}, "a", errForbidden},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var asked []string
+			answers := Ask(t.Context(), fleetOf([]string{"a", "b", "c"}), func(_ context.Context, c *Cluster) (string, error) {
+				asked = append(asked, c.Context)
+				return "what " + c.Context + " knows", tt.says[c.Context]
+			})
+			assert.DeepEqual(t, asked, tt.asked)
+			assert.Equal(t, answers[0].Context, tt.context)
+			assert.Equal(t, answers[0].Value, "what "+tt.context+" knows", "a part of an answer is kept beside an error")
+			if tt.err == nil {
+				assert.NilError(t, answers[0].Err)
+				return
+			}
+			assert.ErrorIs(t, answers[0].Err, tt.err)
+			var failed *Error
+			assert.Assert(t, errors.As(answers[0].Err, &failed))
+			assert.Equal(t, failed.Context, tt.context)
+		})
+	}
+}
+
+func TestAskKeepsWhatTheQuestionWasDoing(t *testing.T) {
+	answers := Ask(t.Context(), fleetOf([]string{"a"}), func(context.Context, *Cluster) (string, error) {
+		return "", &Error{Context: "of no interest", Doing: "list jobs", Err: errForbidden}
+	})
+	assert.Assert(t, cmp.ErrorContains(answers[0].Err, "context a: could not list jobs: "))
+}

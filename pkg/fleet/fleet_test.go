@@ -1,0 +1,146 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	"k8s.io/client-go/rest"
+)
+
+// refuse is a network on which nobody listens.
+func refuse(_ context.Context, network, _ string) (net.Conn, error) {
+	return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+}
+
+// direct keeps the proxy of whoever runs the test out.
+func direct(*http.Request) (*url.URL, error) { return nil, nil }
+
+func TestOpenKeepsWhatIsBroken(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing.crt")
+	contexts := []Context{
+		{Name: "z-broken", Err: errors.New("no such user")},
+		{Name: "a-missing", Config: &rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{CAFile: missing}}},
+		{Name: "m-down", Config: &rest.Config{Host: "https://api.example", Dial: refuse, Proxy: direct}},
+		// The same as the one before. Nobody knows if it is: neither answered.
+		{Name: "m-down-too", Config: &rest.Config{Host: "https://api.example", Dial: refuse, Proxy: direct}},
+	}
+	f := Open(t.Context(), contexts, Options{})
+	names := []string{"z-broken", "a-missing", "m-down", "m-down-too"}
+	assert.DeepEqual(t, f.Contexts(), names)
+	assert.Equal(t, len(f.Clusters()), 0)
+	assert.Equal(t, len(f.Aliases()), 0)
+
+	answers := Ask(t.Context(), f, func(context.Context, *Cluster) (string, error) {
+		return "", errors.New("asked, though it could not be reached")
+	})
+	wants := []struct {
+		code Code
+		text string
+	}{
+		{CodeConfig, "context z-broken: the kubeconfig's entry is not usable: no such user"},
+		{CodeConfig, "context a-missing: the kubeconfig's entry is not usable: "},
+		{CodeUnreachable, "context m-down: could not reach the cluster: dial tcp: connection refused; "},
+		{CodeUnreachable, "context m-down-too: could not reach the cluster: dial tcp: connection refused; "},
+	}
+	for i, err := range f.Errors() {
+		var failed *Error
+		assert.Assert(t, errors.As(err, &failed))
+		assert.Equal(t, failed.Context, names[i])
+		assert.Equal(t, failed.Code(), wants[i].code)
+		assert.ErrorContains(t, err, wants[i].text)
+		assert.Equal(t, answers[i].Context, names[i])
+		assert.Equal(t, answers[i].Err, err)
+	}
+	assert.Equal(t, len(f.Errors()), len(wants))
+	assert.ErrorContains(t, f.Errors()[1], missing)
+}
+
+func TestOpenTellsTheCauseOfCancellation(t *testing.T) {
+	cause := errors.New("interrupt")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f := Open(ctx, []Context{{Name: "c", Config: &rest.Config{
+		Host:  "https://api.example",
+		Proxy: direct,
+		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			cancel(cause)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}}}, Options{})
+	assert.Equal(t, len(f.Errors()), 1)
+	assert.ErrorIs(t, f.Errors()[0], cause)
+}
+
+func TestNewCluster(t *testing.T) {
+	good := Context{Name: "good", Namespace: "batch", Config: &rest.Config{Host: "https://api.example"}}
+	c, err := newCluster(good)
+	assert.NilError(t, err)
+	assert.Equal(t, c.Context, "good")
+	assert.Equal(t, c.Namespace, "batch")
+	assert.Equal(t, c.UID, "")
+
+	own := errors.New("its own error")
+	for name, broken := range map[string]Context{
+		"an error of its own": {Err: own},
+		"no PEM":              {Config: &rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x")}}},
+		"CA and insecure":     {Config: &rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x"), Insecure: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := newCluster(broken)
+			var unusable *ConfigError
+			assert.Assert(t, errors.As(err, &unusable))
+			assert.Assert(t, cmp.Nil(c))
+			if broken.Err != nil {
+				assert.ErrorIs(t, err, own)
+			}
+		})
+	}
+}
+
+func TestAliases(t *testing.T) {
+	f := fleetOf([]string{"prod", "zeta", "beta"}, []string{"dev"}, []string{"hub", "alpha"})
+	f.members = append(f.members, &member{context: "down", err: errForbidden})
+	assert.DeepEqual(t, f.Aliases(), []Alias{{"alpha", "hub"}, {"beta", "prod"}, {"zeta", "prod"}})
+	assert.DeepEqual(t, f.Contexts(), []string{"prod", "dev", "hub", "down"})
+	assert.Equal(t, len(f.Clusters()), 3)
+	assert.Equal(t, f.Clusters()[0].Context, "prod")
+	assert.Equal(t, len(f.Errors()), 1)
+	assert.ErrorIs(t, f.Errors()[0], errForbidden)
+}
+
+func TestKey(t *testing.T) {
+	config := func(host, name, ca, file string) *rest.Config {
+		return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{ServerName: name, CAData: []byte(ca), CAFile: file}}
+	}
+	base := &Cluster{UID: "", config: config("https://a", "", "ca", "")}
+	for _, tt := range []struct {
+		name      string
+		cluster   *Cluster
+		other     *Cluster
+		namespace string
+		same      bool
+	}{
+		{"one UID, other addresses", &Cluster{UID: "u", config: config("https://a", "", "x", "")}, &Cluster{UID: "u", config: config("https://b", "n", "y", "f")}, "n", true},
+		{"other UIDs, one address", &Cluster{UID: "u", config: base.config}, &Cluster{UID: "v", config: base.config}, "n", false},
+		{"one UID, another namespace", &Cluster{UID: "u", config: base.config}, &Cluster{UID: "u", config: base.config}, "m", false},
+		{"no UID, all the same", base, &Cluster{config: config("https://a", "", "ca", "")}, "n", true},
+		{"no UID, another namespace", base, &Cluster{config: config("https://a", "", "ca", "")}, "m", false},
+		{"no UID, another address", base, &Cluster{config: config("https://b", "", "ca", "")}, "n", false},
+		{"no UID, another authority", base, &Cluster{config: config("https://a", "", "cb", "")}, "n", false},
+		{"no UID, another authority's file", base, &Cluster{config: config("https://a", "", "ca", "f")}, "n", false},
+		{"no UID, another server name", base, &Cluster{config: config("https://a", "s", "ca", "")}, "n", false},
+		{"one has a UID", base, &Cluster{UID: "u", config: base.config}, "n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.cluster.key("n") == tt.other.key(tt.namespace), tt.same)
+		})
+	}
+}

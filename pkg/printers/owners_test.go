@@ -1,0 +1,144 @@
+package printers_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+func onlyErrors() *inspect.OwnerList {
+	list := inspect.NewOwnerList()
+	list.Errors = contextErrors()
+	return list
+}
+
+func TestOwners(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		list    *inspect.OwnerList
+		options printers.TableOptions
+	}{
+		{"grouped", everyStatus(), printers.TableOptions{}},
+		{"wide", everyStatus(), printers.TableOptions{Wide: true}},
+		{"color", everyStatus(), printers.TableOptions{Wide: true, Color: true}},
+		{"no-headers", everyStatus(), printers.TableOptions{NoHeaders: true}},
+		{"no-headers-owners", everyStatus(), printers.TableOptions{NoHeaders: true, Owners: true}},
+		{"contexts", severalContexts(), printers.TableOptions{Contexts: true, Namespaces: true}},
+		{"contexts-color", severalContexts(), printers.TableOptions{Contexts: true, Namespaces: true, Color: true}},
+		{"contexts-no-headers", severalContexts(), printers.TableOptions{Contexts: true, Namespaces: true, NoHeaders: true}},
+		{"errors", onlyErrors(), printers.TableOptions{}},
+		{"errors-no-headers", onlyErrors(), printers.TableOptions{NoHeaders: true}},
+		{"empty", inspect.NewOwnerList(), printers.TableOptions{}},
+		{"hostile", hostile(), printers.TableOptions{Contexts: true, Namespaces: true, Wide: true, Owners: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			golden.Assert(t, visible(owners(t, tt.list, tt.options)), "owners-"+tt.name+".txt")
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		list    *inspect.OwnerList
+		options printers.TableOptions
+	}{
+		{"all", everyStatus(), printers.TableOptions{}},
+		{"color", everyStatus(), printers.TableOptions{Color: true}},
+		{"no-headers", everyStatus(), printers.TableOptions{NoHeaders: true}},
+		{"contexts", severalContexts(), printers.TableOptions{Contexts: true, Namespaces: true}},
+		{"errors", onlyErrors(), printers.TableOptions{}},
+		{"empty", inspect.NewOwnerList(), printers.TableOptions{}},
+		{"hostile", hostile(), printers.TableOptions{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			golden.Assert(t, visible(summary(t, tt.list, tt.options)), "summary-"+tt.name+".txt")
+		})
+	}
+}
+
+// Colour says nothing that the text does not, and moves nothing.
+func TestColorChangesNothingElse(t *testing.T) {
+	for _, list := range []*inspect.OwnerList{everyStatus(), severalContexts(), onlyErrors(), hostile()} {
+		for _, o := range []printers.TableOptions{
+			{}, {Wide: true}, {NoHeaders: true}, {Contexts: true, Namespaces: true, Owners: true}, {Width: 60},
+		} {
+			inColor := o
+			inColor.Color = true
+			for _, p := range []func(*testing.T, *inspect.OwnerList, printers.TableOptions) string{owners, summary} {
+				plain, colored := p(t, list, o), p(t, list, inColor)
+				assert.Assert(t, !strings.Contains(plain, "\x1b"), "colour that nobody asked for")
+				assert.Equal(t, ansi.Strip(colored), plain)
+			}
+		}
+	}
+}
+
+// Whatever stands in a cluster, a table has one line for each row, and nothing
+// in it that a terminal would obey.
+func TestHostileStringsStayInTheirCells(t *testing.T) {
+	list := hostile()
+	for name, out := range map[string]string{
+		"owners":  owners(t, list, printers.TableOptions{Contexts: true, Namespaces: true, Wide: true, Owners: true}),
+		"summary": summary(t, list, printers.TableOptions{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, r := range out {
+				assert.Assert(t, r == '\n' || unicode.IsPrint(r), "%q is printed", r)
+			}
+			// The titles, a group's blank and header (or row), two Jobs, a
+			// blank, the errors' header and one error.
+			lines := map[string]int{"owners": 8, "summary": 5}[name]
+			assert.Equal(t, strings.Count(out, "\n"), lines)
+		})
+	}
+}
+
+// full is a disk with no room.
+type full struct{ room int }
+
+var errFull = errors.New("no space left on device")
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestTablesTellThatTheyCouldNotBeWritten(t *testing.T) {
+	list := severalContexts()
+	for name, p := range map[string]func(room int) error{
+		"owners":  func(room int) error { return printers.Owners(&full{room}, list, printers.TableOptions{Now: now}) },
+		"summary": func(room int) error { return printers.Summary(&full{room}, list, printers.TableOptions{Now: now}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := len(map[string]string{
+				"owners": owners(t, list, printers.TableOptions{}), "summary": summary(t, list, printers.TableOptions{}),
+			}[name])
+			for room := range size {
+				assert.ErrorIs(t, p(room), errFull, "with room for %d bytes", room)
+			}
+			assert.NilError(t, p(size))
+		})
+	}
+}
+
+// A table leaves the list as it was, for it is drawn again in a watch.
+func TestTablesLeaveTheListAlone(t *testing.T) {
+	list, untouched := hostile(), hostile()
+	var out bytes.Buffer
+	o := printers.TableOptions{Contexts: true, Namespaces: true, Owners: true, Wide: true, Width: 60, Color: true, Now: now}
+	assert.NilError(t, printers.Owners(&out, list, o))
+	assert.NilError(t, printers.Summary(&out, list, o))
+	assert.DeepEqual(t, list, untouched)
+}

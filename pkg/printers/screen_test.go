@@ -1,0 +1,83 @@
+package printers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// terminal keeps what is written to it, each write by itself.
+type terminal struct{ writes []string }
+
+func (w *terminal) Write(p []byte) (int, error) {
+	w.writes = append(w.writes, string(p))
+	return len(p), nil
+}
+
+// lines are as many lines as it takes.
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return b.String()
+}
+
+func TestScreen(t *testing.T) {
+	var w terminal
+	s := printers.NewScreen(&w)
+	assert.NilError(t, s.Draw("one\ntwo\n", 24))
+	assert.NilError(t, s.Draw("three\n", 24))
+	assert.NilError(t, s.Draw("four\nfive", 24))
+	// What was there before is cleared once. From then on lines are replaced
+	// where they stand, so that nothing flickers.
+	assert.DeepEqual(t, w.writes, []string{
+		"\x1b[H\x1b[2J\x1b[Hone\x1b[K\ntwo\x1b[K\n\x1b[J",
+		"\x1b[Hthree\x1b[K\n\x1b[J",
+		"\x1b[Hfour\x1b[K\nfive\x1b[K\n\x1b[J",
+	})
+}
+
+func TestScreenHeight(t *testing.T) {
+	note := func(n int) string {
+		return fmt.Sprintf("… and %d more lines; a taller terminal or a filter shows them", n)
+	}
+	for _, tt := range []struct {
+		name         string
+		lines        int
+		height       int
+		shown, added int
+	}{
+		{"room to spare", 3, 24, 3, 0},
+		{"just fits", 23, 24, 23, 0},
+		// The last row of a terminal stays free, because a line feed there scrolls.
+		{"a line too many", 24, 24, 22, 2},
+		{"far too many", 1000, 24, 22, 978},
+		{"a low terminal", 5, 3, 1, 4},
+		{"the lowest that has any room", 5, 2, 0, 5},
+		{"of unknown height", 1000, 0, 1000, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var w terminal
+			assert.NilError(t, printers.NewScreen(&w).Draw(lines(tt.lines), tt.height))
+			assert.Equal(t, len(w.writes), 1)
+			want := lines(tt.shown)
+			if tt.added > 0 {
+				want += note(tt.added) + "\n"
+			}
+			want = strings.ReplaceAll(want, "\n", "\x1b[K\n")
+			assert.Equal(t, w.writes[0], "\x1b[H\x1b[2J\x1b[H"+want+"\x1b[J")
+			if tt.height > 0 {
+				assert.Assert(t, strings.Count(w.writes[0], "\n") < tt.height, "it scrolls")
+			}
+		})
+	}
+}
+
+func TestScreenTellsThatItCouldNotWrite(t *testing.T) {
+	assert.ErrorIs(t, printers.NewScreen(&full{}).Draw("text", 24), errFull)
+}

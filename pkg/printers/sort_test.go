@@ -1,0 +1,136 @@
+package printers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// unsorted has names in an order that no field has, and two Jobs for each value.
+func unsorted() []inspect.Job {
+	values := []struct {
+		name      string
+		status    delegation.Status
+		succeeded int32
+		ready     *int32
+		start     *metav1.Time
+		age       time.Duration
+		suspended bool
+	}{
+		{"m", delegation.Running, 10, ptr.To[int32](2), ago(time.Minute), time.Hour, true},
+		{"z", delegation.Complete, 9, nil, nil, 3 * time.Hour, false},
+		{"b", delegation.Running, 10, ptr.To[int32](0), ago(time.Hour), 2 * time.Hour, true},
+		{"y", delegation.Pending, 9, ptr.To[int32](2), nil, time.Hour, false},
+		{"a", delegation.Complete, -1, nil, ago(time.Minute), 3 * time.Hour, true},
+	}
+	var jobs []inspect.Job
+	for _, v := range values {
+		jobs = append(jobs, with(newJob(v.name, delegation.BuiltIn, v.status), func(j *inspect.Job) {
+			j.Succeeded, j.Ready, j.StartTime, j.CreationTimestamp, j.Suspended = v.succeeded, v.ready, v.start, *ago(v.age), v.suspended
+		}))
+	}
+	return jobs
+}
+
+func TestSort(t *testing.T) {
+	for _, tt := range []struct{ expression, want string }{
+		{"", "m z b y a"},
+		{".name", "a b m y z"},
+		{"name", "a b m y z"},
+		{"{.name}", "a b m y z"},
+		{"{name}", "a b m y z"},
+		{".status", "z a y m b"},
+		{".managedBy", "m z b y a"},
+		{".succeeded", "a z y m b"},
+		{".ready", "z a b m y"},
+		{".startTime", "z y b m a"},
+		{".creationTimestamp", "z a b m y"},
+		{".suspended", "z y m b a"},
+		{".completionTime", "m z b y a"},
+	} {
+		t.Run(tt.expression, func(t *testing.T) {
+			s, err := printers.NewSorter(tt.expression)
+			assert.NilError(t, err)
+			jobs := unsorted()
+			assert.NilError(t, s.Sort(jobs))
+			var names []string
+			for _, j := range jobs {
+				names = append(names, j.Name)
+			}
+			assert.Equal(t, strings.Join(names, " "), tt.want)
+		})
+	}
+}
+
+func TestSortZeroValue(t *testing.T) {
+	jobs := unsorted()
+	assert.NilError(t, (&printers.Sorter{}).Sort(jobs))
+	assert.DeepEqual(t, jobs, unsorted())
+}
+
+// A dozen Jobs stay in order by any way of sorting, hence more.
+func TestSortIsStable(t *testing.T) {
+	var jobs []inspect.Job
+	for i := range 200 {
+		jobs = append(jobs, with(newJob(fmt.Sprintf("%03d", i), delegation.BuiltIn, delegation.Running), func(j *inspect.Job) { j.Succeeded = int32(i % 3) }))
+	}
+	s, err := printers.NewSorter(".succeeded")
+	assert.NilError(t, err)
+	assert.NilError(t, s.Sort(jobs))
+	for i := range jobs[1:] {
+		a, b := jobs[i], jobs[i+1]
+		assert.Assert(t, a.Succeeded < b.Succeeded || a.Succeeded == b.Succeeded && a.Name < b.Name, "%s before %s", a.Name, b.Name)
+	}
+}
+
+// Times are compared as times, whatever zone they are told in.
+func TestSortTimesOfSeveralZones(t *testing.T) {
+	east := time.FixedZone("east", 9*60*60)
+	at := func(name string, when time.Time) inspect.Job {
+		return with(newJob(name, delegation.BuiltIn, delegation.Running), func(j *inspect.Job) { j.StartTime = ptr.To(metav1.NewTime(when)) })
+	}
+	jobs := []inspect.Job{at("later", now), at("earlier", now.Add(-time.Minute).In(east))}
+	s, err := printers.NewSorter(".startTime")
+	assert.NilError(t, err)
+	assert.NilError(t, s.Sort(jobs))
+	assert.Equal(t, jobs[0].Name, "earlier")
+}
+
+// Every field of a Job that holds a single value can be sorted by.
+func TestNewSorterKnowsEveryField(t *testing.T) {
+	for _, field := range strings.Fields(`context clusterUID apiVersion kind namespace name uid managedBy status completions
+		parallelism succeeded failed active ready startTime completionTime finishedTime creationTimestamp suspended statusWrittenAt`) {
+		_, err := printers.NewSorter("." + field)
+		assert.NilError(t, err)
+	}
+}
+
+func TestNewSorterErrors(t *testing.T) {
+	for _, tt := range []struct{ expression, want string }{
+		{".metadata.name", "jobs have no such field"},
+		{".label", "jobs have no such field"},
+		{".mirrors", "it is no number, text or time"},
+		{".findings", "it is no number, text or time"},
+		{"{.name", "unexpected path string"},
+		{".name[", "unterminated array"},
+		{".name[?(@.x", "unterminated filter"},
+		{"a b", "unrecognized identifier b"},
+	} {
+		t.Run(tt.expression, func(t *testing.T) {
+			s, err := printers.NewSorter(tt.expression)
+			assert.ErrorContains(t, err, tt.want)
+			assert.ErrorContains(t, err, "cannot sort by ")
+			assert.Assert(t, cmp.Nil(s))
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package printers_test
+
+import (
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// columnsOf tells for each line that has word where, in cells of a terminal, it
+// stands.
+func columnsOf(out, word string) []int {
+	var at []int
+	for line := range strings.Lines(out) {
+		if before, _, ok := strings.Cut(line, word); ok {
+			at = append(at, lipgloss.Width(before))
+		}
+	}
+	return at
+}
+
+func TestWideRunesStayAligned(t *testing.T) {
+	list := listOf(
+		newJob(wide, delegation.BuiltIn, delegation.Running),
+		newJob("plain", delegation.BuiltIn, delegation.Running),
+		newJob("combined-e\u0301", delegation.BuiltIn, delegation.Running),
+		with(newJob("in-context", delegation.BuiltIn, delegation.Running), func(j *inspect.Job) { j.Context = wide }),
+		newJob("job-"+evil, delegation.BuiltIn, delegation.Running),
+	)
+	for _, o := range []printers.TableOptions{
+		{NoHeaders: true, Contexts: true},
+		{NoHeaders: true, Contexts: true, Color: true},
+		{NoHeaders: true, Contexts: true, Width: 64},
+	} {
+		out := owners(t, list, o)
+		at := columnsOf(out, string(delegation.Running))
+		assert.Equal(t, len(at), 5)
+		for i := range at {
+			assert.Equal(t, at[i], at[0], "line %d of\n%s", i, out)
+		}
+	}
+}
+
+func TestTitlesAreAlignedWithCells(t *testing.T) {
+	out := owners(t, listOf(newJob(wide, delegation.BuiltIn, delegation.Running)), printers.TableOptions{Wide: true})
+	for title, cell := range map[string]string{"STATUS": "Running ", "COMPLETIONS": "0/1", "KIND": "Job ", "UID": "uid-of-"} {
+		assert.DeepEqual(t, columnsOf(out, title), columnsOf(out, cell))
+	}
+}
+
+func TestWidth(t *testing.T) {
+	long := strings.Repeat("a-long-name-", 10)
+	jobs := func(names ...string) *inspect.OwnerList {
+		var all []inspect.Job
+		for _, name := range names {
+			all = append(all, with(newJob(name, delegation.BuiltIn, delegation.Unclaimed), func(j *inspect.Job) {
+				j.Mirrors = []inspect.Ref{{Context: "west"}}
+			}))
+		}
+		return listOf(all...)
+	}
+	for _, tt := range []struct {
+		name    string
+		list    *inspect.OwnerList
+		options printers.TableOptions
+		cut     bool
+	}{
+		{"long names", jobs(long, "short"), printers.TableOptions{Width: 60}, true},
+		{"long names in colour", jobs(long, "short"), printers.TableOptions{Width: 60, Color: true}, true},
+		{"wide names", jobs(strings.Repeat(wide, 10), "short"), printers.TableOptions{Width: 60}, true},
+		{"names that need escapes", jobs(strings.Repeat(evil, 5), "short"), printers.TableOptions{Width: 60}, true},
+		{"several columns", jobs(long), printers.TableOptions{Width: 80, Contexts: true, Namespaces: true}, true},
+		{"wide enough", jobs("short", "shorter"), printers.TableOptions{Width: 60}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := owners(t, tt.list, tt.options)
+			for line := range strings.Lines(out) {
+				line = strings.TrimSuffix(line, "\n")
+				assert.Assert(t, lipgloss.Width(line) <= tt.options.Width, "%d wide: %s", lipgloss.Width(line), line)
+			}
+			assert.Equal(t, strings.Contains(out, "…"), tt.cut, out)
+		})
+	}
+}
+
+// ellipsisOfOneCell skips a test that reckons with one where the terminal has
+// two for it: users of East Asian fonts set RUNEWIDTH_EASTASIAN for that.
+func ellipsisOfOneCell(t *testing.T) {
+	t.Helper()
+	if lipgloss.Width("…") != 1 {
+		t.Skip("an ellipsis takes two cells of this terminal")
+	}
+}
+
+// What has room is not cut, down to the last cell.
+func TestWidthUsesTheRoomThereIs(t *testing.T) {
+	ellipsisOfOneCell(t)
+	list := listOf(newJob(strings.Repeat("n", 40), delegation.BuiltIn, delegation.Running))
+	whole := owners(t, list, printers.TableOptions{NoHeaders: true})
+	width := lipgloss.Width(strings.TrimSuffix(whole, "\n"))
+	assert.Equal(t, owners(t, list, printers.TableOptions{NoHeaders: true, Width: width}), whole)
+	cut := owners(t, list, printers.TableOptions{NoHeaders: true, Width: width - 1})
+	assert.Equal(t, cut, strings.Replace(whole, "nn ", "… ", 1))
+}
+
+// Names keep a little of themselves, even if the table is too wide then.
+func TestWidthLeavesNamesReadable(t *testing.T) {
+	ellipsisOfOneCell(t)
+	list := listOf(newJob("abcdefghijkl", delegation.BuiltIn, delegation.Running))
+	out := owners(t, list, printers.TableOptions{NoHeaders: true, Width: 1})
+	assert.Assert(t, strings.HasPrefix(out, "abcdefg…  Running  "), out)
+}
+
+func TestSummaryWidth(t *testing.T) {
+	list := listOf(newJob("j", delegation.Owner("example.com/"+strings.Repeat("o", 60)), delegation.Running))
+	out := summary(t, list, printers.TableOptions{Width: 40})
+	for line := range strings.Lines(out) {
+		assert.Assert(t, lipgloss.Width(strings.TrimSuffix(line, "\n")) <= 40, line)
+	}
+	assert.Assert(t, strings.Contains(out, "example.com/o") && strings.Contains(out, "…"), out)
+}

@@ -1,0 +1,91 @@
+package clusters_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+)
+
+// crashIn, set to a folder, has this test binary bring up a cluster there and
+// panic, as a broken test would.
+const crashIn = "CLUSTERS_TEST_CRASH_IN"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashIn); dir != "" {
+		if _, err := clusters.Up(context.Background(), config(dir, "doomed")); err != nil {
+			panic(err)
+		}
+		panic("as told")
+	}
+	os.Exit(m.Run())
+}
+
+func config(dir string, names ...string) clusters.Config {
+	return clusters.Config{Programs: "../../bin/clusters", Dir: dir, Names: names, Nodes: 2}
+}
+
+func TestUpServesEachClusterUnderItsName(t *testing.T) {
+	ctx := t.Context()
+	dir := filepath.Join(t.TempDir(), "set")
+	set, err := clusters.Up(ctx, config(dir, "red", "blue"))
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		assert.NilError(t, set.Down())
+		assertGone(t, dir)
+	})
+
+	uids := map[string]bool{}
+	for _, name := range []string{"red", "blue"} {
+		settings, err := set.Config(name)
+		assert.NilError(t, err)
+		client, err := kubernetes.NewForConfig(settings)
+		assert.NilError(t, err)
+		ns, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+		assert.NilError(t, err)
+		uids[string(ns.UID)] = true
+		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		assert.NilError(t, err)
+		assert.Equal(t, len(nodes.Items), 2)
+	}
+	assert.Equal(t, len(uids), 2, "both names lead to one cluster")
+}
+
+func TestNothingIsLeftAfterAPanic(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "set")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), crashIn+"="+dir)
+	out, err := cmd.CombinedOutput()
+	assert.ErrorContains(t, err, "exit status 2")
+	assert.Assert(t, strings.Contains(string(out), "panic: as told"), "%s", out)
+	assertGone(t, dir)
+}
+
+// assertGone waits until the folder and all processes that were started from it
+// are gone.
+func assertGone(t *testing.T, dir string) {
+	t.Helper()
+	var left string
+	err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := os.Stat(dir)
+		out, psErr := exec.CommandContext(ctx, "ps", "-eo", "args").Output()
+		left = ""
+		for line := range strings.Lines(string(out)) {
+			if strings.HasPrefix(line, dir) {
+				left += line
+			}
+		}
+		return os.IsNotExist(err) && left == "", psErr
+	})
+	assert.NilError(t, err, "%s is still there, or these processes:\n%s", dir, left)
+}

@@ -1,0 +1,115 @@
+// Command demo brings up three real clusters under .demo, fills them with a
+// believable fleet, and shows it with the plugin, called by the real kubectl.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+)
+
+var (
+	programs = flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	plugins  = flag.String("plugins", "bin", "folder with the plugin's links")
+	dir      = flag.String("dir", ".demo", "folder of the clusters")
+	down     = flag.Bool("down", false, "take the clusters down and remove the folder")
+)
+
+func main() {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	do := up
+	if *down {
+		do = func(context.Context) error { return takeDown() }
+	}
+	err := do(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func takeDown() error {
+	absolute, err := filepath.Abs(*dir)
+	if err != nil {
+		return err
+	}
+	return clusters.Remove(*programs, absolute)
+}
+
+func up(ctx context.Context) error {
+	// What an earlier demo left is replaced, so that the fleet is always the same.
+	if err := takeDown(); err != nil {
+		return err
+	}
+	fmt.Println("bringing up management, worker-1 and worker-2 (a few seconds each)")
+	set, err := clusters.Up(ctx, clusters.Config{
+		Programs: *programs, Dir: *dir, Names: []string{management, worker1, worker2}, Nodes: 3, Keep: true,
+	})
+	if err != nil {
+		return err
+	}
+	if err := fill(ctx, set); err != nil {
+		return errors.Join(err, set.Down())
+	}
+	if err := show(ctx, set); err != nil {
+		return err
+	}
+	return hints()
+}
+
+// show runs what a user would, with kubectl in front and the plugin on PATH.
+func show(ctx context.Context, set *clusters.Set) error {
+	for _, command := range []string{
+		"kubectl get jobs -A",
+		"kubectl jobs-managedby ls --all-contexts -A",
+	} {
+		fmt.Printf("\n$ %s\n", command)
+		words := strings.Fields(command)
+		cmd := exec.CommandContext(ctx, filepath.Join(set.Programs, words[0]), words[1:]...)
+		path, err := searchPath(set)
+		if err != nil {
+			return err
+		}
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig, "PATH="+path)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w", command, err)
+		}
+	}
+	return nil
+}
+
+func searchPath(set *clusters.Set) (string, error) {
+	plugin, err := filepath.Abs(*plugins)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join([]string{plugin, set.Programs, os.Getenv("PATH")}, string(os.PathListSeparator)), nil
+}
+
+func hints() error {
+	_, err := fmt.Printf(`
+The clusters stay up. In this shell:
+
+  export KUBECONFIG=$PWD/%[1]s/kubeconfig PATH=$PWD/%[2]s:$PWD/%[3]s:$PATH
+
+  kubectl jobs-managedby ls -A --all-contexts --summary
+  kubectl jobs-managedby ls -A --delegated --status Unclaimed
+  kubectl jobs-managedby ls -A --all-contexts -w
+  kubectl jobs-managedby ls -A -o json
+
+make demo-down takes them down.
+`, *dir, *plugins, *programs)
+	return err
+}

@@ -1,0 +1,262 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// lines are what a command prints, as it does.
+type lines struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	ch  chan string
+}
+
+// follow starts a command and reads its standard output.
+func follow(t *testing.T, args ...string) *lines {
+	t.Helper()
+	cmd := command(t, args...)
+	out, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	l := &lines{t: t, cmd: cmd, ch: make(chan string, 1000)}
+	go l.read(out)
+	return l
+}
+
+func (l *lines) read(out io.Reader) {
+	defer close(l.ch)
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		l.ch <- scanner.Text()
+	}
+}
+
+// expect waits for a line that matches, and returns those before it.
+func (l *lines) expect(pattern string) (before []string) {
+	l.t.Helper()
+	return l.expectFrom(pattern, func() {})
+}
+
+// expectFrom is expect, for a line that do brings about. do is called again and
+// again, because nobody tells when a command has begun to watch.
+func (l *lines) expectFrom(pattern string, do func()) (before []string) {
+	l.t.Helper()
+	re := regexp.MustCompile(pattern)
+	timeout := time.After(2 * time.Minute)
+	again := time.NewTicker(500 * time.Millisecond)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			do()
+		case line, ok := <-l.ch:
+			if !ok {
+				l.t.Fatalf("the command ended without a line like %s; it printed %q", pattern, before)
+			}
+			if re.MatchString(line) {
+				return before
+			}
+			before = append(before, line)
+		case <-timeout:
+			l.t.Fatalf("no line like %s; there were %q", pattern, before)
+		}
+	}
+}
+
+// interrupt ends the command as Ctrl-C does and returns its exit code.
+func (l *lines) interrupt() int {
+	l.t.Helper()
+	assert.NilError(l.t, l.cmd.Process.Signal(syscall.SIGINT))
+	for range l.ch {
+	}
+	_ = l.cmd.Wait()
+	return l.cmd.ProcessState.ExitCode()
+}
+
+func TestWatchAppendsInAPipe(t *testing.T) {
+	const ns = "watch-pipe"
+	c := client(t, management)
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "first", fixture.Suspended())))
+
+	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--output-watch-events")
+	w.expect(`^EVENT +NAME +MANAGED-BY +STATUS +COMPLETIONS +DURATION +MIRROR +AGE$`)
+	w.expect(`^ADDED +first +built-in +Suspended +0/1 `)
+	create(t, ns, "second", fixture.ManagedBy("example.com/x"))
+	w.expect(`^ADDED +second +example.com/x +Unclaimed `)
+	create(t, ns, "third")
+	w.expect(`^MODIFIED +third +built-in +Complete +1/1 `)
+	remove(t, ns, "second")
+	w.expect(`^DELETED +second `)
+	assert.Equal(t, w.interrupt(), 130)
+
+	// With a filter, what no longer matches is told as deleted; what never did
+	// is not told at all.
+	w = follow(t, "jobs-managedby", "ls", "-n", ns, "--watch-only", "--status", "Unclaimed", "-o", "json", "--output-watch-events")
+	w.expectFrom(`"type": "DELETED"`, func() {
+		create(t, ns, "fourth", fixture.ManagedBy("example.com/x"))
+		remove(t, ns, "fourth")
+	})
+	create(t, ns, "fifth", fixture.ManagedBy("example.com/x"))
+	w.expect(`"name": "fifth"`)
+	w.expect(`"status": "Unclaimed"`)
+	w.expect(`"type": "ADDED"`)
+	_, err := c.BatchV1().Jobs(ns).Patch(t.Context(), "fifth", "application/merge-patch+json",
+		[]byte(`{"status":{"startTime":"2026-01-01T00:00:00Z","active":1}}`), metav1.PatchOptions{}, "status")
+	assert.NilError(t, err)
+	w.expect(`"status": "Running"`)
+	w.expect(`"type": "DELETED"`)
+	assert.Equal(t, w.interrupt(), 130)
+}
+
+func TestWatchSurvivesARestart(t *testing.T) {
+	const ns = "watch-restart"
+	c := client(t, worker1)
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended())))
+	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--contexts", "worker-1", "--output-watch-events")
+	w.expect(`^ADDED +doomed `)
+	assert.NilError(t, set.Stop(t.Context(), worker1))
+	assert.NilError(t, set.Start(t.Context(), worker1))
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New("default", "unseen-"+ns, fixture.Suspended())))
+	_, err := c.BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "after", fixture.Suspended()), metav1.CreateOptions{})
+	assert.NilError(t, err)
+	before := w.expect(`^ADDED +after `)
+	assert.Equal(t, len(before), 0, "Jobs that did not change were told again: %q", before)
+	assert.Equal(t, w.interrupt(), 130)
+}
+
+// TestWatchSurvivesFaults puts a proxy between the plugin and the API server
+// that closes watches, and has the server refuse to go on where they ended.
+func TestWatchSurvivesFaults(t *testing.T) {
+	const ns = "watch-faults"
+	c := client(t, management)
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended())))
+	p := newProxy(t)
+	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--output-watch-events", "--server", p.URL)
+	w.expect(`^ADDED +doomed `)
+
+	p.CloseClientConnections()
+	create(t, ns, "after-close")
+	w.expect(`^MODIFIED +after-close +built-in +Complete `)
+
+	// A watch from resource version 1 is answered with 410 Gone, so all Jobs have
+	// to be listed anew. What happened meanwhile is not lost.
+	p.expire.Store(true)
+	p.CloseClientConnections()
+	remove(t, ns, "doomed")
+	w.expect(`^DELETED +doomed `)
+	assert.Assert(t, p.expired.Load() > 0, "the proxy never spoiled a watch")
+	p.expire.Store(false)
+	p.CloseClientConnections()
+	create(t, ns, "after-expiry")
+	before := w.expect(`^MODIFIED +after-expiry +built-in +Complete `)
+	for _, line := range before {
+		assert.Assert(t, !contains(line, "before"), "a Job that did not change was told again: %q", before)
+	}
+	assert.Equal(t, w.interrupt(), 130)
+}
+
+func TestWatchOfNothingToReadEnds(t *testing.T) {
+	cmd := command(t, "jobs-managedby", "ls", "-w", "--context", "nobody")
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	assert.ErrorContains(t, cmd.Run(), "exit status 4")
+	assert.Assert(t, contains(told.String(), `context nobody: could not watch jobs in namespace "default": jobs.batch is forbidden`), "%s", &told)
+}
+
+// TestWatchRedrawsATerminal reads the screen as a terminal gets it.
+func TestWatchRedrawsATerminal(t *testing.T) {
+	const ns = "watch-terminal"
+	c := client(t, management)
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "first", fixture.Suspended())))
+	cmd := command(t, "jobs-managedby", "ls", "-n", ns, "-w")
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	assert.NilError(t, err)
+	l := &lines{t: t, cmd: cmd, ch: make(chan string, 10000)}
+	go l.read(terminal)
+	l.expect(`^\x1b\[H\x1b\[2J\x1b\[H\x1b\[1mNAME `)
+	l.expect(`^first +Suspended .*\x1b\[K\r?$`)
+	// Each frame is whole, from the upper left corner on.
+	create(t, ns, "second", fixture.ManagedBy("example.com/x"))
+	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[1mNAME `)
+	l.expect(`^second +\x1b\[33mUnclaimed\x1b\[m `)
+	remove(t, ns, "second")
+	l.expect(`^\x1b\[1mbuilt-in\x1b\[m: 1 job \(1 Suspended\)`)
+	// Ages move, though nothing happens.
+	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[1mNAME `)
+	_, err = terminal.Write([]byte{3}) // Ctrl-C
+	assert.NilError(t, err)
+	for range l.ch {
+	}
+	_ = cmd.Wait()
+	assert.Equal(t, cmd.ProcessState.ExitCode(), 130)
+}
+
+func create(t *testing.T, ns, name string, options ...fixture.Option) {
+	t.Helper()
+	_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, name, options...), metav1.CreateOptions{})
+	assert.NilError(t, err)
+}
+
+func remove(t *testing.T, ns, name string) {
+	t.Helper()
+	policy := metav1.DeletePropagationBackground
+	assert.NilError(t, client(t, management).BatchV1().Jobs(ns).Delete(context.Background(), name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+}
+
+// proxy stands between a client and the management cluster's API server.
+type proxy struct {
+	*httptest.Server
+	// expire has watches ask for a resource version that is long gone.
+	expire  atomic.Bool
+	expired atomic.Int32
+}
+
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	config, err := set.Config(management)
+	assert.NilError(t, err)
+	transport, err := rest.TransportFor(config)
+	assert.NilError(t, err)
+	target, err := url.Parse(config.Host)
+	assert.NilError(t, err)
+	p := &proxy{}
+	p.Server = httptest.NewServer(&httputil.ReverseProxy{
+		Transport:     transport,
+		FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			query := r.Out.URL.Query()
+			if p.expire.Load() && query.Get("watch") != "" && query.Get("sendInitialEvents") == "" {
+				query.Set("resourceVersion", "1")
+				r.Out.URL.RawQuery = query.Encode()
+				p.expired.Add(1)
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	})
+	t.Cleanup(func() {
+		p.CloseClientConnections()
+		p.Close()
+	})
+	return p
+}
