@@ -56,7 +56,7 @@ bench: build clusters ## Measure ls beside kubectl and a raw download, in minute
 
 .PHONY: generate
 generate: ## Write generated files anew
-	go generate ./...
+	go run ./hack/docs
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
@@ -66,7 +66,10 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 
 .PHONY: verify
 verify: lint ## Check that generated files and go.mod are fresh, and lint
-	go run ./hack/fresh
+	go run ./hack/docs -check
+	go mod tidy -diff
+	cd test/clusters/controlplane && go mod tidy -diff
+	cd hack/tools && go mod tidy -diff
 
 $(TOOLS)/%: hack/tools/go.mod hack/tools/go.sum
 	@mkdir -p $(TOOLS)

@@ -32,15 +32,11 @@ func (o *listOptions) write(out *bufio.Writer, list *inspect.OwnerList) error {
 		for i := range list.Items {
 			jobs = append(jobs, list.Items[i].Jobs...)
 		}
-		if err := o.sorter.Sort(jobs); err != nil {
-			return err
-		}
+		o.sorter.Sort(jobs)
 		return o.format.PrintJobs(out, jobs)
 	}
 	for i := range list.Items {
-		if err := o.sorter.Sort(list.Items[i].Jobs); err != nil {
-			return err
-		}
+		o.sorter.Sort(list.Items[i].Jobs)
 	}
 	switch {
 	case !o.format.IsTable():

@@ -27,9 +27,7 @@ func (v *rowsView) start() error {
 	for i := range list.Items {
 		jobs = append(jobs, list.Items[i].Jobs...)
 	}
-	if err := v.sorter.Sort(jobs); err != nil {
-		return err
-	}
+	v.sorter.Sort(jobs)
 	for i := range jobs {
 		v.shown.Insert(ref(&jobs[i]))
 		if v.watchOnly {

@@ -132,9 +132,7 @@ func (v *screenView) refresh() error {
 	v.stale, v.drawn = false, now
 	list := v.board.List(v.filter)
 	for i := range list.Items {
-		if err := v.sorter.Sort(list.Items[i].Jobs); err != nil {
-			return err
-		}
+		v.sorter.Sort(list.Items[i].Jobs)
 	}
 	var text bytes.Buffer
 	if err := printers.Owners(&text, list, v.tableNow()); err != nil {

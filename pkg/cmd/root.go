@@ -29,6 +29,12 @@ func Run(env Environment) int {
 	return exitCode(env.ErrOut, err)
 }
 
+// NewRootCommand builds the tree of commands, for what documents it.
+func NewRootCommand(env Environment) *cobra.Command {
+	root, _ := newRootCommand(env)
+	return root
+}
+
 // newRootCommand builds the tree of commands. ran tells whether the code of one
 // of them was reached, so that what went wrong before is known to be usage.
 func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {

@@ -33,6 +33,9 @@ func newCluster(c Context) (*Cluster, error) {
 	if c.Err != nil {
 		return nil, &ConfigError{Err: c.Err}
 	}
+	if _, _, err := rest.DefaultServerUrlFor(c.Config); err != nil {
+		return nil, &ConfigError{Err: err}
+	}
 	// One HTTP client for all API clients of the context: one connection, one
 	// run of its credential plugin.
 	client, err := rest.HTTPClientFor(c.Config)

@@ -37,6 +37,14 @@ const (
 	CodeError Code = "Error"
 )
 
+// Codes returns all codes.
+func Codes() []Code {
+	return []Code{
+		CodeUnreachable, CodeTimeout, CodeUnauthorized, CodeCredentials, CodeForbidden,
+		CodeNotFound, CodeBadRequest, CodeConfig, CodeError,
+	}
+}
+
 // ConfigError is returned for a context whose entry in the kubeconfig is not
 // usable, so that no server was ever asked.
 type ConfigError struct{ Err error }
@@ -130,9 +138,8 @@ func isTimeout(err error) bool {
 // reason is an error's text without what a reader has no use for: the verb and
 // URL that net/http puts in front of every error of a connection.
 func reason(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err.Error()
+	for u := (*url.Error)(nil); errors.As(err, &u); {
+		err = u.Err
 	}
 	if apierrors.IsUnauthorized(err) {
 		return "the server does not accept these credentials"

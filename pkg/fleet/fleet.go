@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -136,12 +137,17 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	if m.err != nil {
 		return answer
 	}
-	timeout := f.timeout
-	if timeout > 0 {
-		timeout = max(timeout-m.spent, time.Millisecond)
-	}
+	start := f.clock.Now()
 	for i, cluster := range m.ways {
+		timeout := f.timeout
+		if timeout > 0 {
+			timeout = max(timeout-m.spent-f.clock.Since(start), time.Millisecond)
+		}
 		value, err := within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, cluster) })
+		if late := (*TimeoutError)(nil); errors.As(err, &late) {
+			// Told is the limit that was set, not what was left of it.
+			err = &TimeoutError{After: f.timeout}
+		}
 		if i == 0 || err == nil {
 			answer = Answer[T]{Context: cluster.Context, Value: value, Err: err}
 		}

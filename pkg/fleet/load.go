@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,11 +69,12 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 	}
 	names := sortedNames(raw, current)
 
-	if len(names) == 0 {
-		if selection.several() || *flags.Context != "" {
-			return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
-		}
+	nothingChosen := current == "" && !selection.several()
+	switch {
+	case nothingChosen && (len(names) == 0 || *flags.APIServer != ""):
 		return loadWithoutKubeconfig(flags, loader)
+	case len(names) == 0:
+		return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
 	}
 	if names, err = selection.pick(names, current); err != nil {
 		return nil, err
@@ -140,6 +142,9 @@ func loadContext(raw clientcmdapi.Config, name string, flags *genericclioptions.
 	// anew for each of them.
 	client := clientcmd.NewNonInteractiveClientConfig(raw, name, overrides(flags), access)
 	c := Context{Name: name}
+	if c.Err = complete(raw, name, flags); c.Err != nil {
+		return c
+	}
 	if c.Config, c.Err = client.ClientConfig(); c.Err != nil {
 		return Context{Name: name, Err: c.Err}
 	}
@@ -150,7 +155,26 @@ func loadContext(raw clientcmdapi.Config, name string, flags *genericclioptions.
 	return c
 }
 
-// loadWithoutKubeconfig serves --server without any kubeconfig, and pods.
+// complete checks that what a context names is there. clientcmd takes a cluster
+// that is not there for http://localhost:8080, and a user for nobody, so that
+// another cluster's Jobs could be shown under the context's name.
+func complete(raw clientcmdapi.Config, name string, flags *genericclioptions.ConfigFlags) error {
+	c := raw.Contexts[name]
+	cluster, user := cmp.Or(*flags.ClusterName, c.Cluster), cmp.Or(*flags.AuthInfoName, c.AuthInfo)
+	entry, ok := raw.Clusters[cluster]
+	switch {
+	case *flags.APIServer == "" && !ok:
+		return fmt.Errorf("the kubeconfig has no cluster %q", cluster)
+	case *flags.APIServer == "" && entry.Server == "":
+		return fmt.Errorf("the kubeconfig names no server for cluster %q", cluster)
+	}
+	if _, ok := raw.AuthInfos[user]; user != "" && !ok {
+		return fmt.Errorf("the kubeconfig has no user %q", user)
+	}
+	return nil
+}
+
+// loadWithoutKubeconfig serves --server without any context, and pods.
 func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcmd.ClientConfig) ([]Context, error) {
 	if *flags.APIServer == "" {
 		if _, err := rest.InClusterConfig(); err != nil {

@@ -59,6 +59,7 @@ func TestLoadBrokenContexts(t *testing.T) {
 	write(t, isolate(t), "config", `
 clusters:
 - {name: good, cluster: {server: "https://good.example"}}
+- {name: serverless, cluster: {}}
 - {name: no-ca, cluster: {server: "https://c.example", certificate-authority: gone.crt}}
 - {name: bad-proxy, cluster: {server: "https://c.example", proxy-url: "gopher://p"}}
 users:
@@ -68,6 +69,9 @@ contexts:
 - {name: a-good, context: {cluster: good}}
 - {name: bad-proxy, context: {cluster: bad-proxy}}
 - {name: no-ca, context: {cluster: no-ca}}
+- {name: no-cluster, context: {cluster: gone}}
+- {name: no-server, context: {cluster: serverless}}
+- {name: no-user, context: {cluster: good, user: gone}}
 - {name: no-command, context: {cluster: good, user: no-command}}
 - {name: no-key, context: {cluster: good, user: no-key}}
 - {name: z-good, context: {cluster: good}}
@@ -76,13 +80,16 @@ contexts:
 	assert.NilError(t, err)
 	assert.DeepEqual(t, brief(contexts), []string{
 		"a-good default https://good.example",
-		"bad-proxy error", "no-ca error", "no-command error", "no-key error",
+		"bad-proxy error", "no-ca error", "no-cluster error", "no-command error", "no-key error", "no-server error", "no-user error",
 		"z-good default https://good.example",
 	})
 	wants := map[string]string{
 		"bad-proxy":  "gopher",
 		"no-ca":      "gone.crt",
+		"no-cluster": `no cluster "gone"`,
 		"no-command": "command",
+		"no-server":  `no server for cluster "serverless"`,
+		"no-user":    `no user "gone"`,
 		"no-key":     "client-key",
 	}
 	for _, c := range contexts {

@@ -95,8 +95,6 @@ func TestFlagsThatKubectlRefuses(t *testing.T) {
 	dir := isolate(t)
 	write(t, dir, "config", everything)
 	for _, args := range [][]string{
-		{"--cluster=gone"},
-		{"--user=gone"},
 		{"--as-group=a"},
 		{"--client-certificate=" + dir + "/gone", "--client-key=" + dir + "/gone"},
 		{"--certificate-authority=" + dir + "/gone"},

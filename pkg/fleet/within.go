@@ -13,6 +13,9 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("no answer within %s", e.After)
 }
 
+// grace is how long a question whose time is up may take to notice.
+const grace = 250 * time.Millisecond
+
 // within runs do, and gives up on it when the time is over, even if do does not
 // heed its context: client-go runs credential plugins without one. A timeout of
 // zero is without bound.
@@ -37,6 +40,13 @@ func within[T any](ctx context.Context, timeout time.Duration, do func(context.C
 	case r = <-done:
 	case <-ctx.Done():
 		r.err = ctx.Err()
+		// Whoever heeds ctx comes back now, with the part of an answer it has.
+		late := time.NewTimer(grace)
+		defer late.Stop()
+		select {
+		case r = <-done:
+		case <-late.C:
+		}
 	}
 	if r.err != nil && ctx.Err() != nil {
 		// What the library says of a context that is over varies with where it

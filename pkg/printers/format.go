@@ -38,7 +38,8 @@ func NewFormat(output string, noHeaders bool) (*Format, error) {
 	templates := genericclioptions.NewKubeTemplatePrintFlags()
 	columns := get.NewCustomColumnsPrintFlags()
 	columns.NoHeaders = noHeaders
-	f := &Format{name: output}
+	name, _, _ := strings.Cut(output, "=")
+	f := &Format{name: name}
 	for _, toPrinter := range []func(string) (printers.ResourcePrinter, error){
 		documentPrinter, templates.ToPrinter, columns.ToPrinter,
 	} {
@@ -46,11 +47,17 @@ func NewFormat(output string, noHeaders bool) (*Format, error) {
 		if genericclioptions.IsNoCompatiblePrinterError(err) {
 			continue
 		}
+		if err == nil && f.IsPerJob() {
+			// kubectl parses the columns' paths only when it prints.
+			err = p.PrintObj(&unstructured.UnstructuredList{}, io.Discard)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("output format %q: %w", output, err)
 		}
-		f.printer = p
-		f.name, _, _ = strings.Cut(output, "=")
+		// A fresh one: this one believes that it has printed its titles.
+		if f.printer, err = toPrinter(output); err != nil {
+			return nil, fmt.Errorf("output format %q: %w", output, err)
+		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(Formats(), ", "))
@@ -115,9 +122,10 @@ func (f *Format) PrintJobs(w io.Writer, jobs []inspect.Job) error {
 			return err
 		}
 		dropNulls(u.Object)
+		makeSafe(u.Object)
 		list.Items = append(list.Items, *u)
 	}
-	return f.printer.PrintObj(list, escaping{w})
+	return f.printer.PrintObj(list, w)
 }
 
 func (f *Format) printObject(w io.Writer, o runtime.Object) error {
@@ -168,14 +176,25 @@ func resourceName(j *inspect.Job) string {
 	return Safe(kind + "/" + j.Name)
 }
 
-// escaping makes lines of a table safe that another printer wrote.
-type escaping struct{ w io.Writer }
-
-func (e escaping) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(e.w, SafeLines(string(p))); err != nil {
-		return 0, err
+// makeSafe makes every string in an object Safe. Custom columns are laid out by
+// kubectl's printer, and are a table for people like any other.
+func makeSafe(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			if text, ok := field.(string); ok {
+				v[key] = Safe(text)
+			}
+			makeSafe(field)
+		}
+	case []any:
+		for i, item := range v {
+			if text, ok := item.(string); ok {
+				v[i] = Safe(text)
+			}
+			makeSafe(item)
+		}
 	}
-	return len(p), nil
 }
 
 // PrintEvent writes what happened to a Job as a document of kind WatchEvent, in

@@ -5,6 +5,9 @@ import (
 	"io"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -37,7 +40,7 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 			err = writeLines(w, p.bold(lines[0]))
 		}
 		if err == nil {
-			err = writeLines(w, "", ownerHeader(g, p))
+			err = writeLines(w, "", cut(ownerHeader(g, p), o.Width))
 		}
 		if err == nil {
 			err = writeLines(w, lines[row:row+len(g.Jobs)]...)
@@ -47,7 +50,7 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 		}
 		row += len(g.Jobs)
 	}
-	return writeErrors(w, list, p)
+	return writeErrors(w, list, o)
 }
 
 // ownerHeader is the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".
@@ -109,25 +112,38 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 			return err
 		}
 	}
-	return writeErrors(w, list, p)
+	return writeErrors(w, list, o)
 }
 
-// writeErrors writes a row for each context that could not be read.
-func writeErrors(w io.Writer, list *inspect.OwnerList, p palette) error {
+// writeErrors writes a row for each context that could not be read. On a
+// terminal, messages stand below it and are wrapped to its width.
+func writeErrors(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	if len(list.Errors) == 0 {
 		return nil
 	}
-	t := &table{titles: []string{"", "", ""}, shrinks: make([]bool, 3)}
+	p := palette{o.Color}
+	t := &table{titles: []string{"", ""}, shrinks: make([]bool, 2)}
 	for _, e := range list.Errors {
-		t.rows = append(t.rows, []string{Safe(e.Context), p.bad(string(e.Code)), Safe(e.Message)})
+		t.rows = append(t.rows, []string{Safe(e.Context), p.bad(string(e.Code))})
 	}
-	lines, err := t.layout(0)
+	rows, err := t.layout(0)
 	if err != nil {
 		return err
 	}
-	lines[0] = p.bad("not read, or not wholly:")
+	lines := []string{p.bad("not read, or not wholly:")}
 	if len(list.Items) > 0 {
 		lines = append([]string{""}, lines...)
+	}
+	for i, e := range list.Errors {
+		row, message := rows[i+1], Safe(e.Message)
+		if o.Width == 0 {
+			lines = append(lines, row+strings.Repeat(" ", widest(rows)-lipgloss.Width(row))+gap+message)
+			continue
+		}
+		lines = append(lines, cut(row, o.Width))
+		for line := range strings.Lines(ansi.Wrap(message, max(20, o.Width-len(gap)), "")) {
+			lines = append(lines, gap+strings.TrimRight(line, " \n"))
+		}
 	}
 	return writeLines(w, lines...)
 }

@@ -3,6 +3,7 @@ package printers
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Safe makes a string that came from a cluster or a kubeconfig harmless on a
@@ -10,28 +11,23 @@ import (
 // returns and marks that turn the direction of writing, is shown as a Go
 // escape. No cell of a table has a line break after it.
 func Safe(s string) string {
-	clean := true
-	for _, r := range s {
-		if !strconv.IsPrint(r) || r == '\uFFFD' {
-			clean = false
-			break
-		}
-	}
-	if clean {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) {
 		return s
 	}
 	var b strings.Builder
-	for i, r := range s {
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
 		switch {
-		case r == '\uFFFD' && s[i] != "\uFFFD"[0]:
-			// One byte that is not UTF-8.
-			b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
+		case r == utf8.RuneError && size == 1:
+			// A byte that is not UTF-8.
+			b.WriteString(`\x` + strconv.FormatUint(uint64(s[0]), 16))
 		case strconv.IsPrint(r):
 			b.WriteRune(r)
 		default:
 			quoted := strconv.QuoteRune(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		}
+		s = s[size:]
 	}
 	return b.String()
 }

@@ -38,11 +38,11 @@ func NewSorter(expression string) (*Sorter, error) {
 	}
 	s := &Sorter{path: path}
 	// A Job with every field set tells whether the path leads anywhere.
-	sample, err := s.key(fullJob())
-	if err != nil {
+	sample := fullJob()
+	if _, err := path.FindResults(*sample); err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
 	}
-	if sample == nil {
+	if s.key(sample) == nil {
 		return nil, fmt.Errorf("cannot sort by %q: jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name", expression)
 	}
 	return s, nil
@@ -50,9 +50,9 @@ func NewSorter(expression string) (*Sorter, error) {
 
 // Sort orders Jobs and leaves those that are equal in the order they had. A Job
 // that lacks the field comes first, as kubectl has it.
-func (s *Sorter) Sort(jobs []inspect.Job) error {
+func (s *Sorter) Sort(jobs []inspect.Job) {
 	if s.path == nil {
-		return nil
+		return
 	}
 	type keyed struct {
 		key any
@@ -60,48 +60,42 @@ func (s *Sorter) Sort(jobs []inspect.Job) error {
 	}
 	rows := make([]keyed, len(jobs))
 	for i := range jobs {
-		key, err := s.key(&jobs[i])
-		if err != nil {
-			return fmt.Errorf("could not sort: %w", err)
-		}
-		rows[i] = keyed{key, jobs[i]}
+		rows[i] = keyed{s.key(&jobs[i]), jobs[i]}
 	}
 	slices.SortStableFunc(rows, func(a, b keyed) int { return compareKeys(a.key, b.key) })
 	for i := range rows {
 		jobs[i] = rows[i].job
 	}
-	return nil
 }
 
 // key is the value the path leads to as an int64, a string, a bool or a
 // time.Time; nil where there is none.
-func (s *Sorter) key(j *inspect.Job) (any, error) {
+func (s *Sorter) key(j *inspect.Job) any {
+	// The path itself is known to be good; an error is an index beyond the end of
+	// a list, and so no value.
 	results, err := s.path.FindResults(*j)
-	if err != nil {
-		return nil, err
-	}
-	if len(results) == 0 || len(results[0]) == 0 {
-		return nil, nil
+	if err != nil || len(results) == 0 || len(results[0]) == 0 {
+		return nil
 	}
 	v := results[0][0]
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
-			return nil, nil
+			return nil
 		}
 		v = v.Elem()
 	}
 	if t, ok := v.Interface().(metav1.Time); ok {
-		return t.Time, nil
+		return t.Time
 	}
 	switch v.Kind() {
 	case reflect.String:
-		return v.String(), nil
+		return v.String()
 	case reflect.Bool:
-		return v.Bool(), nil
+		return v.Bool()
 	case reflect.Int, reflect.Int32, reflect.Int64:
-		return v.Int(), nil
+		return v.Int()
 	default:
-		return nil, nil
+		return nil
 	}
 }
 

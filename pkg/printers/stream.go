@@ -49,7 +49,8 @@ func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions)
 	}
 	s.started = true
 	if s.events {
-		cells = append(cells, string(event))
+		// As wide as the longest event, so that rows do not shift.
+		cells = append(cells, fmt.Sprintf("%-*s", len(inspect.Modified), event))
 	}
 	for _, c := range s.columns {
 		cells = append(cells, c.cell(j, s.options, palette{}))

@@ -67,7 +67,8 @@ func (t *table) layout(width int) ([]string, error) {
 	})), tablewriter.WithConfig(tablewriter.Config{
 		Header: cellConfig(),
 		Row:    cellConfig(),
-	}))
+		// Measure as lipgloss does, which does not ask the locale.
+	}), tablewriter.WithEastAsian(tw.Off))
 	w.Header(t.titles)
 	if err := w.Bulk(t.rows); err != nil {
 		return nil, fmt.Errorf("could not lay out the table: %w", err)
@@ -130,6 +131,23 @@ func (t *table) fit(width int) {
 			}
 		}
 	}
+}
+
+// cut shortens a line that is too wide for a terminal; zero is as wide as it is.
+func cut(line string, width int) string {
+	if width == 0 {
+		return line
+	}
+	return ansi.Truncate(line, width, "…")
+}
+
+// widest is the width of the widest line.
+func widest(lines []string) int {
+	width := 0
+	for _, line := range lines {
+		width = max(width, lipgloss.Width(line))
+	}
+	return width
 }
 
 // writeLines writes lines and stops at the first error.

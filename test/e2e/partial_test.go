@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -41,6 +42,7 @@ func TestOneDocumentUnderPartialFailure(t *testing.T) {
 		_, err = decoder.Token()
 		assert.ErrorIs(t, err, io.EOF)
 
+		validate(t, out)
 		assert.Equal(t, len(list.Items), 1)
 		seen := map[inspect.Ref]bool{}
 		for _, j := range list.Items[0].Jobs {
@@ -58,6 +60,16 @@ func TestOneDocumentUnderPartialFailure(t *testing.T) {
 		// The controllers still write the status of some; all else stays.
 		assert.Equal(t, order(t, out), order(t, first))
 	}
+}
+
+// validate checks a document against the published schema.
+func validate(t *testing.T, out []byte) {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/ownerlist.json")
+	assert.NilError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
+	assert.NilError(t, err)
+	assert.NilError(t, schema.Validate(document))
 }
 
 // order is the Jobs of a list in the order in which they stand in it.

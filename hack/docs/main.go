@@ -1,0 +1,172 @@
+// Command docs writes what is generated below docs/: a page for each command,
+// and JSON Schemas of what is printed. With -check it writes nothing, and fails
+// if what is there is not what it would write.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// folders are those that hold nothing but generated files.
+var folders = []string{"commands", "schema"}
+
+func main() {
+	dir := flag.String("dir", "docs", "folder of the documentation")
+	check := flag.Bool("check", false, "only check that the files are fresh")
+	flag.Parse()
+	if err := run(*dir, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "docs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string, check bool) error {
+	files, err := generate()
+	if err != nil {
+		return err
+	}
+	if check {
+		return compare(dir, files)
+	}
+	for _, folder := range folders {
+		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
+			return err
+		}
+	}
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare tells which files are stale, missing, or not generated any more.
+func compare(dir string, files map[string][]byte) error {
+	var stale []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if found, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(found, files[name]) {
+			stale = append(stale, name)
+		}
+	}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(filepath.Join(dir, folder))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if name := folder + "/" + e.Name(); files[name] == nil {
+				stale = append(stale, name)
+			}
+		}
+	}
+	if len(stale) > 0 {
+		return fmt.Errorf("%s of %s are not fresh; make generate writes them anew", strings.Join(stale, ", "), dir)
+	}
+	return nil
+}
+
+// generate returns all files by their names below the folder.
+func generate() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	root := cmd.NewRootCommand(cmd.Environment{
+		Program:   "kubectl-jobs_managedby",
+		LookupEnv: func(string) (string, bool) { return "", false },
+	})
+	if err := pages(root, files); err != nil {
+		return nil, err
+	}
+	list := reflector().Reflect(&inspect.OwnerList{})
+	nullable(reflect.TypeFor[inspect.Job](), list)
+	schema, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	files["schema/ownerlist.json"] = append(schema, '\n')
+	return files, nil
+}
+
+// pages adds a page for a command and all below it.
+func pages(c *cobra.Command, files map[string][]byte) error {
+	c.DisableAutoGenTag = true
+	c.InitDefaultHelpFlag()
+	var page bytes.Buffer
+	if err := doc.GenMarkdownCustom(c, &page, func(link string) string { return link }); err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(c.CommandPath(), " ", "_") + ".md"
+	files["commands/"+name] = page.Bytes()
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			if err := pages(sub, files); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reflector makes schemas of our types. Fields are only ever added, so unknown
+// ones are allowed.
+func reflector() *jsonschema.Reflector {
+	return &jsonschema.Reflector{
+		AllowAdditionalProperties: true,
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			switch t {
+			case reflect.TypeFor[delegation.Status]():
+				return enum(delegation.Statuses())
+			case reflect.TypeFor[fleet.Code]():
+				return enum(fleet.Codes())
+			}
+			if t.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1" && t.Name() == "Time" {
+				return &jsonschema.Schema{Type: "string", Format: "date-time"}
+			}
+			return nil
+		},
+	}
+}
+
+// nullable lets the fields of a type be null that are null where nothing is
+// known: pointers and slices.
+func nullable(t reflect.Type, schema *jsonschema.Schema) {
+	properties := schema.Definitions[t.Name()].Properties
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if kind := f.Type.Kind(); kind != reflect.Pointer && kind != reflect.Slice {
+			continue
+		}
+		if property, ok := properties.Get(name); ok {
+			properties.Set(name, &jsonschema.Schema{OneOf: []*jsonschema.Schema{property, {Type: "null"}}})
+		}
+	}
+}
+
+func enum[S ~string](values []S) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
