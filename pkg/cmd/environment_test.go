@@ -1,0 +1,71 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+func TestDisplayName(t *testing.T) {
+	for program, want := range map[string]string{
+		"kubectl-jobs_managedby":              "kubectl jobs-managedby",
+		"/usr/local/bin/kubectl-jobmanagedby": "kubectl jobmanagedby",
+		"kubectl-jobs_managedby.exe":          "kubectl jobs-managedby",
+		"kubectl-jobs-managedby":              "kubectl jobs managedby",
+		"main":                                "kubectl jobs-managedby",
+		"":                                    "kubectl jobs-managedby",
+	} {
+		assert.Equal(t, Environment{Program: program}.displayName(), want, program)
+	}
+}
+
+// TestWantsColor: a buffer is no terminal, so that auto never wants any here;
+// the end-to-end tests try a terminal.
+func TestWantsColor(t *testing.T) {
+	for _, tt := range []struct {
+		flag string
+		env  map[string]string
+		want bool
+	}{
+		{colorAlways, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, true},
+		{colorNever, nil, false},
+		{colorAuto, map[string]string{"NO_COLOR": ""}, false},
+		{colorAuto, map[string]string{"TERM": "dumb"}, false},
+		{colorAuto, nil, false},
+	} {
+		e := Environment{
+			IOStreams: genericiooptions.IOStreams{Out: &bytes.Buffer{}},
+			LookupEnv: func(name string) (string, bool) { value, ok := tt.env[name]; return value, ok },
+		}
+		assert.Equal(t, e.wantsColor(tt.flag), tt.want, "%+v", tt)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	usage := &usageError{err: errors.New("no such flag"), command: "kubectl x"}
+	partial := &partialError{failed: 1, total: 3}
+	interrupt := &signalError{syscall.SIGINT}
+	for _, tt := range []struct {
+		err  error
+		code int
+		told string
+	}{
+		{nil, 0, ""},
+		{errors.New("evil\x1b[31m"), 1, "error: evil\\x1b[31m\n"},
+		{fmt.Errorf("more: %w", usage), 2, "error: more: no such flag\nSee 'kubectl x -h' for help and examples\n"},
+		{partial, 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
+		{interrupt, 130, ""},
+		{&signalError{syscall.SIGTERM}, 143, ""},
+		// Where several apply, the smallest.
+		{errors.Join(interrupt, partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
+	} {
+		var told bytes.Buffer
+		assert.Equal(t, exitCode(&told, tt.err), tt.code, "%v", tt.err)
+		assert.Equal(t, told.String(), tt.told)
+	}
+}

@@ -1,0 +1,146 @@
+package inspect
+
+import (
+	"errors"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+func job(context, namespace, name string, owner delegation.Owner, status delegation.Status) Job {
+	return Job{Context: context, Namespace: namespace, Name: name, ManagedBy: owner, Status: status}
+}
+
+// layout is a list in short: owner, counts and where each Job stands.
+func layout(l *OwnerList) (rows []string) {
+	for _, g := range l.Items {
+		rows = append(rows, "# "+string(g.ManagedBy))
+		for _, j := range g.Jobs {
+			rows = append(rows, j.Context+"/"+j.Namespace+"/"+j.Name)
+		}
+	}
+	return rows
+}
+
+func TestMerge(t *testing.T) {
+	tally := func(countOnly bool, jobs ...Job) *Tally {
+		t := &Tally{CountOnly: countOnly}
+		for _, j := range jobs {
+			t.Add(j)
+		}
+		return t
+	}
+	west := []Job{
+		job("west", "b", "2", "z.io/a", delegation.Running),
+		job("west", "b", "1", "z.io/a", delegation.Failed),
+		job("west", "a", "9", "z.io/a", delegation.Running),
+		job("west", "a", "1", delegation.BuiltIn, delegation.Complete),
+	}
+	east := []Job{
+		job("east", "a", "1", "a.io/z", delegation.Unclaimed),
+		job("east", "a", "0", "z.io/a", delegation.Running),
+	}
+	down := &fleet.Error{Context: "down", Doing: "list", Err: errors.New("no")}
+	partly := &fleet.Error{Context: "east", Doing: "list", Err: errors.New("half")}
+	answers := func(countOnly bool) []fleet.Answer[*Tally] {
+		return []fleet.Answer[*Tally]{
+			{Context: "west", Value: tally(countOnly, west...)},
+			{Context: "down", Err: down},
+			{Context: "east", Value: tally(countOnly, east...), Err: partly},
+		}
+	}
+	list := Merge(answers(false))
+	assert.DeepEqual(t, layout(list), []string{
+		"# a.io/z", "east/a/1",
+		// Contexts as the fleet has them, then by name.
+		"# z.io/a", "west/a/9", "west/b/1", "west/b/2", "east/a/0",
+		"# built-in", "west/a/1",
+	})
+	assert.DeepEqual(t, list.Items[1].Counts, map[delegation.Status]int{delegation.Running: 3, delegation.Failed: 1})
+	assert.Equal(t, list.Items[1].Total(), 4)
+	assert.Assert(t, list.Items[2].BuiltIn && !list.Items[1].BuiltIn)
+	assert.DeepEqual(t, list.Errors, []ContextError{
+		{Context: "down", Code: fleet.CodeError, Message: "could not list: no"},
+		{Context: "east", Code: fleet.CodeError, Message: "could not list: half"},
+	})
+
+	counted := Merge(answers(true))
+	assert.DeepEqual(t, layout(counted), []string{"# a.io/z", "# z.io/a", "# built-in"})
+	for i := range counted.Items {
+		assert.DeepEqual(t, counted.Items[i].Counts, list.Items[i].Counts)
+		assert.Assert(t, counted.Items[i].Jobs != nil, "JSON has a list, not null")
+	}
+}
+
+func TestFilter(t *testing.T) {
+	foreign := job("c", "n", "a", "kueue.x-k8s.io/multikueue", delegation.Running)
+	builtIn := job("c", "n", "b", delegation.BuiltIn, delegation.Failed)
+	for _, tt := range []struct {
+		delegated        bool
+		managedBy        string
+		statuses         []string
+		foreign, builtIn bool
+	}{
+		{foreign: true, builtIn: true},
+		{delegated: true, foreign: true},
+		{managedBy: "kueue.x-k8s.io/*", foreign: true},
+		{managedBy: "*kueue", foreign: true},
+		{managedBy: "built-in", builtIn: true},
+		{managedBy: "kueue"},
+		{statuses: []string{"failed"}, builtIn: true},
+		{statuses: []string{"FAILED", "Running"}, foreign: true, builtIn: true},
+		{statuses: []string{"Failed"}, delegated: true},
+	} {
+		f, err := NewFilter(tt.delegated, tt.managedBy, tt.statuses)
+		assert.NilError(t, err)
+		assert.Equal(t, f.Matches(&foreign), tt.foreign, "%+v", tt)
+		assert.Equal(t, f.Matches(&builtIn), tt.builtIn, "%+v", tt)
+	}
+	_, err := NewFilter(false, "[", nil)
+	assert.ErrorContains(t, err, `owner pattern "["`)
+	_, err = NewFilter(false, "", []string{"Ready"})
+	assert.ErrorContains(t, err, `unknown status "Ready"; there are Terminating, Complete,`)
+}
+
+func TestBoard(t *testing.T) {
+	b := NewBoard([]string{"west", "east"})
+	assert.Assert(t, !b.Complete())
+	apply := func(kind ChangeType, j Job) { b.Apply(Change{Type: kind, Context: j.Context, Job: j}) }
+	apply(Added, job("east", "a", "1", "x.io/y", delegation.Unclaimed))
+	apply(Added, job("west", "a", "2", "x.io/y", delegation.Running))
+	b.Apply(Change{Type: Synced, Context: "west"})
+	assert.Assert(t, !b.Complete())
+	b.Apply(Change{Type: Lost, Context: "east", Err: errors.New("gone")})
+	assert.Assert(t, b.Complete(), "a context that does not answer is not waited for")
+	assert.Assert(t, !b.Hopeless())
+	assert.Equal(t, len(b.Errors()), 1)
+
+	assert.DeepEqual(t, layout(b.List(Filter{})), []string{"# x.io/y", "west/a/2", "east/a/1"})
+	assert.Equal(t, len(b.List(Filter{}).Errors), 1)
+	assert.DeepEqual(t, layout(b.List(Filter{Statuses: []delegation.Status{delegation.Unclaimed}})), []string{"# x.io/y", "east/a/1"})
+
+	b.Apply(Change{Type: Found, Context: "east"})
+	apply(Modified, job("east", "a", "1", "x.io/y", delegation.Running))
+	apply(Deleted, job("west", "a", "2", "x.io/y", delegation.Running))
+	apply(Added, job("elsewhere", "a", "3", "x.io/y", delegation.Running))
+	list := b.List(Filter{})
+	assert.DeepEqual(t, layout(list), []string{"# x.io/y", "east/a/1"})
+	assert.DeepEqual(t, list.Items[0].Counts, map[delegation.Status]int{delegation.Running: 1})
+	assert.Equal(t, len(list.Errors), 0)
+}
+
+func TestBoardIsHopeless(t *testing.T) {
+	lost := func(b *Board, name string, err error) {
+		b.Apply(Change{Type: Lost, Context: name, Err: &fleet.Error{Context: name, Err: err}})
+	}
+	b := NewBoard([]string{"west", "east"})
+	lost(b, "west", &fleet.ConfigError{Err: errors.New("no file")})
+	assert.Assert(t, !b.Hopeless(), "east has not answered yet")
+	lost(b, "east", errors.New("connection refused"))
+	assert.Assert(t, !b.Hopeless(), "east may come back")
+	lost(b, "east", &fleet.ConfigError{Err: errors.New("no file")})
+	assert.Assert(t, b.Hopeless())
+}
