@@ -36,11 +36,8 @@ type watchView interface {
 // context will ever answer.
 func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	board := inspect.NewBoard(f.Contexts())
-	for _, err := range f.Errors() {
-		var e *fleet.Error
-		if errors.As(err, &e) {
-			board.Apply(inspect.Change{Type: inspect.Lost, Context: e.Context, Err: err})
-		}
+	for name, err := range f.Unusable() {
+		board.Apply(inspect.Change{Type: inspect.Lost, Context: name, Err: err})
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -64,6 +61,13 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes 
 	started := false
 	refresh := o.Clock.NewTicker(redraw)
 	defer refresh.Stop()
+	// A context that does not answer must not keep the others from being shown.
+	var late <-chan time.Time
+	if timeout := o.flags.contextTimeout; timeout > 0 {
+		timer := o.Clock.NewTimer(timeout)
+		defer timer.Stop()
+		late = timer.C()
+	}
 	for {
 		if !started && board.Complete() {
 			if board.Hopeless() {
@@ -77,6 +81,8 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes 
 		select {
 		case <-ctx.Done():
 			return interrupted(ctx)
+		case <-late:
+			board.GiveUp(&fleet.TimeoutError{After: o.flags.contextTimeout})
 		case change := <-changes:
 			board.Apply(change)
 			if started {

@@ -63,9 +63,10 @@ func (c *Cluster) Metadata() (metadata.Interface, error) {
 	return metadata.NewForConfigAndClient(metadata.ConfigFor(c.config), c.http)
 }
 
-// identify asks for the cluster's identity. That the user may not read it is
-// no error: it leaves UID empty.
-func (c *Cluster) identify(ctx context.Context) error {
+// Identify asks for the cluster's identity and sets UID. That the user may not
+// read it is no error: it leaves UID empty. Open has done it for every cluster
+// that answered.
+func (c *Cluster) Identify(ctx context.Context) error {
 	client, err := c.Metadata()
 	if err != nil {
 		return err

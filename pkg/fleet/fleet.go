@@ -34,13 +34,14 @@ type Fleet struct {
 	clock    clock.PassiveClock
 }
 
-// member is one cluster of a fleet, or one context whose cluster could not be
-// told.
+// member is one cluster of a fleet, or one context whose cluster did not answer
+// when the fleet was opened.
 type member struct {
 	// context is the name under which it is shown.
 	context string
 	// ways are the contexts that reach it; the first one that is allowed to
-	// answer a question does.
+	// answer a question does. There is none where the kubeconfig's entry is not
+	// usable.
 	ways []*Cluster
 	// spent is what finding its identity took of its time.
 	spent time.Duration
@@ -105,15 +106,15 @@ func (f *Fleet) open(ctx context.Context, c Context) *member {
 		m.err = &Error{Context: c.Name, Err: err}
 		return m
 	}
+	m.ways = []*Cluster{cluster}
 	start := f.clock.Now()
 	if _, err = within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, cluster.identify(ctx)
+		return struct{}{}, cluster.Identify(ctx)
 	}); err != nil {
 		m.err = &Error{Context: c.Name, Doing: "reach the cluster", Err: err}
 		return m
 	}
 	m.spent = f.clock.Since(start)
-	m.ways = []*Cluster{cluster}
 	return m
 }
 
@@ -161,23 +162,25 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	return answer
 }
 
-// Clusters returns the clusters that could be reached, in the fleet's order.
+// Clusters returns the clusters of the fleet, in its order, with those that did
+// not answer when it was opened but may do so later. Only contexts whose entry in
+// the kubeconfig is not usable are left out; Unusable tells of these.
 func (f *Fleet) Clusters() []*Cluster {
 	var clusters []*Cluster
 	for _, m := range f.members {
-		if m.err == nil {
+		if len(m.ways) > 0 {
 			clusters = append(clusters, m.ways[0])
 		}
 	}
 	return clusters
 }
 
-// Errors returns why the others could not be reached.
-func (f *Fleet) Errors() []error {
-	var errs []error
+// Unusable returns, by their names, why contexts cannot be asked at all.
+func (f *Fleet) Unusable() map[string]error {
+	errs := map[string]error{}
 	for _, m := range f.members {
-		if m.err != nil {
-			errs = append(errs, m.err)
+		if len(m.ways) == 0 {
+			errs[m.context] = m.err
 		}
 	}
 	return errs

@@ -17,7 +17,10 @@ type Board struct {
 type clusterState struct {
 	jobs   map[string]Job
 	synced bool
+	// err is why it does not answer, or not wholly; gaveUp whether that is only
+	// because it was not waited for any longer.
 	err    error
+	gaveUp bool
 }
 
 // NewBoard makes a board that expects changes from these contexts.
@@ -42,10 +45,13 @@ func (b *Board) Apply(c Change) {
 		delete(s.jobs, key(&c.Job))
 	case Synced:
 		s.synced = true
+		if s.gaveUp {
+			s.err, s.gaveUp = nil, false
+		}
 	case Lost:
-		s.err = c.Err
+		s.err, s.gaveUp = c.Err, false
 	case Found:
-		s.err = nil
+		s.err, s.gaveUp = nil, false
 	}
 }
 
@@ -58,6 +64,16 @@ func (b *Board) Complete() bool {
 		}
 	}
 	return true
+}
+
+// GiveUp takes every context that has told nothing so far for one that does not
+// answer, for the reason given.
+func (b *Board) GiveUp(err error) {
+	for name, s := range b.clusters {
+		if !s.synced && s.err == nil {
+			s.err, s.gaveUp = fleet.InContext(name, "reach the cluster", err), true
+		}
+	}
 }
 
 // Hopeless says whether no context has ever answered, each for a reason that

@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -130,6 +131,22 @@ func TestBoard(t *testing.T) {
 	assert.DeepEqual(t, layout(list), []string{"# x.io/y", "east/a/1"})
 	assert.DeepEqual(t, list.Items[0].Counts, map[delegation.Status]int{delegation.Running: 1})
 	assert.Equal(t, len(list.Errors), 0)
+}
+
+func TestBoardGivesUp(t *testing.T) {
+	b := NewBoard([]string{"west", "east"})
+	b.Apply(Change{Type: Synced, Context: "west"})
+	b.GiveUp(&fleet.TimeoutError{After: time.Minute})
+	assert.Assert(t, b.Complete())
+	assert.Equal(t, len(b.Errors()), 1)
+	assert.Equal(t, NewContextError(b.Errors()[0]).Code, fleet.CodeTimeout)
+	b.Apply(Change{Type: Synced, Context: "east"})
+	assert.Equal(t, len(b.Errors()), 0, "it answered after all")
+
+	// What is wrong for another reason stays wrong.
+	b.Apply(Change{Type: Lost, Context: "west", Err: errors.New("no workloads")})
+	b.Apply(Change{Type: Synced, Context: "west"})
+	assert.Equal(t, len(b.Errors()), 1)
 }
 
 func TestBoardIsHopeless(t *testing.T) {

@@ -107,6 +107,8 @@ type watcher struct {
 	events  chan any
 	// known are the Jobs as they were told last, by namespace/name.
 	known map[string]Job
+	// identified is whether the cluster was asked for its identity again.
+	identified bool
 	// unclaimed are those to look up again.
 	unclaimed map[string]read
 
@@ -146,6 +148,12 @@ func (w *watcher) run() {
 // handle works off an event and those that have come in behind it, so that
 // claims are looked up for many Jobs at once.
 func (w *watcher) handle(event any) {
+	if w.cluster.UID == "" && !w.identified {
+		// It did not answer when the fleet was opened, or the user may not read its
+		// identity; then it stays unknown.
+		w.identified = true
+		_ = w.cluster.Identify(w.ctx)
+	}
 	settler := newSettler(w.cluster, w.tell)
 	for {
 		switch e := event.(type) {
@@ -236,6 +244,7 @@ func (w *watcher) listerWatcher(client rest.Interface) cache.ListerWatcher {
 		if err != nil && w.ctx.Err() == nil {
 			w.report("cluster", err)
 		} else if _, was := w.lost.LoadAndDelete("cluster"); was {
+			w.lost.Delete("workloads")
 			w.send(Change{Type: Found})
 		}
 	}

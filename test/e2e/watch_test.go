@@ -143,6 +143,21 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	assert.Equal(t, w.interrupt(), 130)
 }
 
+// TestWatchBegunInAnOutage: a cluster that is down when the watch begins is
+// watched once it is up.
+func TestWatchBegunInAnOutage(t *testing.T) {
+	const ns = "watch-outage"
+	c := client(t, worker1)
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "there", fixture.Suspended())))
+	assert.NilError(t, fixture.Create(t.Context(), client(t, worker2), fixture.New(ns, "other", fixture.Suspended())))
+	assert.NilError(t, set.Stop(t.Context(), worker1))
+	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--contexts", "worker-*")
+	w.expect(`^worker-2 +other `)
+	assert.NilError(t, set.Start(t.Context(), worker1))
+	w.expect(`^worker-1 +there +built-in +Suspended `)
+	assert.Equal(t, w.interrupt(), 130)
+}
+
 // TestWatchSurvivesFaults puts a proxy between the plugin and the API server
 // that closes watches, and has the server refuse to go on where they ended.
 func TestWatchSurvivesFaults(t *testing.T) {
