@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -38,7 +39,9 @@ func config(dir string, names ...string) clusters.Config {
 func TestUpServesEachClusterUnderItsName(t *testing.T) {
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "set")
-	set, err := clusters.Up(ctx, config(dir, "red", "blue"))
+	c := config(dir, "red", "blue")
+	c.Stages = []byte(markNodes)
+	set, err := clusters.Up(ctx, c)
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		assert.NilError(t, set.Down())
@@ -54,11 +57,51 @@ func TestUpServesEachClusterUnderItsName(t *testing.T) {
 		ns, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 		assert.NilError(t, err)
 		uids[string(ns.UID)] = true
-		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		assert.NilError(t, err)
-		assert.Equal(t, len(nodes.Items), 2)
+		awaitNodes(t, client, 2)
+		assert.NilError(t, set.Scale(ctx, name, 3))
+		awaitNodes(t, client, 3)
 	}
 	assert.Equal(t, len(uids), 2, "both names lead to one cluster")
+}
+
+// markNodes is a stage of our own, which shows in the nodes.
+const markNodes = `
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata:
+  name: mark-nodes
+spec:
+  resourceRef: {apiGroup: v1, kind: Node}
+  selector:
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Running]}
+    - {key: .status.nodeInfo.osImage, operator: NotIn, values: [marked]}
+  next:
+    statusTemplate: |
+      nodeInfo: {osImage: marked}
+`
+
+// awaitNodes waits for that many nodes that are ready and marked.
+func awaitNodes(t *testing.T, client kubernetes.Interface, n int) {
+	t.Helper()
+	marked := 0
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		marked = 0
+		for i := range nodes.Items {
+			status := nodes.Items[i].Status
+			for _, c := range status.Conditions {
+				if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && status.NodeInfo.OSImage == "marked" {
+					marked++
+				}
+			}
+		}
+		return marked == n && len(nodes.Items) == n, nil
+	})
+	assert.NilError(t, err, "%d nodes are ready and marked, want %d", marked, n)
 }
 
 func TestNothingIsLeftAfterAPanic(t *testing.T) {
