@@ -148,5 +148,5 @@ func (v *screenView) refresh() error {
 		text.WriteString("No Jobs so far\n")
 	}
 	size, _ := v.terminal()
-	return v.screen.Draw(text.String(), int(size.Height))
+	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }

@@ -125,6 +125,8 @@ func (c Code) hint() string {
 		return "raise --context-timeout or leave the context out with --contexts '^NAME'"
 	case CodeUnauthorized, CodeCredentials:
 		return "log in again"
+	case CodeForbidden:
+		return "kubectl auth can-i --list tells what you may do there"
 	default:
 		return ""
 	}

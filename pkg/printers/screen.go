@@ -25,9 +25,9 @@ type Screen struct {
 func NewScreen(w io.Writer) *Screen { return &Screen{w: w} }
 
 // Draw replaces what is on the screen by text. Lines that do not fit into height
-// are left out and counted; a height of zero is without bound. Everything goes
-// out in one write, so that nothing flickers.
-func (s *Screen) Draw(text string, height int) error {
+// are left out and counted, and each is cut to width; a zero is without bound.
+// Everything goes out in one write, so that nothing flickers.
+func (s *Screen) Draw(text string, width, height int) error {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 1 && len(lines) > height-1 {
 		more := len(lines) - (height - 2)
@@ -40,7 +40,7 @@ func (s *Screen) Draw(text string, height int) error {
 	}
 	b.WriteString(home)
 	for _, line := range lines {
-		b.WriteString(line + clearLine + "\n")
+		b.WriteString(cut(line, width) + clearLine + "\n")
 	}
 	b.WriteString(clearDown)
 	_, err := io.WriteString(s.w, b.String())

@@ -30,9 +30,9 @@ func lines(n int) string {
 func TestScreen(t *testing.T) {
 	var w terminal
 	s := printers.NewScreen(&w)
-	assert.NilError(t, s.Draw("one\ntwo\n", 24))
-	assert.NilError(t, s.Draw("three\n", 24))
-	assert.NilError(t, s.Draw("four\nfive", 24))
+	assert.NilError(t, s.Draw("one\ntwo\n", 0, 24))
+	assert.NilError(t, s.Draw("three\n", 0, 24))
+	assert.NilError(t, s.Draw("four\nfive", 0, 24))
 	// What was there before is cleared once. From then on lines are replaced
 	// where they stand, so that nothing flickers.
 	assert.DeepEqual(t, w.writes, []string{
@@ -63,7 +63,7 @@ func TestScreenHeight(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var w terminal
-			assert.NilError(t, printers.NewScreen(&w).Draw(lines(tt.lines), tt.height))
+			assert.NilError(t, printers.NewScreen(&w).Draw(lines(tt.lines), 0, tt.height))
 			assert.Equal(t, len(w.writes), 1)
 			want := lines(tt.shown)
 			if tt.added > 0 {
@@ -79,5 +79,11 @@ func TestScreenHeight(t *testing.T) {
 }
 
 func TestScreenTellsThatItCouldNotWrite(t *testing.T) {
-	assert.ErrorIs(t, printers.NewScreen(&full{}).Draw("text", 24), errFull)
+	assert.ErrorIs(t, printers.NewScreen(&full{}).Draw("text", 0, 24), errFull)
+}
+
+func TestScreenCutsLines(t *testing.T) {
+	var w strings.Builder
+	assert.NilError(t, printers.NewScreen(&w).Draw("short\n\x1b[1mfar too long\x1b[m\n", 8, 24))
+	assert.Assert(t, strings.Contains(w.String(), "short\x1b[K\n\x1b[1mfar too…\x1b[m\x1b[K\n"), "%q", w.String())
 }

@@ -98,31 +98,39 @@ func cellConfig() tw.CellConfig {
 	}
 }
 
+// shortest is the least that a cell is cut to.
+const shortest = 8
+
 // fit cuts the widest of those columns that may be cut until the table is as
-// narrow as asked, but none to less than its title or eight characters. What is
-// cut ends in an ellipsis.
+// narrow as asked, but none to less than its title. What is cut ends in an
+// ellipsis. A table that cannot be made to fit is left whole: it would be broken
+// all the same.
 func (t *table) fit(width int) {
-	widths := make([]int, len(t.titles))
-	total := len(gap) * (len(t.titles) - 1)
+	widths, least := make([]int, len(t.titles)), make([]int, len(t.titles))
+	total, possible := len(gap)*(len(t.titles)-1), len(gap)*(len(t.titles)-1)
 	for c, title := range t.titles {
 		widths[c] = lipgloss.Width(title)
 		for _, row := range t.rows {
 			widths[c] = max(widths[c], lipgloss.Width(row[c]))
 		}
+		least[c] = widths[c]
+		if t.shrinks[c] {
+			least[c] = min(widths[c], max(shortest, len(title)))
+		}
 		total += widths[c]
+		possible += least[c]
 	}
-	for total > width {
+	if possible > width {
+		return
+	}
+	for ; total > width; total-- {
 		widest := -1
 		for c := range widths {
-			if t.shrinks[c] && widths[c] > max(8, len(t.titles[c])) && (widest < 0 || widths[c] > widths[widest]) {
+			if widths[c] > least[c] && (widest < 0 || widths[c] > widths[widest]) {
 				widest = c
 			}
 		}
-		if widest < 0 {
-			break
-		}
 		widths[widest]--
-		total--
 	}
 	for _, row := range t.rows {
 		for c := range row {

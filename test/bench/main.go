@@ -58,7 +58,7 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 			return err
 		}
 	}
-	b := &bench{ctx: ctx, set: set, plugin: plugin, runs: runs}
+	b := &bench{ctx: ctx, kubeconfig: set.Kubeconfig, runs: runs}
 	one, err := set.Config("one")
 	if err != nil {
 		return err
@@ -85,6 +85,21 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 	if err != nil {
 		return err
 	}
+	b.kubeconfig, err = far(ctx, set, roundTrip)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("the same with a round trip of %s to each cluster\n\n", roundTrip)
+	err = b.compare(
+		measurement{"ls -A, three contexts at once", b.command(plugin, "ls", "-A", "--all-contexts")},
+		measurement{"ls -A, context one", b.command(plugin, "ls", "-A", "--context", "one")},
+		measurement{"ls -A, context two", b.command(plugin, "ls", "-A", "--context", "two")},
+		measurement{"ls -A, context three", b.command(plugin, "ls", "-A", "--context", "three")},
+	)
+	if err != nil {
+		return err
+	}
+	b.kubeconfig = set.Kubeconfig
 	if err := fill(ctx, set, "one", jobs, 5*jobs); err != nil {
 		return err
 	}
@@ -126,6 +141,9 @@ func fill(ctx context.Context, set *clusters.Set, cluster string, from, to int) 
 	return nil
 }
 
+// roundTrip is how far away clusters in other places are taken to be.
+const roundTrip = 100 * time.Millisecond
+
 // sample is what one run took.
 type sample struct {
 	wall time.Duration
@@ -140,16 +158,16 @@ type measurement struct {
 }
 
 type bench struct {
-	ctx    context.Context
-	set    *clusters.Set
-	plugin string
-	runs   int
+	ctx        context.Context
+	kubeconfig string
+	runs       int
 }
 
 // command measures a program from its start to its end.
 func (b *bench) command(program string, args ...string) func() (sample, error) {
+	args = append(args, "--kubeconfig", b.kubeconfig)
 	return func() (sample, error) {
-		cmd := exec.CommandContext(b.ctx, program, append(args, "--kubeconfig", b.set.Kubeconfig)...)
+		cmd := exec.CommandContext(b.ctx, program, args...)
 		var out counter
 		cmd.Stdout, cmd.Stderr = &out, os.Stderr
 		start := time.Now()
