@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -33,9 +34,16 @@ func main() {
 	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
 	runs := flag.Int("runs", 7, "how often each thing is measured")
 	jobs := flag.Int("jobs", 10000, "how many Jobs each cluster has")
+	order := flag.String("fill", "", "only create Jobs: CLUSTER,FROM,TO of -kubeconfig")
+	kubeconfig := flag.String("kubeconfig", "", "for -fill")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *programs, *plugin, *runs, *jobs)
+	var err error
+	if *order != "" {
+		err = fill(ctx, *kubeconfig, *order)
+	} else {
+		err = run(ctx, *programs, *plugin, *runs, *jobs)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -54,7 +62,7 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 	}
 	defer func() { err = errors.Join(err, set.Down()) }()
 	for _, name := range []string{"one", "two", "three"} {
-		if err := fill(ctx, set, name, 0, jobs); err != nil {
+		if err := fillApart(ctx, set, name, 0, jobs); err != nil {
 			return err
 		}
 	}
@@ -100,7 +108,7 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 		return err
 	}
 	b.kubeconfig = set.Kubeconfig
-	if err := fill(ctx, set, "one", jobs, 5*jobs); err != nil {
+	if err := fillApart(ctx, set, "one", jobs, 5*jobs); err != nil {
 		return err
 	}
 	fmt.Printf("the same with %d Jobs\n\n", 5*jobs)
@@ -110,10 +118,27 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 	)
 }
 
-// fill creates Jobs number from to number to: three in four built-in ones, all
-// suspended so that nothing runs beside what is measured.
-func fill(ctx context.Context, set *clusters.Set, cluster string, from, to int) error {
-	config, err := set.Config(cluster)
+// fillApart has another process create Jobs. A process that is started counts as
+// its own peak what its parent's memory once was, so this one has to stay small.
+func fillApart(ctx context.Context, set *clusters.Set, cluster string, from, to int) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "-kubeconfig", set.Kubeconfig, "-fill", fmt.Sprintf("%s,%d,%d", cluster, from, to))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+// fill creates the Jobs number FROM to TO of an order "CLUSTER,FROM,TO": three in
+// four built-in ones, all suspended so that nothing runs beside what is measured.
+func fill(ctx context.Context, kubeconfig, order string) error {
+	var from, to int
+	cluster, numbers, _ := strings.Cut(order, ",")
+	if _, err := fmt.Sscanf(numbers, "%d,%d", &from, &to); err != nil {
+		return fmt.Errorf("what to fill is CLUSTER,FROM,TO, not %q: %w", order, err)
+	}
+	config, err := (&clusters.Set{Kubeconfig: kubeconfig}).Config(cluster)
 	if err != nil {
 		return err
 	}
