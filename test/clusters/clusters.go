@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -101,7 +102,7 @@ func (s *Set) create(ctx context.Context, c Config) error {
 			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))
 		}
 		args = append(args, "--kwok-controller-binary", filepath.Join(s.Programs, "kwok"))
-		if err := s.kwokctl(ctx, name, args...); err != nil {
+		if err := alone(func() error { return s.kwokctl(ctx, name, args...) }); err != nil {
 			return err
 		}
 		if err := s.Scale(ctx, name, c.Nodes); err != nil {
@@ -109,6 +110,21 @@ func (s *Set) create(ctx context.Context, c Config) error {
 		}
 	}
 	return s.renameContexts()
+}
+
+// alone runs do while no other process of this user runs one: two kwokctl that
+// look for unused ports at the same time find the same ones.
+func alone(do func() error) error {
+	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("jobmanagedby-clusters-%d.lock", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	// Closing it gives the lock back.
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("wait for others that bring up clusters: %w", err)
+	}
+	return do()
 }
 
 // Scale gives a cluster that many nodes.
