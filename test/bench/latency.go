@@ -76,7 +76,8 @@ func pass(from, to net.Conn, delay time.Duration) {
 			}
 		}
 	}()
-	defer to.Close() //nolint:errcheck // the other side is gone, or will find out
+	// The other side is gone, or will find out.
+	defer func() { _ = to.Close() }()
 	for p := range packets {
 		<-time.After(time.Until(p.due))
 		if _, err := to.Write(p.data); err != nil {

@@ -84,13 +84,7 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 	if err != nil {
 		return err
 	}
-	err = b.compare(
-		measurement{"ls -A, three contexts at once", b.command(plugin, "ls", "-A", "--all-contexts")},
-		measurement{"ls -A, context one", b.command(plugin, "ls", "-A", "--context", "one")},
-		measurement{"ls -A, context two", b.command(plugin, "ls", "-A", "--context", "two")},
-		measurement{"ls -A, context three", b.command(plugin, "ls", "-A", "--context", "three")},
-	)
-	if err != nil {
+	if err := b.compareContexts(plugin); err != nil {
 		return err
 	}
 	b.kubeconfig, err = far(ctx, set, roundTrip)
@@ -98,13 +92,7 @@ func run(ctx context.Context, programs, plugin string, runs, jobs int) (err erro
 		return err
 	}
 	fmt.Printf("the same with a round trip of %s to each cluster\n\n", roundTrip)
-	err = b.compare(
-		measurement{"ls -A, three contexts at once", b.command(plugin, "ls", "-A", "--all-contexts")},
-		measurement{"ls -A, context one", b.command(plugin, "ls", "-A", "--context", "one")},
-		measurement{"ls -A, context two", b.command(plugin, "ls", "-A", "--context", "two")},
-		measurement{"ls -A, context three", b.command(plugin, "ls", "-A", "--context", "three")},
-	)
-	if err != nil {
+	if err := b.compareContexts(plugin); err != nil {
 		return err
 	}
 	b.kubeconfig = set.Kubeconfig
@@ -205,6 +193,16 @@ func (b *bench) command(program string, args ...string) func() (sample, error) {
 		}
 		return s, nil
 	}
+}
+
+// compareContexts measures three contexts at once beside each of them alone.
+func (b *bench) compareContexts(plugin string) error {
+	return b.compare(
+		measurement{"ls -A, three contexts at once", b.command(plugin, "ls", "-A", "--all-contexts")},
+		measurement{"ls -A, context one", b.command(plugin, "ls", "-A", "--context", "one")},
+		measurement{"ls -A, context two", b.command(plugin, "ls", "-A", "--context", "two")},
+		measurement{"ls -A, context three", b.command(plugin, "ls", "-A", "--context", "three")},
+	)
 }
 
 // compare measures all of them in turn, and prints them beside the first.
