@@ -2,8 +2,7 @@ package fleet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 // Cluster is an API server, as one context reaches it.
@@ -24,12 +24,20 @@ type Cluster struct {
 	UID string
 	// Namespace is the one to look at where the user wants a single one.
 	Namespace string
+	// Server is the URL of its API server, and CA the Fingerprint of the
+	// certificate authority that the context trusts, "" if none is named.
+	Server, CA string
 
 	config *rest.Config
 	http   *http.Client
+	meter  *skewMeter
 }
 
-func newCluster(c Context) (*Cluster, error) {
+func newCluster(c Context, clock clock.PassiveClock) (*Cluster, error) {
+	var recorded *RecordedError
+	if errors.As(c.Err, &recorded) {
+		return nil, recorded
+	}
 	if c.Err != nil {
 		return nil, &ConfigError{Err: c.Err}
 	}
@@ -38,11 +46,16 @@ func newCluster(c Context) (*Cluster, error) {
 	}
 	// One HTTP client for all API clients of the context: one connection, one
 	// run of its credential plugin.
-	client, err := rest.HTTPClientFor(c.Config)
+	config, meter := rest.CopyConfig(c.Config), &skewMeter{clock: clock}
+	config.Wrap(meter.wrap)
+	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, &ConfigError{Err: err}
 	}
-	return &Cluster{Context: c.Name, Namespace: c.Namespace, config: c.Config, http: client}, nil
+	return &Cluster{
+		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: c.authority(),
+		config: config, http: client, meter: meter,
+	}, nil
 }
 
 // REST makes a client for one group and version of the built-in API that talks
@@ -88,8 +101,7 @@ func (c *Cluster) key(namespace string) string {
 	identity := c.UID
 	if identity == "" {
 		// The next best: the same address with the same certificate authority.
-		sum := sha256.Sum256(append([]byte(c.config.CAFile+"\n"), c.config.CAData...))
-		identity = c.config.Host + " " + c.config.ServerName + " " + hex.EncodeToString(sum[:])
+		identity = c.config.Host + " " + c.config.ServerName + " " + c.CA
 	}
 	return identity + "\n" + namespace
 }

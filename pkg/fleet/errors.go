@@ -55,6 +55,15 @@ func (e *ConfigError) Error() string {
 	return "the kubeconfig's entry is not usable: " + e.Err.Error()
 }
 
+// RecordedError is an error that a context gave when a bundle was made of it.
+type RecordedError struct {
+	Reason Code
+	// Text is the message as it was told then, with what to do about it.
+	Text string
+}
+
+func (e *RecordedError) Error() string { return e.Text }
+
 // Error is what went wrong with one context.
 type Error struct {
 	// Context is the context's name.
@@ -73,6 +82,10 @@ func (e *Error) Error() string { return "context " + e.Context + ": " + e.Messag
 // Message tells what could not be done, why, and what to do, without the
 // context.
 func (e *Error) Message() string {
+	var recorded *RecordedError
+	if errors.As(e.Err, &recorded) {
+		return recorded.Text
+	}
 	var b strings.Builder
 	if e.Doing != "" {
 		b.WriteString("could not " + e.Doing + ": ")
@@ -92,8 +105,12 @@ func (e *Error) Code() Code {
 		op      *net.OpError
 		urlErr  *url.Error
 		config  *ConfigError
+
+		recorded *RecordedError
 	)
 	switch err := e.Err; {
+	case errors.As(err, &recorded):
+		return recorded.Reason
 	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), isTimeout(err):
 		return CodeTimeout
 	case apierrors.IsUnauthorized(err):

@@ -101,7 +101,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 
 func (f *Fleet) open(ctx context.Context, c Context) *member {
 	m := &member{context: c.Name}
-	cluster, err := newCluster(c)
+	cluster, err := newCluster(c, f.clock)
 	if err != nil {
 		m.err = &Error{Context: c.Name, Err: err}
 		return m

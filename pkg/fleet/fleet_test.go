@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 // refuse is a network on which nobody listens.
@@ -91,7 +92,7 @@ func TestOpenTellsTheCauseOfCancellation(t *testing.T) {
 
 func TestNewCluster(t *testing.T) {
 	good := Context{Name: "good", Namespace: "batch", Config: &rest.Config{Host: "https://api.example"}}
-	c, err := newCluster(good)
+	c, err := newCluster(good, clock.RealClock{})
 	assert.NilError(t, err)
 	assert.Equal(t, c.Context, "good")
 	assert.Equal(t, c.Namespace, "batch")
@@ -104,7 +105,7 @@ func TestNewCluster(t *testing.T) {
 		"CA and insecure":     {Config: &rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x"), Insecure: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := newCluster(broken)
+			c, err := newCluster(broken, clock.RealClock{})
 			var unusable *ConfigError
 			assert.Assert(t, errors.As(err, &unusable))
 			assert.Assert(t, cmp.Nil(c))

@@ -24,6 +24,9 @@ type Context struct {
 	Namespace string
 	// Config are the client settings, unthrottled; nil if Err is set.
 	Config *rest.Config
+	// CA is the Fingerprint of the cluster's certificate authority where Config
+	// does not hold it, as in a bundle.
+	CA string
 	// Err tells why this entry of the kubeconfig cannot be used.
 	Err error
 }

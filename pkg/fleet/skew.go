@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Skew is by how much a cluster's clock is ahead of ours, as the Date headers of
+// its answers tell: somewhere from Min to Max. A Date header has whole seconds,
+// so that the two are up to a second apart, and further on a slow connection.
+type Skew struct {
+	Min, Max time.Duration
+	// Known is false where no answer told the time.
+	Known bool
+}
+
+// skewMeter narrows a Skew down with each answer.
+type skewMeter struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	skew  Skew
+}
+
+func (m *skewMeter) observe(date, sent, received time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// When the server wrote the header, its clock showed date or up to a second
+	// more, and ours something from sent to received.
+	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
+	switch {
+	case !m.skew.Known:
+		m.skew = Skew{Min: least, Max: most, Known: true}
+	case least > m.skew.Max || most < m.skew.Min:
+		// One of the clocks was set in between.
+		m.skew = Skew{Min: least, Max: most, Known: true}
+	default:
+		m.skew.Min, m.skew.Max = max(m.skew.Min, least), min(m.skew.Max, most)
+	}
+}
+
+func (m *skewMeter) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		sent := m.clock.Now()
+		response, err := next.RoundTrip(request)
+		if err != nil {
+			return response, err
+		}
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			m.observe(date, sent, m.clock.Now())
+		}
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Skew tells what the cluster's answers so far have told about its clock.
+func (c *Cluster) Skew() Skew {
+	c.meter.mu.Lock()
+	defer c.meter.mu.Unlock()
+	return c.meter.skew
+}
