@@ -128,10 +128,10 @@ func TestAliases(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
-	config := func(host, name, ca, file string) *rest.Config {
-		return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{ServerName: name, CAData: []byte(ca), CAFile: file}}
+	config := func(host, name string) *rest.Config {
+		return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{ServerName: name}}
 	}
-	base := &Cluster{UID: "", config: config("https://a", "", "ca", "")}
+	base := &Cluster{CA: "ca", config: config("https://a", "")}
 	for _, tt := range []struct {
 		name      string
 		cluster   *Cluster
@@ -139,16 +139,15 @@ func TestKey(t *testing.T) {
 		namespace string
 		same      bool
 	}{
-		{"one UID, other addresses", &Cluster{UID: "u", config: config("https://a", "", "x", "")}, &Cluster{UID: "u", config: config("https://b", "n", "y", "f")}, "n", true},
+		{"one UID, other addresses", &Cluster{UID: "u", CA: "x", config: config("https://a", "")}, &Cluster{UID: "u", CA: "y", config: config("https://b", "n")}, "n", true},
 		{"other UIDs, one address", &Cluster{UID: "u", config: base.config}, &Cluster{UID: "v", config: base.config}, "n", false},
 		{"one UID, another namespace", &Cluster{UID: "u", config: base.config}, &Cluster{UID: "u", config: base.config}, "m", false},
-		{"no UID, all the same", base, &Cluster{config: config("https://a", "", "ca", "")}, "n", true},
-		{"no UID, another namespace", base, &Cluster{config: config("https://a", "", "ca", "")}, "m", false},
-		{"no UID, another address", base, &Cluster{config: config("https://b", "", "ca", "")}, "n", false},
-		{"no UID, another authority", base, &Cluster{config: config("https://a", "", "cb", "")}, "n", false},
-		{"no UID, another authority's file", base, &Cluster{config: config("https://a", "", "ca", "f")}, "n", false},
-		{"no UID, another server name", base, &Cluster{config: config("https://a", "s", "ca", "")}, "n", false},
-		{"one has a UID", base, &Cluster{UID: "u", config: base.config}, "n", false},
+		{"no UID, all the same", base, &Cluster{CA: "ca", config: config("https://a", "")}, "n", true},
+		{"no UID, another namespace", base, &Cluster{CA: "ca", config: config("https://a", "")}, "m", false},
+		{"no UID, another address", base, &Cluster{CA: "ca", config: config("https://b", "")}, "n", false},
+		{"no UID, another authority", base, &Cluster{CA: "cb", config: config("https://a", "")}, "n", false},
+		{"no UID, another server name", base, &Cluster{CA: "ca", config: config("https://a", "s")}, "n", false},
+		{"one has a UID", base, &Cluster{UID: "u", CA: "ca", config: base.config}, "n", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, tt.cluster.key("n") == tt.other.key(tt.namespace), tt.same)
