@@ -66,6 +66,17 @@ func KindNamed(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
+// KindOf finds the known kind that objects of that name are of, whatever their
+// version.
+func KindOf(gvk schema.GroupVersionKind) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Kind == gvk.Kind && k.Resource.Group == gvk.Group {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
 // GroupVersionKind is the kind as objects of it name themselves.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(k.Kind)

@@ -32,6 +32,9 @@ func Statuses() []Status {
 	return []Status{Terminating, Complete, Failed, Unclaimed, Suspended, Running, Pending}
 }
 
+// IsFinished says whether nothing will happen to it any more.
+func (s Status) IsFinished() bool { return s == Complete || s == Failed }
+
 // Condition is what is kept of a status condition.
 type Condition struct {
 	Type, Reason, Message string

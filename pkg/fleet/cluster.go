@@ -33,7 +33,7 @@ type Cluster struct {
 	meter  *skewMeter
 }
 
-func newCluster(c Context, clock clock.PassiveClock) (*Cluster, error) {
+func newCluster(c Context, now clock.PassiveClock) (*Cluster, error) {
 	var recorded *RecordedError
 	if errors.As(c.Err, &recorded) {
 		return nil, recorded
@@ -46,7 +46,7 @@ func newCluster(c Context, clock clock.PassiveClock) (*Cluster, error) {
 	}
 	// One HTTP client for all API clients of the context: one connection, one
 	// run of its credential plugin.
-	config, meter := rest.CopyConfig(c.Config), &skewMeter{clock: clock}
+	config, meter := rest.CopyConfig(c.Config), &skewMeter{clock: now}
 	config.Wrap(meter.wrap)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -43,7 +43,9 @@ type member struct {
 	// answer a question does. There is none where the kubeconfig's entry is not
 	// usable.
 	ways []*Cluster
-	// spent is what finding its identity took of its time.
+	// preferred is the one of them that was allowed to answer last.
+	preferred int
+	// spent is what questions have taken of its time so far.
 	spent time.Duration
 	err   error
 }
@@ -107,15 +109,20 @@ func (f *Fleet) open(ctx context.Context, c Context) *member {
 		return m
 	}
 	m.ways = []*Cluster{cluster}
-	start := f.clock.Now()
-	if _, err = within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, cluster.Identify(ctx)
-	}); err != nil {
-		m.err = &Error{Context: c.Name, Doing: "reach the cluster", Err: err}
-		return m
-	}
-	m.spent = f.clock.Since(start)
+	m.err = f.identify(ctx, m)
 	return m
+}
+
+// identify finds out which cluster a context leads to.
+func (f *Fleet) identify(ctx context.Context, m *member) error {
+	start := f.clock.Now()
+	defer func() { m.spent += f.clock.Since(start) }()
+	if _, err := within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, m.ways[0].Identify(ctx)
+	}); err != nil {
+		return &Error{Context: m.context, Doing: "reach the cluster", Err: err}
+	}
+	return nil
 }
 
 // Ask puts a question to every cluster of the fleet, a bounded number at once.
@@ -139,7 +146,11 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 		return answer
 	}
 	start := f.clock.Now()
-	for i, cluster := range m.ways {
+	defer func() { m.spent += f.clock.Since(start) }()
+	first := m.preferred
+	for n := range m.ways {
+		i := (first + n) % len(m.ways)
+		cluster := m.ways[i]
 		timeout := f.timeout
 		if timeout > 0 {
 			timeout = max(timeout-m.spent-f.clock.Since(start), time.Millisecond)
@@ -149,7 +160,10 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 			// Told is the limit that was set, not what was left of it.
 			err = &TimeoutError{After: f.timeout}
 		}
-		if i == 0 || err == nil {
+		if err == nil {
+			m.preferred = i
+		}
+		if n == 0 || err == nil {
 			answer = Answer[T]{Context: cluster.Context, Value: value, Err: err}
 		}
 		if !apierrors.IsForbidden(err) {
@@ -160,6 +174,18 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 		answer.Err = InContext(answer.Context, "", answer.Err)
 	}
 	return answer
+}
+
+// Again begins a new round of questions: every cluster has its whole time again,
+// and those that did not answer when the fleet was opened are tried once more.
+func (f *Fleet) Again(ctx context.Context) {
+	f.each(len(f.members), func(i int) {
+		m := f.members[i]
+		m.spent = 0
+		if m.err != nil && len(m.ways) > 0 {
+			m.err = f.identify(ctx, m)
+		}
+	})
 }
 
 // Clusters returns the clusters of the fleet, in its order, with those that did

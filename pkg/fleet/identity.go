@@ -19,7 +19,7 @@ func Fingerprint(data []byte) string {
 	}
 	hash := sha256.New()
 	found := false
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+	for block, more := pem.Decode(data); block != nil; block, more = pem.Decode(more) {
 		found = true
 		_, _ = hash.Write(block.Bytes)
 	}

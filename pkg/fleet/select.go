@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,12 +20,15 @@ type UnknownContextError struct {
 	Pattern, Nearest string
 	// Available are the contexts there are.
 	Available []string
+	// Where is what has no such context, "" is the kubeconfig.
+	Where string
 }
 
 func (e *UnknownContextError) Error() string {
-	what := fmt.Sprintf("no context %q in the kubeconfig", e.Pattern)
+	where := cmp.Or(e.Where, "the kubeconfig")
+	what := fmt.Sprintf("no context %q in %s", e.Pattern, where)
 	if isPattern(e.Pattern) {
-		what = fmt.Sprintf("no context in the kubeconfig matches %q", e.Pattern)
+		what = fmt.Sprintf("no context in %s matches %q", where, e.Pattern)
 	}
 	switch {
 	case e.Nearest != "":

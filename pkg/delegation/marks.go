@@ -1,0 +1,104 @@
+package delegation
+
+import (
+	"slices"
+	"strings"
+)
+
+// Labels and annotations that tie an object to its copy on another cluster.
+const (
+	// MultiKueueOriginLabel is on every object that MultiKueue makes on a worker
+	// cluster; its value is the origin name in the manager's configuration
+	// (kueue: apis/kueue/v1beta2/multikueue_types.go). Nothing but MultiKueue may
+	// ever put it on anything.
+	MultiKueueOriginLabel = "kueue.x-k8s.io/multikueue-origin"
+	// PrebuiltWorkload names the Workload that a mirror of MultiKueue runs
+	// under: an annotation from Kueue 0.18 on, a label before (kueue:
+	// pkg/controller/jobframework/utils.go).
+	PrebuiltWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
+	// QueueNameLabel names the LocalQueue that an object is submitted to.
+	QueueNameLabel = "kueue.x-k8s.io/queue-name"
+	// ElasticMark, an annotation, if "true" says that an object may change its size while
+	// it runs, which makes a new Workload each time.
+	ElasticMark = "kueue.x-k8s.io/elastic-job"
+
+	// OriginUIDLabel is on the mirrors that dispatch makes: the origin's uid.
+	OriginUIDLabel = "jobmanagedby.github.io/origin-uid"
+	// OriginAnnotation is on the same: "<cluster UID>/<namespace>/<name>".
+	OriginAnnotation = "jobmanagedby.github.io/origin"
+	// MirrorAnnotation is on their origins:
+	// "<cluster UID>/<namespace>/<name>/<uid>".
+	MirrorAnnotation = "jobmanagedby.github.io/mirror"
+)
+
+// Marks are what an object's labels and annotations tell of its copies. Most
+// objects have none.
+type Marks struct {
+	// MultiKueueOrigin, Prebuilt and Queue are the values of MultiKueueOriginLabel,
+	// PrebuiltWorkload and QueueNameLabel.
+	MultiKueueOrigin, Prebuilt, Queue string
+	// Elastic is whether ElasticMark is "true".
+	Elastic bool
+	// OriginUID is the value of OriginUIDLabel.
+	OriginUID string
+	// Origin is what OriginAnnotation names, without a uid; Mirror is what
+	// MirrorAnnotation names. Both are zero where the annotation makes no sense.
+	Origin, Mirror Place
+}
+
+// Place is an object on a cluster that is known by its identity.
+type Place struct{ ClusterUID, Namespace, Name, UID string }
+
+// IsZero says whether it names nothing.
+func (p Place) IsZero() bool { return p == Place{} }
+
+// String is the place as the annotations write it.
+func (p Place) String() string {
+	parts := []string{p.ClusterUID, p.Namespace, p.Name}
+	if p.UID != "" {
+		parts = append(parts, p.UID)
+	}
+	return strings.Join(parts, "/")
+}
+
+// MarksOf reads the marks off an object; nil if it has none.
+func MarksOf(labels, annotations map[string]string) *Marks {
+	m := Marks{
+		MultiKueueOrigin: labels[MultiKueueOriginLabel],
+		Prebuilt:         annotations[PrebuiltWorkload],
+		Queue:            labels[QueueNameLabel],
+		Elastic:          annotations[ElasticMark] == "true",
+		OriginUID:        labels[OriginUIDLabel],
+		Origin:           parsePlace(annotations[OriginAnnotation], 3),
+		Mirror:           parsePlace(annotations[MirrorAnnotation], 4),
+	}
+	if m.Prebuilt == "" {
+		m.Prebuilt = labels[PrebuiltWorkload]
+	}
+	if m == (Marks{}) {
+		return nil
+	}
+	return &m
+}
+
+// IsMark says whether MarksOf looks at a label or annotation of that name.
+func IsMark(key string) bool {
+	switch key {
+	case MultiKueueOriginLabel, PrebuiltWorkload, QueueNameLabel, ElasticMark, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
+		return true
+	}
+	return false
+}
+
+// parsePlace reads the form that Place.String writes, of so many parts.
+func parsePlace(value string, parts int) Place {
+	fields := strings.Split(value, "/")
+	if len(fields) != parts || slices.Contains(fields, "") {
+		return Place{}
+	}
+	p := Place{ClusterUID: fields[0], Namespace: fields[1], Name: fields[2]}
+	if parts > 3 {
+		p.UID = fields[3]
+	}
+	return p
+}
