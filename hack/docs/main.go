@@ -98,14 +98,27 @@ func generate() (map[string][]byte, error) {
 	if err := pages(root, files); err != nil {
 		return nil, err
 	}
-	list := reflector().Reflect(&inspect.OwnerList{})
-	nullable(reflect.TypeFor[inspect.Job](), list)
-	schema, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return nil, err
+	for _, document := range []any{&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}} {
+		schema := reflector().Reflect(document)
+		for _, t := range nullables() {
+			nullable(t, schema)
+		}
+		text, err := json.MarshalIndent(schema, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		name := strings.ToLower(reflect.TypeOf(document).Elem().Name())
+		files["schema/"+name+".json"] = append(text, '\n')
 	}
-	files["schema/ownerlist.json"] = append(schema, '\n')
 	return files, nil
+}
+
+// nullables are the types that have fields which are null where nothing is known.
+func nullables() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
+		reflect.TypeFor[inspect.Hop](),
+	}
 }
 
 // pages adds a page for a command and all below it.
@@ -139,6 +152,12 @@ func reflector() *jsonschema.Reflector {
 				return enum(delegation.Statuses())
 			case reflect.TypeFor[fleet.Code]():
 				return enum(fleet.Codes())
+			case reflect.TypeFor[inspect.Relation]():
+				return enum(inspect.Relations())
+			case reflect.TypeFor[inspect.Health]():
+				return enum(inspect.Healths())
+			case reflect.TypeFor[inspect.Severity]():
+				return enum(inspect.Severities())
 			}
 			if t.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1" && t.Name() == "Time" {
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}
@@ -151,8 +170,12 @@ func reflector() *jsonschema.Reflector {
 // nullable lets the fields of a type be null that are null where nothing is
 // known: pointers and slices.
 func nullable(t reflect.Type, schema *jsonschema.Schema) {
-	properties := schema.Definitions[t.Name()].Properties
-	for f := range t.Fields() {
+	definition, ok := schema.Definitions[t.Name()]
+	if !ok {
+		return
+	}
+	properties := definition.Properties
+	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if kind := f.Type.Kind(); kind != reflect.Pointer && kind != reflect.Slice {
 			continue

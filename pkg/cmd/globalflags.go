@@ -37,6 +37,14 @@ type globalFlags struct {
 	contextTimeout time.Duration
 	kinds          []string
 	color          string
+	// from is the bundle to read instead of clusters, "" for none.
+	from string
+	// bundled are all contexts of that bundle.
+	bundled []fleet.Context
+	// others are addresses that it tells of beside theirs.
+	others []fleet.Address
+	// kubectl are kubectl's own flags.
+	kubectl *pflag.FlagSet
 }
 
 func newGlobalFlags() *globalFlags {
@@ -47,7 +55,9 @@ func newGlobalFlags() *globalFlags {
 }
 
 func (f *globalFlags) addTo(flags *pflag.FlagSet) {
-	f.kube.AddFlags(flags)
+	f.kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	f.kube.AddFlags(f.kubectl)
+	flags.AddFlagSet(f.kubectl)
 	flags.StringSliceVar(&f.contexts, "contexts", f.contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
 	flags.BoolVar(&f.allContexts, "all-contexts", f.allContexts, "If present, look at every context of the kubeconfig")
 	flags.DurationVar(&f.contextTimeout, "context-timeout", f.contextTimeout, "How long to wait for each context, all requests to it taken together. Zero means without bound")
@@ -59,9 +69,14 @@ func (f *globalFlags) addTo(flags *pflag.FlagSet) {
 	flags.AddGoFlag(logging.Lookup("v"))
 }
 
+// addNamespacesFlag adds the flag for all namespaces.
+func (f *globalFlags) addNamespacesFlag(flags *pflag.FlagSet, verb string) {
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", f.allNamespaces, "If present, "+verb+" across all namespaces. The namespace in each context is ignored even if specified with --namespace")
+}
+
 // addListFlags adds the flags that say what to list.
 func (f *globalFlags) addListFlags(flags *pflag.FlagSet) {
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", f.allNamespaces, "If present, list across all namespaces. The namespace in each context is ignored even if specified with --namespace")
+	f.addNamespacesFlag(flags, "list")
 	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds to look at, comma-separated, or all")
 }
 
@@ -74,6 +89,8 @@ func (f *globalFlags) validate() error {
 		return errors.New("--all-contexts and --contexts cannot be combined; --contexts '^NAME' is all but NAME")
 	case *f.kube.Context != "" && (f.allContexts || len(f.contexts) > 0):
 		return errors.New("--context cannot be combined with --contexts or --all-contexts")
+	case len(f.refusedFrom()) > 0:
+		return fmt.Errorf("%s cannot be combined with --from: a bundle is read without asking any server", strings.Join(f.refusedFrom(), ", "))
 	case f.contextTimeout < 0:
 		return fmt.Errorf("--context-timeout cannot be less than zero, and is %s", f.contextTimeout)
 	}
@@ -99,26 +116,6 @@ func (f *globalFlags) validateKinds() error {
 		return fmt.Errorf("unknown kind %q; %s", name, hint)
 	}
 	return nil
-}
-
-// load reads the kubeconfig and prepares the chosen contexts.
-func (f *globalFlags) load(env Environment) ([]fleet.Context, error) {
-	contexts, err := fleet.Load(f.kube, fleet.Selection{Patterns: f.contexts, All: f.allContexts})
-	if err != nil {
-		return nil, err
-	}
-	for i := range contexts {
-		if c := contexts[i].Config; c != nil {
-			c.UserAgent = "kubectl-jobs_managedby/" + version()
-			c.WarningHandlerWithContext = warnings(env, contexts[i].Name, len(contexts) > 1)
-		}
-	}
-	return contexts, nil
-}
-
-// open connects to the contexts.
-func (f *globalFlags) open(ctx context.Context, contexts []fleet.Context) *fleet.Fleet {
-	return fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout})
 }
 
 // warningHandler passes on what a server warns of, and says which one it was.

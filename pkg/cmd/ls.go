@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,6 +85,7 @@ Running (pods of it run or have run), Pending.`,
 
 func (f *listFlags) addTo(flags *pflag.FlagSet) {
 	f.addListFlags(flags)
+	f.addFromFlag(flags)
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
 	flags.StringVar(&f.fieldSelector, "field-selector", "", "Selector (field query) to filter on. Servers support metadata.name, metadata.namespace and status.successful for Jobs")
 	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
@@ -111,11 +113,11 @@ func (f *listFlags) toOptions(env Environment, command string) (*listOptions, er
 	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
-	if err := errors.Join(err, formatErr, sortErr, f.conflicts(o.format)); err != nil {
+	if err := errors.Join(err, formatErr, sortErr, f.conflicts(o.format), f.refuseWatch(o.watch)); err != nil {
 		return nil, &usageError{err: err, command: command}
 	}
 
-	o.contexts, err = f.load(env)
+	o.contexts, err = f.load(&o.Environment, currentContext)
 	var refused *fleet.RefusedFlagsError
 	if errors.As(err, &refused) {
 		return nil, &usageError{err: err, command: command}
@@ -174,15 +176,19 @@ func (f *listFlags) restrictions() string {
 }
 
 func (o *listOptions) run(ctx context.Context) error {
-	f := o.flags.open(ctx, o.contexts)
+	f := o.flags.open(ctx, o.Environment, o.contexts)
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
-	o.tellAliases(f)
+	tellAliases(o.ErrOut, f)
 	if o.watch {
 		return o.runWatch(ctx, f)
 	}
-	list := inspect.Merge(fleet.Ask(ctx, f, o.listOne))
+	answers := fleet.Ask(ctx, f, o.listOne)
+	list := inspect.Merge(answers)
+	if !o.summary {
+		o.findMirrors(ctx, f, list, inspect.Hidden(answers))
+	}
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
@@ -198,7 +204,31 @@ func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster) (*inspect.T
 	err := inspect.List(ctx, c, o.query, func(j inspect.Job) {
 		if o.filter.Matches(&j) {
 			tally.Add(j)
+		} else {
+			tally.Hide(j)
 		}
 	})
 	return tally, err
+}
+
+// findMirrors sets the mirrors of the Jobs in a list.
+func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, list *inspect.OwnerList, hidden []*inspect.Job) {
+	addresses := o.flags.addresses(o.contexts, f)
+	finder := &inspect.MirrorFinder{
+		Addresses: addresses,
+		Complete:  o.isComplete(f, addresses, len(list.Errors) > 0),
+	}
+	finder.Fill(ctx, f, list.All(), hidden)
+}
+
+// isComplete tells for a namespace whether a listing holds all Jobs that there
+// are. A label selector hides no mirror: they carry their origins' labels.
+func (o *listOptions) isComplete(f *fleet.Fleet, addresses []fleet.Address, failed bool) func(string) bool {
+	if failed || o.query.FieldSelector != "" || !inspect.HoldsAll(addresses, f.Contexts()) {
+		return func(string) bool { return false }
+	}
+	return func(namespace string) bool {
+		isElsewhere := func(c *fleet.Cluster) bool { return c.Namespace != namespace }
+		return o.query.AllNamespaces || !slices.ContainsFunc(f.Clusters(), isElsewhere)
+	}
 }

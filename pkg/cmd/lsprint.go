@@ -3,6 +3,7 @@ package cmd
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -40,7 +41,7 @@ func (o *listOptions) write(out *bufio.Writer, list *inspect.OwnerList) error {
 	}
 	switch {
 	case !o.format.IsTable():
-		return o.format.PrintList(out, list)
+		return o.format.PrintObject(out, list)
 	case o.summary:
 		return printers.Summary(out, list, o.tableNow())
 	default:
@@ -81,14 +82,14 @@ func (o *listOptions) tellErrors(list *inspect.OwnerList, f *fleet.Fleet) error 
 
 // tellAliases says which contexts were left out because another one reaches the
 // same cluster, so that nobody looks for them in vain.
-func (o *listOptions) tellAliases(f *fleet.Fleet) {
+func tellAliases(w io.Writer, f *fleet.Fleet) {
 	same := map[string][]string{}
 	for _, a := range f.Aliases() {
 		same[a.SameAs] = append(same[a.SameAs], a.Context)
 	}
 	for _, name := range f.Contexts() {
 		if aliases := same[name]; len(aliases) > 0 {
-			o.tell("note: %s reaches the same cluster as %s, and is not asked again", strings.Join(aliases, ", "), name)
+			tell(w, "note: %s reaches the same cluster as %s, and is not asked again", strings.Join(aliases, ", "), name)
 		}
 	}
 }

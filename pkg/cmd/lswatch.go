@@ -35,7 +35,7 @@ type watchView interface {
 // runWatch follows the fleet until ctx is over, or until it is clear that no
 // context will ever answer.
 func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
-	board := inspect.NewBoard(f.Contexts())
+	board := inspect.NewBoard(f.Contexts(), o.isComplete(f, o.flags.addresses(o.contexts, f), false))
 	for name, err := range f.Unusable() {
 		board.Apply(inspect.Change{Type: inspect.Lost, Context: name, Err: err})
 	}
@@ -84,11 +84,8 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes 
 		case <-late:
 			board.GiveUp(&fleet.TimeoutError{After: o.flags.contextTimeout})
 		case change := <-changes:
-			board.Apply(change)
-			if started {
-				if err := view.change(change); err != nil {
-					return err
-				}
+			if err := apply(board, change, view, started); err != nil {
+				return err
 			}
 		case <-refresh.C():
 			if started {
@@ -98,6 +95,19 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes 
 			}
 		}
 	}
+}
+
+// apply takes a change in, and has it shown once the view has started.
+func apply(board *inspect.Board, change inspect.Change, view watchView, started bool) error {
+	for _, c := range board.Apply(change) {
+		if !started {
+			continue
+		}
+		if err := view.change(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *listOptions) newView(board *inspect.Board) watchView {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -12,6 +13,7 @@ type Board struct {
 	// contexts are shown in this order.
 	contexts []string
 	clusters map[string]*clusterState
+	finder   MirrorFinder
 }
 
 type clusterState struct {
@@ -23,17 +25,80 @@ type clusterState struct {
 	gaveUp bool
 }
 
-// NewBoard makes a board that expects changes from these contexts.
-func NewBoard(contexts []string) *Board {
+// NewBoard makes a board that expects changes from these contexts. holdsAll says
+// for a namespace whether all Jobs that there are will be told.
+func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}}
+	b.finder.Complete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
 	for _, name := range contexts {
 		b.clusters[name] = &clusterState{jobs: map[string]Job{}}
 	}
 	return b
 }
 
-// Apply takes a change in.
-func (b *Board) Apply(c Change) {
+// Apply takes a change in, and returns what is to be told of it: the change with
+// the Job's mirrors set, and Modified for each other Job whose mirrors it changes.
+func (b *Board) Apply(c Change) []Change {
+	if c.Type != Added && c.Type != Modified && c.Type != Deleted {
+		b.apply(c)
+		return []Change{c}
+	}
+	before := b.related(&c.Job)
+	if c.Type == Deleted {
+		c.Job.Mirrors = mirrorsOf(before, &c.Job)
+	}
+	b.apply(c)
+	after := b.related(&c.Job)
+	changes := []Change{c}
+	for _, j := range after {
+		switch {
+		case ref(j) == ref(&c.Job):
+			changes[0].Job = *j
+		case !j.ManagedBy.IsBuiltIn() && !slices.Equal(j.Mirrors, mirrorsOf(before, j)):
+			changes = append(changes, Change{Type: Modified, Context: j.Context, Job: *j})
+		}
+	}
+	return changes
+}
+
+func ref(j *Job) Ref {
+	return Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
+}
+
+func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
+	for _, j := range jobs {
+		if ref(j) == ref(wanted) {
+			return j.Mirrors
+		}
+	}
+	return nil
+}
+
+// related are the Jobs that may be j's origin or mirrors, and those that share
+// them, with j itself if it is on the board, and with their mirrors set. These are
+// the ones of the same namespace and name, and those that its marks name.
+func (b *Board) related(j *Job) []*Job {
+	keys := []string{key(j)}
+	if j.Marks != nil {
+		for _, p := range []delegation.Place{j.Marks.Origin, j.Marks.Mirror} {
+			if k := p.Namespace + "/" + p.Name; !p.IsZero() && k != keys[0] {
+				keys = append(keys, k)
+			}
+		}
+	}
+	var jobs []*Job
+	for _, name := range b.contexts {
+		for _, k := range keys {
+			if found, ok := b.clusters[name].jobs[k]; ok {
+				jobs = append(jobs, &found)
+			}
+		}
+	}
+	b.finder.fill(PairUp(jobs), jobs)
+	return jobs
+}
+
+func (b *Board) apply(c Change) {
 	s, ok := b.clusters[c.Context]
 	if !ok {
 		return
@@ -101,11 +166,16 @@ func (b *Board) List(filter Filter) *OwnerList {
 		for j := range maps.Values(s.jobs) {
 			if filter.Matches(&j) {
 				tally.Add(j)
+			} else {
+				tally.Hide(j)
 			}
 		}
 		answers = append(answers, fleet.Answer[*Tally]{Context: name, Value: tally, Err: s.err})
 	}
-	return Merge(answers)
+	list := Merge(answers)
+	jobs := list.All()
+	b.finder.fill(PairUp(append(slices.Clip(jobs), Hidden(answers)...)), jobs)
+	return list
 }
 
 // Errors are why contexts do not answer at present, in the order of contexts.

@@ -12,11 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
-
-// jobUIDLabel is what Kueue puts on the Workload that it makes for a Job
-// (kueue: pkg/controller/constants/constants.go).
-const jobUIDLabel = "kueue.x-k8s.io/job-uid"
 
 // workloadVersions are the versions of the Workload API, the preferred first.
 // Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
@@ -73,11 +70,12 @@ func (s *settler) flush(ctx context.Context) {
 	}
 	claimed := sets.New[string]()
 	if s.err == nil {
-		uids := make([]string, len(s.waiting))
-		for i, r := range s.waiting {
-			uids[i] = r.job.UID
+		uids, jobs := make([]string, len(s.waiting)), make([]*Job, len(s.waiting))
+		for i := range s.waiting {
+			jobs[i] = &s.waiting[i].job
+			uids[i] = jobs[i].UID
 		}
-		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(s.waiting), uids)
+		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), uids)
 	}
 	for _, r := range s.waiting {
 		// What cannot be looked up is not called unclaimed.
@@ -88,13 +86,13 @@ func (s *settler) flush(ctx context.Context) {
 
 // commonNamespace is the namespace that all have in common, "" if they differ.
 // A user who may read Workloads in one namespace only can then still ask.
-func commonNamespace(rs []read) string {
-	for _, r := range rs {
-		if r.job.Namespace != rs[0].job.Namespace {
+func commonNamespace(jobs []*Job) string {
+	for _, j := range jobs {
+		if j.Namespace != jobs[0].Namespace {
 			return metav1.NamespaceAll
 		}
 	}
-	return rs[0].job.Namespace
+	return jobs[0].Namespace
 }
 
 // claimedUIDs returns those of the uids that a Workload of the cluster was made
@@ -104,13 +102,13 @@ func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids [
 	if err != nil {
 		return nil, err
 	}
-	isOneOf, err := labels.NewRequirement(jobUIDLabel, selection.In, uids)
+	isOneOf, err := labels.NewRequirement(kueue.JobUIDLabel, selection.In, uids)
 	if err != nil {
 		return nil, err
 	}
 	claimed := sets.New[string]()
 	for _, version := range workloadVersions {
-		workloads := schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: "workloads"}
+		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
 		list, err := client.Resource(workloads).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: isOneOf.String()})
 		if apierrors.IsNotFound(err) {
 			continue
@@ -119,7 +117,7 @@ func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids [
 			return nil, err
 		}
 		for i := range list.Items {
-			claimed.Insert(list.Items[i].Labels[jobUIDLabel])
+			claimed.Insert(list.Items[i].Labels[kueue.JobUIDLabel])
 		}
 		break
 	}

@@ -8,5 +8,8 @@ import "k8s.io/apimachinery/pkg/api/equality"
 func equal(a, b *Job) bool {
 	x, y := *a, *b
 	x.StatusWrittenAt, y.StatusWrittenAt = nil, nil
+	x.Since, y.Since = nil, nil
+	x.SpecWrittenAt, y.SpecWrittenAt = nil, nil
+	x.Generation, y.Generation = 0, 0
 	return equality.Semantic.DeepEqual(&x, &y)
 }

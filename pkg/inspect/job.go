@@ -1,11 +1,15 @@
 package inspect
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -48,12 +52,27 @@ type Job struct {
 	Suspended bool `json:"suspended"`
 	// StatusWrittenAt is when its status last changed, by managedFields.
 	StatusWrittenAt *metav1.Time `json:"statusWrittenAt"`
-	// Mirrors are its copies on other clusters; null means that they were not
-	// looked for.
+	// Since is when it came into the state that status tells; null where nobody
+	// wrote that down.
+	Since *metav1.Time `json:"since"`
+	// Mirrors are its copies on other clusters that stand for it now; null means
+	// that they were not looked for, or that it could not be known. A mirror on a
+	// context that was not asked has no uid.
 	Mirrors []Ref `json:"mirrors"`
 	// Findings are the codes of what is wrong with it; null means that it was
 	// not judged.
 	Findings []string `json:"findings"`
+
+	// Marks are what its labels and annotations tell of its copies; nil if
+	// nothing.
+	Marks *delegation.Marks `json:"-"`
+	// Generation counts the changes of its spec.
+	Generation int64 `json:"-"`
+	// Object is the whole object, where one Job was asked for and not a list of
+	// them.
+	Object *unstructured.Unstructured `json:"-"`
+	// SpecWrittenAt is when anything but its status last changed, by managedFields.
+	SpecWrittenAt *metav1.Time `json:"-"`
 }
 
 // Ref names an object on one of the clusters.
@@ -94,8 +113,9 @@ func (j *Job) deepCopy() *Job {
 	c.Completions, c.Parallelism, c.Ready = clone(j.Completions), clone(j.Parallelism), clone(j.Ready)
 	c.StartTime, c.CompletionTime = clone(j.StartTime), clone(j.CompletionTime)
 	c.FinishedTime, c.StatusWrittenAt = clone(j.FinishedTime), clone(j.StatusWrittenAt)
-	c.Mirrors = append([]Ref(nil), j.Mirrors...)
-	c.Findings = append([]string(nil), j.Findings...)
+	c.Since = clone(j.Since)
+	c.Mirrors, c.Findings = slices.Clone(j.Mirrors), slices.Clone(j.Findings)
+	c.Marks, c.SpecWrittenAt = clone(j.Marks), clone(j.SpecWrittenAt)
 	return &c
 }
 
@@ -118,7 +138,30 @@ type read struct {
 // settle gives the object its status.
 func (r *read) settle(claimed bool) Job {
 	r.job.Status = r.kind.StatusOf(r.job.ManagedBy, r.state, claimed)
+	r.job.Since = r.since()
 	return r.job
+}
+
+// since is when the object came into its state, as far as it tells.
+func (r *read) since() *metav1.Time {
+	switch r.job.Status {
+	case delegation.Complete, delegation.Failed:
+		return r.job.FinishedTime
+	case delegation.Unclaimed:
+		return &r.job.CreationTimestamp
+	case delegation.Running:
+		if r.job.StartTime != nil {
+			return r.job.StartTime
+		}
+	case delegation.Suspended:
+		for _, c := range r.state.Conditions {
+			if c.Type == r.kind.Conditions.Suspended && c.True && !c.Since.IsZero() {
+				return &metav1.Time{Time: c.Since}
+			}
+		}
+	default:
+	}
+	return r.job.StatusWrittenAt
 }
 
 // needsClaim says whether settle has to know what it is told.
@@ -139,6 +182,9 @@ func readJob(o *batchv1.Job) read {
 		CreationTimestamp: o.CreationTimestamp,
 		Suspended:         deref(o.Spec.Suspend),
 		StatusWrittenAt:   statusWrittenAt(o.ManagedFields),
+		Marks:             delegation.MarksOf(o.Labels, o.Annotations),
+		Generation:        o.Generation,
+		SpecWrittenAt:     specWrittenAt(o.ManagedFields),
 	}
 	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
 		r.job.FinishedTime = &metav1.Time{Time: since}
@@ -149,7 +195,9 @@ func readJob(o *batchv1.Job) read {
 // drop removes what readJob does not read, which is most of it.
 func drop(o *batchv1.Job) {
 	o.Spec.Template = corev1.PodTemplateSpec{}
-	o.Annotations, o.Labels = nil, nil
+	isNoMark := func(key, _ string) bool { return !delegation.IsMark(key) }
+	maps.DeleteFunc(o.Labels, isNoMark)
+	maps.DeleteFunc(o.Annotations, isNoMark)
 	for i := range o.ManagedFields {
 		o.ManagedFields[i].FieldsV1 = nil
 	}
@@ -192,10 +240,46 @@ func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
 	return clone(latest)
 }
 
+func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
+	var latest *metav1.Time
+	for i := range fields {
+		if f := &fields[i]; f.Subresource == "" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
+			latest = f.Time
+		}
+	}
+	return clone(latest)
+}
+
+// conditions are those of the whole object; none where there is only the model.
+func (j *Job) conditions() []metav1.Condition {
+	if j.Object == nil {
+		return nil
+	}
+	var status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	content, _ := j.Object.Object["status"].(map[string]any)
+	// What the API server has validated converts; anything else tells nothing.
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(content, &status)
+	return status.Conditions
+}
+
 func deref[T any](p *T) T {
 	if p == nil {
 		var zero T
 		return zero
 	}
 	return *p
+}
+
+// Progress is how many pods have succeeded of how many have to, as kubectl has
+// it.
+func (j *Job) Progress() string {
+	if j.Completions != nil {
+		return fmt.Sprintf("%d/%d", j.Succeeded, *j.Completions)
+	}
+	if j.Parallelism != nil && *j.Parallelism > 1 {
+		return fmt.Sprintf("%d/1 of %d", j.Succeeded, *j.Parallelism)
+	}
+	return fmt.Sprintf("%d/1", j.Succeeded)
 }

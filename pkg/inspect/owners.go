@@ -65,6 +65,15 @@ type Tally struct {
 	// CountOnly drops the Jobs once they are counted.
 	CountOnly bool
 	groups    map[delegation.Owner]*OwnerGroup
+	hidden    []*Job
+}
+
+// Hide keeps a Job that is not listed, because it may be the mirror of one that
+// is, or the origin of what could else be taken for one.
+func (t *Tally) Hide(j Job) {
+	if !t.CountOnly {
+		t.hidden = append(t.hidden, &j)
+	}
 }
 
 // Add counts a Job, and keeps it unless CountOnly.
@@ -114,6 +123,28 @@ func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
 		list.Items = append(list.Items, *all.groups[owner])
 	}
 	return list
+}
+
+// Hidden are the Jobs that Merge does not list.
+func Hidden(answers []fleet.Answer[*Tally]) []*Job {
+	var jobs []*Job
+	for _, a := range answers {
+		if a.Value != nil {
+			jobs = append(jobs, a.Value.hidden...)
+		}
+	}
+	return jobs
+}
+
+// All are the Jobs of all groups.
+func (l *OwnerList) All() []*Job {
+	var jobs []*Job
+	for i := range l.Items {
+		for n := range l.Items[i].Jobs {
+			jobs = append(jobs, &l.Items[i].Jobs[n])
+		}
+	}
+	return jobs
 }
 
 // NewOwnerList makes an empty list.

@@ -107,7 +107,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestBoard(t *testing.T) {
-	b := NewBoard([]string{"west", "east"})
+	b := NewBoard([]string{"west", "east"}, holdsAll)
 	assert.Assert(t, !b.Complete())
 	apply := func(kind ChangeType, j Job) { b.Apply(Change{Type: kind, Context: j.Context, Job: j}) }
 	apply(Added, job("east", "a", "1", "x.io/y", delegation.Unclaimed))
@@ -134,7 +134,7 @@ func TestBoard(t *testing.T) {
 }
 
 func TestBoardGivesUp(t *testing.T) {
-	b := NewBoard([]string{"west", "east"})
+	b := NewBoard([]string{"west", "east"}, holdsAll)
 	b.Apply(Change{Type: Synced, Context: "west"})
 	b.GiveUp(&fleet.TimeoutError{After: time.Minute})
 	assert.Assert(t, b.Complete())
@@ -153,7 +153,7 @@ func TestBoardIsHopeless(t *testing.T) {
 	lost := func(b *Board, name string, err error) {
 		b.Apply(Change{Type: Lost, Context: name, Err: &fleet.Error{Context: name, Err: err}})
 	}
-	b := NewBoard([]string{"west", "east"})
+	b := NewBoard([]string{"west", "east"}, holdsAll)
 	lost(b, "west", &fleet.ConfigError{Err: errors.New("no file")})
 	assert.Assert(t, !b.Hopeless(), "east has not answered yet")
 	lost(b, "east", errors.New("connection refused"))
@@ -161,3 +161,5 @@ func TestBoardIsHopeless(t *testing.T) {
 	lost(b, "east", &fleet.ConfigError{Err: errors.New("no file")})
 	assert.Assert(t, b.Hopeless())
 }
+
+func holdsAll(string) bool { return true }

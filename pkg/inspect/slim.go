@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Most of a Job is its pod template, and the model keeps nothing of it. To
@@ -14,21 +16,29 @@ import (
 // time and memory that a listing takes, so it is cut out of the encoded list
 // before that is decoded.
 
-// fields names fields of an encoded message by their numbers: those to cut out
-// (nil), and those in which something is to be cut out.
-type fields map[protowire.Number]fields
+// fields names fields of an encoded message by their numbers: those to cut out,
+// and those in which something is to be cut out.
+type fields map[protowire.Number]part
+
+// part is what to do with a field. The zero value cuts it out.
+type part struct {
+	// within is what to cut out of the field.
+	within fields
+	// unless says which of a map's entries are kept, by their keys.
+	unless func(key string) bool
+}
 
 // uninteresting is what drop removes, of an encoded JobList (k8s.io/api:
 // batch/v1 and meta/v1, generated.proto).
 var uninteresting = fields{
-	2: { // items
-		1: { // metadata
-			11: nil,      // labels
-			12: nil,      // annotations
-			17: {7: nil}, // managedFields: fieldsV1
-		},
-		2: {6: nil}, // spec: template
-	},
+	2: {within: fields{ // items
+		1: {within: fields{ // metadata
+			11: {unless: delegation.IsMark}, // labels
+			12: {unless: delegation.IsMark}, // annotations
+			17: {within: fields{7: {}}},     // managedFields: fieldsV1
+		}},
+		2: {within: fields{6: {}}}, // spec: template
+	}},
 }
 
 // protobufPrefix is what every object begins with that an API server encodes as
@@ -71,12 +81,12 @@ func field(message []byte, number protowire.Number) ([]byte, error) {
 // cut appends an encoded message to dst, without what is named.
 func cut(dst, message []byte, without fields) ([]byte, error) {
 	err := eachField(message, func(n protowire.Number, t protowire.Type, value, whole []byte) error {
-		inner, named := without[n]
+		part, named := without[n]
 		switch {
-		case !named || t != protowire.BytesType:
+		case !named || t != protowire.BytesType || part.keeps(value):
 			dst = append(dst, whole...)
-		case inner != nil:
-			slim, err := cut(nil, value, inner)
+		case part.within != nil:
+			slim, err := cut(nil, value, part.within)
 			if err != nil {
 				return err
 			}
@@ -86,6 +96,15 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 		return nil
 	})
 	return dst, err
+}
+
+// keeps says whether a map's entry stays as it is.
+func (p part) keeps(entry []byte) bool {
+	if p.unless == nil {
+		return false
+	}
+	key, err := field(entry, 1)
+	return err == nil && p.unless(string(key))
 }
 
 // eachField calls visit for the fields of an encoded message. value is what a

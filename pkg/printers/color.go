@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // palette styles text, or leaves it as it is. Whether there is colour is decided
@@ -45,6 +46,21 @@ func (p palette) status(s delegation.Status) string {
 		return p.colored(c, string(s))
 	}
 	return string(s)
+}
+
+// health colours the state of a hop by what it means for the way.
+func (p palette) health(h inspect.Health, text string) string {
+	switch h {
+	case inspect.HealthBad:
+		return p.colored(lipgloss.Red, text)
+	case inspect.HealthWaiting:
+		return p.colored(lipgloss.Yellow, text)
+	case inspect.HealthUnknown:
+		return p.colored(lipgloss.Magenta, text)
+	case inspect.HealthOK:
+		return p.colored(lipgloss.Green, text)
+	}
+	return text
 }
 
 // absent dims a cell that only says that there is nothing.

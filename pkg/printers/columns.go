@@ -68,7 +68,7 @@ var jobColumns = []column{
 	},
 	{
 		title: "COMPLETIONS", shown: always,
-		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return completions(j) },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return j.Progress() },
 	},
 	{
 		title: "DURATION", shown: always,
@@ -96,10 +96,10 @@ var jobColumns = []column{
 	{
 		title: "SINCE", shown: wide,
 		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
-			if j.StatusWrittenAt == nil {
+			if j.Since == nil {
 				return none
 			}
-			return duration.HumanDuration(o.Now.Sub(j.StatusWrittenAt.Time))
+			return duration.HumanDuration(o.Now.Sub(j.Since.Time))
 		},
 	},
 	{
@@ -112,19 +112,8 @@ var jobColumns = []column{
 	},
 }
 
-// completions reads as kubectl has it.
-func completions(j *inspect.Job) string {
-	if j.Completions != nil {
-		return fmt.Sprintf("%d/%d", j.Succeeded, *j.Completions)
-	}
-	if j.Parallelism != nil && *j.Parallelism > 1 {
-		return fmt.Sprintf("%d/1 of %d", j.Succeeded, *j.Parallelism)
-	}
-	return fmt.Sprintf("%d/1", j.Succeeded)
-}
-
-// mirror is the context that runs the Job. That mirrors were not looked for
-// leaves it unknown for a delegated Job; any other has none.
+// mirror is the context that runs the Job. Mirrors that were not looked for, or
+// could not be known, leave it unknown for a delegated Job; any other has none.
 func mirror(j *inspect.Job) string {
 	switch {
 	case j.Mirrors == nil && !j.ManagedBy.IsBuiltIn():

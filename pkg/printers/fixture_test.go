@@ -61,7 +61,7 @@ func everyStatus() *inspect.OwnerList {
 	return listOf(
 		with(newJob("train", multiKueue, delegation.Running), func(j *inspect.Job) {
 			j.Completions, j.Parallelism, j.Active, j.Ready, j.Succeeded = ptr.To[int32](10), ptr.To[int32](4), 4, ptr.To[int32](3), 2
-			j.StartTime, j.StatusWrittenAt = ago(50*time.Minute), ago(90*time.Second)
+			j.StartTime, j.Since = ago(50*time.Minute), ago(90*time.Second)
 			j.Mirrors = []inspect.Ref{{Context: "west", Namespace: "batch", Name: "train", UID: "m"}}
 			j.Findings = []string{"JM012", "JM101", "JM102"}
 		}),
@@ -76,7 +76,7 @@ func everyStatus() *inspect.OwnerList {
 		}),
 		with(newJob("done", builtIn, delegation.Complete), func(j *inspect.Job) {
 			j.Succeeded, j.StartTime, j.CompletionTime, j.FinishedTime = 1, ago(59*time.Minute), ago(58*time.Minute), ago(58*time.Minute)
-			j.StatusWrittenAt = ago(58 * time.Minute)
+			j.Since = ago(58 * time.Minute)
 		}),
 		with(newJob("broken", builtIn, delegation.Failed), func(j *inspect.Job) {
 			j.Failed, j.StartTime, j.FinishedTime = 7, ago(59*time.Minute), ago(30*time.Minute)

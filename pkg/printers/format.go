@@ -30,9 +30,10 @@ func Formats() []string {
 		"go-template=", "go-template-file=", "jsonpath=", "jsonpath-as-json=", "jsonpath-file=")
 }
 
-// NewFormat checks a value of -o, and parses the template if it has one.
-func NewFormat(output string, noHeaders bool) (*Format, error) {
-	if output == "" || output == "wide" || output == "name" {
+// NewFormat checks a value of -o, and parses the template if it has one. more are
+// formats that a command has beside those in Formats.
+func NewFormat(output string, noHeaders bool, more ...string) (*Format, error) {
+	if output == "" || output == "wide" || output == "name" || slices.Contains(more, output) {
 		return &Format{name: output}, nil
 	}
 	templates := genericclioptions.NewKubeTemplatePrintFlags()
@@ -60,8 +61,11 @@ func NewFormat(output string, noHeaders bool) (*Format, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(Formats(), ", "))
+	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(append(Formats(), more...), ", "))
 }
+
+// Is says whether the format is one of those that only some commands have.
+func (f *Format) Is(name string) bool { return f.name == name }
 
 func documentPrinter(output string) (printers.ResourcePrinter, error) {
 	switch output {
@@ -92,9 +96,9 @@ func (f *Format) IsPerJob() bool {
 	return f.name == "name" || slices.Contains([]string{"custom-columns", "custom-columns-file"}, f.name)
 }
 
-// PrintList writes a list as a whole, as a document or through a template.
-func (f *Format) PrintList(w io.Writer, list *inspect.OwnerList) error {
-	return f.printObject(w, list)
+// PrintObject writes an object as a whole, as a document or through a template.
+func (f *Format) PrintObject(w io.Writer, o runtime.Object) error {
+	return f.printObject(w, o)
 }
 
 // PrintJobs writes Jobs one after the other, in a format other than a table.
@@ -115,9 +119,31 @@ func (f *Format) PrintJobs(w io.Writer, jobs []inspect.Job) error {
 		}
 		return nil
 	}
+	return printColumns(f, w, jobs)
+}
+
+// PrintTraces writes traces one after the other, in a format that IsPerJob.
+func (f *Format) PrintTraces(w io.Writer, traces []inspect.Trace) error {
+	if f.name != "name" {
+		return printColumns(f, w, traces)
+	}
+	for i := range traces {
+		j := traces[i].Origin
+		if j == nil {
+			j = &traces[i].Mirrors[0].Job
+		}
+		if err := writeLines(w, resourceName(j)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printColumns writes objects in columns that the user chose.
+func printColumns[T any](f *Format, w io.Writer, objects []T) error {
 	list := &unstructured.UnstructuredList{}
-	for i := range jobs {
-		u, err := unstructuredOf(&jobs[i])
+	for i := range objects {
+		u, err := unstructuredOf(&objects[i])
 		if err != nil {
 			return err
 		}

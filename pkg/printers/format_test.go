@@ -114,7 +114,7 @@ func TestPrintList(t *testing.T) {
 		{"list-go-template.txt", `go-template={{range .items}}{{range .jobs}}{{.name}} {{.startTime}} {{.completions}}{{"\n"}}{{end}}{{end}}`, everyStatus()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out := printed(t, func(out *bytes.Buffer) error { return newFormat(t, tt.output).PrintList(out, tt.list) })
+			out := printed(t, func(out *bytes.Buffer) error { return newFormat(t, tt.output).PrintObject(out, tt.list) })
 			golden.Assert(t, visible(out), "format-"+tt.name)
 		})
 	}
@@ -123,7 +123,7 @@ func TestPrintList(t *testing.T) {
 func TestPrintListLeavesTheListAlone(t *testing.T) {
 	list := everyStatus()
 	for _, output := range []string{"json", "yaml", "jsonpath={.items}", "go-template={{.items}}"} {
-		assert.NilError(t, newFormat(t, output).PrintList(&bytes.Buffer{}, list))
+		assert.NilError(t, newFormat(t, output).PrintObject(&bytes.Buffer{}, list))
 		assert.DeepEqual(t, list, everyStatus())
 	}
 }
@@ -131,12 +131,12 @@ func TestPrintListLeavesTheListAlone(t *testing.T) {
 func TestPrintTellsThatItCouldNotWrite(t *testing.T) {
 	list := everyStatus()
 	for _, output := range []string{"json", "yaml"} {
-		assert.ErrorIs(t, newFormat(t, output).PrintList(&full{}, list), errFull, output)
+		assert.ErrorIs(t, newFormat(t, output).PrintObject(&full{}, list), errFull, output)
 		assert.ErrorIs(t, newFormat(t, output).PrintJobs(&full{}, list.Items[0].Jobs), errFull, output)
 	}
 	assert.ErrorIs(t, newFormat(t, "name").PrintJobs(&full{}, list.Items[0].Jobs), errFull)
 	// kubectl's templates keep no more of an error than its text.
 	for _, output := range []string{"jsonpath={.items}", "go-template={{.items}}"} {
-		assert.ErrorContains(t, newFormat(t, output).PrintList(&full{}, list), errFull.Error(), output)
+		assert.ErrorContains(t, newFormat(t, output).PrintObject(&full{}, list), errFull.Error(), output)
 	}
 }

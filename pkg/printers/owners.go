@@ -5,9 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -50,7 +47,7 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 		}
 		row += len(g.Jobs)
 	}
-	return writeErrors(w, list, o)
+	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
 // ownerHeader is the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".
@@ -112,18 +109,19 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 			return err
 		}
 	}
-	return writeErrors(w, list, o)
+	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
-// writeErrors writes a row for each context that could not be read. On a
-// terminal, messages stand below it and are wrapped to its width.
-func writeErrors(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
-	if len(list.Errors) == 0 {
+// writeErrors writes a row for each context that could not be read, behind a
+// blank line where something stands above. On a terminal, messages stand below
+// the row and are wrapped to its width.
+func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOptions) error {
+	if len(errs) == 0 {
 		return nil
 	}
 	p := palette{o.Color}
 	t := &table{titles: []string{"", ""}, shrinks: make([]bool, 2)}
-	for _, e := range list.Errors {
+	for _, e := range errs {
 		t.rows = append(t.rows, []string{Safe(e.Context), p.bad(string(e.Code))})
 	}
 	rows, err := t.layout(0)
@@ -131,19 +129,16 @@ func writeErrors(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 		return err
 	}
 	lines := []string{p.bad("not read, or not wholly:")}
-	if len(list.Items) > 0 {
+	if below {
 		lines = append([]string{""}, lines...)
 	}
-	for i, e := range list.Errors {
+	for i, e := range errs {
 		row, message := rows[i+1], Safe(e.Message)
 		if o.Width == 0 {
-			lines = append(lines, row+strings.Repeat(" ", widest(rows)-lipgloss.Width(row))+gap+message)
+			lines = append(lines, pad(row, widest(rows))+gap+message)
 			continue
 		}
-		lines = append(lines, cut(row, o.Width))
-		for line := range strings.Lines(ansi.Wrap(message, max(20, o.Width-len(gap)), "")) {
-			lines = append(lines, gap+strings.TrimRight(line, " \n"))
-		}
+		lines = append(append(lines, cut(row, o.Width)), wrap(message, o.Width, gap)...)
 	}
 	return writeLines(w, lines...)
 }

@@ -137,7 +137,7 @@ func fullJob() *inspect.Job {
 	n, t := int32(1), metav1.NewTime(time.Unix(1, 0))
 	return &inspect.Job{
 		Completions: &n, Parallelism: &n, Ready: &n,
-		StartTime: &t, CompletionTime: &t, FinishedTime: &t, StatusWrittenAt: &t,
+		StartTime: &t, CompletionTime: &t, FinishedTime: &t, StatusWrittenAt: &t, Since: &t,
 		Mirrors: []inspect.Ref{{}}, Findings: []string{""},
 	}
 }

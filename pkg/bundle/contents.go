@@ -1,0 +1,111 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// readContents reads and checks snapshot.yaml.
+func readContents(root *os.Root, s *Snapshot) error {
+	data, err := readFile(root, contents)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s in it, so it is no bundle; name the folder that snapshot made", contents)
+	}
+	if err == nil {
+		err = decodeContents(data, s)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", contents, err)
+	}
+	return nil
+}
+
+func decodeContents(data []byte, s *Snapshot) error {
+	text, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return notYAML(err)
+	}
+	// Who it is for comes first: of a later version nothing else is understood.
+	var who envelope
+	if err := yaml.Unmarshal(text, &who); err != nil {
+		return fmt.Errorf("it is no %s of %s: it holds no fields, or not text in apiVersion and kind", Kind, APIVersion)
+	}
+	if err := checkVersion(who); err != nil {
+		return err
+	}
+	if err := yaml.Unmarshal(text, s); err != nil {
+		return fmt.Errorf("it does not have the fields of a %s: %w", Kind, unwrapped(err))
+	}
+	if s.TakenAt.IsZero() {
+		return errors.New("takenAt is missing, so that nobody can tell how old anything was; add it, such as takenAt: \"2026-01-31T12:00:00Z\"")
+	}
+	if len(s.Contexts) == 0 {
+		return errors.New("it tells of no contexts; make the snapshot again")
+	}
+	seen := map[string]bool{}
+	for i := range s.Contexts {
+		c := &s.Contexts[i]
+		switch {
+		case c.Name == "":
+			return fmt.Errorf("context %d of %d has no name", i+1, len(s.Contexts))
+		case seen[c.Name]:
+			return fmt.Errorf("there are two contexts %q", c.Name)
+		}
+		seen[c.Name] = true
+		if err := c.check(); err != nil {
+			return fmt.Errorf("context %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func checkVersion(who envelope) error {
+	gv, err := schema.ParseGroupVersion(who.APIVersion)
+	ours, _ := schema.ParseGroupVersion(APIVersion)
+	switch {
+	case err != nil || gv.Group != ours.Group:
+		return fmt.Errorf("it is no bundle: its apiVersion is %q, not %s", who.APIVersion, APIVersion)
+	case gv != ours:
+		return fmt.Errorf("it is of %s, which a newer version of this plugin made; this one reads %s: upgrade", gv, APIVersion)
+	case who.Kind != Kind:
+		return fmt.Errorf("it is no bundle: its kind is %q, not %s", who.Kind, Kind)
+	}
+	return nil
+}
+
+// check says what is wrong with what is told of a context.
+func (c *Context) check() error {
+	switch {
+	case c.File != "" && c.Error != "":
+		return errors.New("it has both a file and an error; one of them is wrong")
+	case c.File == "" && c.Error == "":
+		return errors.New("it has neither a file nor an error; one of them is needed")
+	case c.File != "" && c.Server == "":
+		return errors.New("it has no server; add its URL, which tells clusters apart")
+	}
+	if c.File != "" {
+		if _, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: c.Server}); err != nil {
+			return fmt.Errorf("its server is no URL: %w", err)
+		}
+	}
+	for _, u := range c.Unread {
+		if u.Resource == "" {
+			return errors.New("one of unread names no resource")
+		}
+	}
+	return nil
+}
+
+// unwrapped is the innermost error, without what the libraries were doing.
+func unwrapped(err error) error {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package bundle
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// served are the groups and versions that a server serves: those that are told,
+// those of its objects, and those that every server has. Versions of a group
+// stand together, the preferred one first.
+func served(told []string, s *store) []schema.GroupVersion {
+	all := append([]schema.GroupVersion{corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion}, s.versions()...)
+	for _, text := range told {
+		if gv, err := schema.ParseGroupVersion(text); err == nil && gv.Version != "" {
+			all = append(all, gv)
+		}
+	}
+	slices.SortFunc(all, func(a, b schema.GroupVersion) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
+	})
+	return slices.Compact(all)
+}
+
+// resource finds out about a resource; it is not ok where it is not served.
+func (s *server) resource(gvr schema.GroupVersionResource) (r resource, ok bool) {
+	if !slices.Contains(s.served, gvr.GroupVersion()) {
+		return resource{}, false
+	}
+	for _, r := range known(gvr.GroupVersion()) {
+		if r.GroupVersionResource == gvr {
+			return r, true
+		}
+	}
+	if t, ok := s.store.tables[gvr]; ok {
+		return t.resource, true
+	}
+	return resource{}, false
+}
+
+func (s *server) versionInfo() []byte {
+	v := version.Info{GitVersion: s.version}
+	if parts := strings.SplitN(strings.TrimPrefix(s.version, "v"), ".", 3); len(parts) == 3 {
+		v.Major, v.Minor = parts[0], parts[1]
+	}
+	return encode(v)
+}
+
+// discover answers what concerns the API itself.
+func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
+	switch {
+	case len(steps) == 1 && steps[0] == "api":
+		return encode(metav1.APIVersions{
+			TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{},
+		}), nil
+	case len(steps) == 1:
+		list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+		for _, gv := range s.served {
+			if gv.Group == "" || len(list.Groups) > 0 && list.Groups[len(list.Groups)-1].Name == gv.Group {
+				continue
+			}
+			list.Groups = append(list.Groups, *s.group(gv.Group))
+		}
+		return encode(list), nil
+	case len(steps) == 2 && steps[0] == "apis":
+		if group := s.group(steps[1]); group != nil {
+			return encode(group), nil
+		}
+		if status, ok := s.unread[schema.GroupResource{Group: steps[1], Resource: everything}]; ok {
+			return nil, &apierrors.StatusError{ErrStatus: status}
+		}
+	case len(steps) == 2:
+		return s.resources(schema.GroupVersion{Version: steps[1]})
+	default:
+		return s.resources(schema.GroupVersion{Group: steps[1], Version: steps[2]})
+	}
+	return nil, notServed(schema.GroupResource{}, "")
+}
+
+// group describes an API group; nil if it is not served.
+func (s *server) group(name string) *metav1.APIGroup {
+	var versions []metav1.GroupVersionForDiscovery
+	for _, gv := range s.served {
+		if gv.Group == name && name != "" {
+			versions = append(versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version})
+		}
+	}
+	if len(versions) == 0 {
+		return nil
+	}
+	return &metav1.APIGroup{
+		TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"},
+		Name:     name, Versions: versions, PreferredVersion: versions[0],
+	}
+}
+
+// resources describes the resources of a group and version.
+func (s *server) resources(gv schema.GroupVersion) ([]byte, *apierrors.StatusError) {
+	if !slices.Contains(s.served, gv) {
+		return nil, notServed(schema.GroupResource{}, "")
+	}
+	found := known(gv)
+	for gvr, t := range s.store.tables {
+		if gvr.GroupVersion() == gv && !slices.ContainsFunc(found, func(r resource) bool { return r.GroupVersionResource == gvr }) {
+			found = append(found, t.resource)
+		}
+	}
+	slices.SortFunc(found, func(a, b resource) int { return cmp.Compare(a.Resource, b.Resource) })
+	list := metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: gv.String(), APIResources: []metav1.APIResource{},
+	}
+	for _, r := range found {
+		if s.unread[r.GroupResource()].Code == http.StatusNotFound {
+			continue
+		}
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: r.Resource, SingularName: strings.ToLower(r.kind), Kind: r.kind,
+			Namespaced: r.namespaced, Verbs: metav1.Verbs{"get", "list"},
+		})
+	}
+	return encode(list), nil
+}

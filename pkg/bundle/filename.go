@@ -1,0 +1,38 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// longest is how many bytes of a context's name go into that of its file.
+const longest = 80
+
+// fileName is a name for a context's file that any file system takes, and that
+// is not used yet.
+func fileName(context string, used map[string]bool) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), strings.ContainsRune("-_.+=", r):
+			return r
+		}
+		return '_'
+	}, strings.ToValidUTF8(context, "_"))
+	for len(safe) > longest {
+		_, size := utf8.DecodeLastRuneInString(safe)
+		safe = safe[:len(safe)-size]
+	}
+	safe = strings.Trim(safe, ".")
+	if safe == "" {
+		safe = "context"
+	}
+	name := safe + ".yaml"
+	// Some file systems take upper and lower case for the same.
+	for n := 2; used[strings.ToLower(name)]; n++ {
+		name = fmt.Sprintf("%s-%d.yaml", safe, n)
+	}
+	used[strings.ToLower(name)] = true
+	return name
+}

@@ -1,0 +1,127 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// envelope is what stands around the items of a List.
+type envelope struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+func (e envelope) check() error {
+	switch {
+	case e.APIVersion == "" && e.Kind == "":
+		return errors.New("it is not a v1 List: it has no apiVersion and kind")
+	case e.APIVersion != "v1" || e.Kind != "List":
+		return fmt.Errorf("it is not a v1 List, but apiVersion %q, kind %q", e.APIVersion, e.Kind)
+	}
+	return nil
+}
+
+// decodeList returns the items of a v1 List in YAML, as JSON.
+//
+// A parser needs many times a document's size in memory, and time to match.
+// Lists are written with each item's dash at the beginning of a line, and so
+// they can be taken apart and parsed in pieces, several at once. Whatever does
+// not parse like that is parsed as a whole: it has the last word, and knows the
+// line in which something is wrong.
+func decodeList(data []byte) ([][]byte, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	around, pieces, err := takeApart(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(pieces) > 0 {
+		if items, ok := decodePieces(pieces); ok {
+			var e envelope
+			if yaml.Unmarshal(around, &e) == nil {
+				return items, e.check()
+			}
+		}
+	}
+	return decodeWhole(data)
+}
+
+// decodePieces parses pieces that hold one item each. It is not ok where one of
+// them does not.
+func decodePieces(pieces [][]byte) (items [][]byte, ok bool) {
+	items = make([][]byte, len(pieces))
+	var (
+		wg     sync.WaitGroup
+		next   atomic.Int64
+		failed atomic.Bool
+	)
+	for range min(runtime.GOMAXPROCS(0), len(pieces)) {
+		wg.Go(func() {
+			for !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= len(pieces) {
+					return
+				}
+				list, err := yaml.YAMLToJSON(pieces[i])
+				item, found := bytes.CutPrefix(list, []byte("["))
+				item, closed := bytes.CutSuffix(item, []byte("]"))
+				if err != nil || !found || !closed || pieces[i][0] != '-' {
+					failed.Store(true)
+				}
+				items[i] = item
+			}
+		})
+	}
+	wg.Wait()
+	return items, !failed.Load()
+}
+
+func decodeWhole(data []byte) ([][]byte, error) {
+	text, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return nil, notYAML(err)
+	}
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return nil, errors.New("it is not a v1 List: it has no fields")
+	}
+	var list struct {
+		envelope `json:",inline"`
+		Items    []rawItem `json:"items"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &list); err != nil {
+		return nil, fmt.Errorf("it is not a v1 List: %w", err)
+	}
+	items := make([][]byte, len(list.Items))
+	for i := range list.Items {
+		items[i] = list.Items[i]
+	}
+	return items, list.check()
+}
+
+// rawItem is like json.RawMessage.
+type rawItem []byte
+
+// UnmarshalJSON keeps the text.
+func (r *rawItem) UnmarshalJSON(text []byte) error {
+	*r = bytes.Clone(text)
+	return nil
+}
+
+// notYAML says what a parser found wrong, and where, without what the library
+// was doing.
+func notYAML(err error) error {
+	text := err.Error()
+	if at := strings.Index(text, "yaml: "); at >= 0 {
+		text = text[at+len("yaml: "):]
+	}
+	return errors.New("it is not YAML, or cut short: " + text)
+}

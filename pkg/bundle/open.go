@@ -1,0 +1,115 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Bundle is a bundle that was read.
+type Bundle struct {
+	snapshot Snapshot
+	contexts []fleet.Context
+}
+
+// Open reads a bundle, and nothing but what is inside its folder.
+func Open(dir string) (*Bundle, error) {
+	b, err := open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", dir, err)
+	}
+	return b, nil
+}
+
+func open(dir string) (*Bundle, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("there is no such folder; snapshot makes one")
+	case err != nil:
+		return nil, plain(err)
+	case !info.IsDir():
+		return nil, errors.New("it is a file, and a bundle is a folder; name the folder that snapshot made")
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer func() { _ = root.Close() }()
+
+	b := &Bundle{}
+	if err := readContents(root, &b.snapshot); err != nil {
+		return nil, err
+	}
+	stores := map[string]*store{}
+	for i := range b.snapshot.Contexts {
+		c := &b.snapshot.Contexts[i]
+		if c.File != "" && stores[c.File] == nil {
+			if stores[c.File], err = readObjects(root, c.File); err != nil {
+				return nil, fmt.Errorf("file %s of context %q: %w", c.File, c.Name, err)
+			}
+		}
+		if s := stores[c.File]; c.File != "" && c.Objects != nil && *c.Objects != s.count {
+			return nil, fmt.Errorf("file %s of context %q: it holds %d objects where %s tells of %d; make the snapshot again, or correct the number",
+				c.File, c.Name, s.count, contents, *c.Objects)
+		}
+		b.contexts = append(b.contexts, b.context(c, stores[c.File]))
+	}
+	return b, nil
+}
+
+// context makes a context of a fleet of what is recorded of one.
+func (b *Bundle) context(c *Context, s *store) fleet.Context {
+	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA}
+	if s == nil {
+		ready.Err = &fleet.RecordedError{Reason: cmp.Or(c.Code, fleet.CodeUnreachable), Text: c.Error}
+		return ready
+	}
+	ready.Config = &rest.Config{Host: c.Server, Transport: newServer(c, s, b.TakenAt()), QPS: -1}
+	return ready
+}
+
+// TakenAt is when the bundle was made: what "now" means to its objects.
+func (b *Bundle) TakenAt() time.Time { return b.snapshot.TakenAt.UTC() }
+
+// Contexts returns the contexts, ready to be opened as a fleet, in the order in
+// which they were recorded.
+func (b *Bundle) Contexts() []fleet.Context { return slices.Clone(b.contexts) }
+
+// Others are addresses of contexts that the bundle does not hold, or holds by
+// another name, or that gave an error. One of them has no name where there were
+// contexts of which nothing is known.
+func (b *Bundle) Others() []fleet.Address {
+	var others []fleet.Address
+	for _, c := range b.snapshot.Contexts {
+		if c.Error != "" && c.Server != "" {
+			others = append(others, fleet.Address{Context: c.Name, Server: c.Server, CA: c.CA})
+		}
+	}
+	for _, a := range b.snapshot.Others {
+		others = append(others, fleet.Address{Context: a.Name, Server: a.Server, CA: a.CA})
+	}
+	if b.snapshot.Partial {
+		others = append(others, fleet.Address{})
+	}
+	return others
+}
+
+// Namespaces are those whose objects the bundle holds of a context; it has no
+// bounds where all were read.
+func (b *Bundle) Namespaces(context string) (names []string, bounded bool) {
+	for _, c := range b.snapshot.Contexts {
+		if c.Name == context {
+			return slices.Clone(c.Namespaces), len(c.Namespaces) > 0
+		}
+	}
+	return nil, false
+}

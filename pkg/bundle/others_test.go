@@ -1,0 +1,39 @@
+package bundle_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// TestOthers: of contexts that were left out, those that a MultiKueueCluster
+// leads to are known by name, and of the rest that there are some.
+func TestOthers(t *testing.T) {
+	kubeconfig := base64.StdEncoding.EncodeToString([]byte("clusters: [{name: w, cluster: {server: 'https://w.example'}}]"))
+	b := one(t, "  ca: ca-of-a\n", kubeSystem+`
+- {apiVersion: kueue.x-k8s.io/v1beta1, kind: MultiKueueCluster, metadata: {name: c}, spec: {kubeConfig: {location: s}}}
+- {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: kueue-system}, data: {kubeconfig: `+kubeconfig+`}}
+`)
+	self := b.Contexts()[0].Address()
+	alias := fleet.Address{Context: "a", Server: "https://alias.example"}
+	worker := fleet.Address{Context: "w", Server: "https://w.example:443/", CA: "ca-of-w"}
+	stranger := fleet.Address{Context: "private", Server: "https://private.example", CA: "ca-of-p"}
+	for _, tt := range []struct{ known, want []fleet.Address }{
+		{known: []fleet.Address{self}},
+		{known: []fleet.Address{self, alias, alias}, want: []fleet.Address{alias}},
+		{known: []fleet.Address{self, worker}, want: []fleet.Address{worker, {}}},
+		{known: []fleet.Address{self, stranger}, want: []fleet.Address{{}}},
+		{known: []fleet.Address{self, {Context: "broken"}}, want: []fleet.Address{{}}},
+	} {
+		dir, back := again(t, b, clusters(t, b, fleet.Options{}), bundle.Options{Known: tt.known})
+		assert.DeepEqual(t, back.Others(), tt.want)
+		for _, text := range texts(t, dir) {
+			assert.Assert(t, !strings.Contains(text, "private"))
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package bundle
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const kueueGroup = "kueue.x-k8s.io"
+
+// kueueVersions are the versions of Kueue's API that are read, the preferred
+// first. Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
+func kueueVersions() []string { return []string{"v1beta2", "v1beta1"} }
+
+// resource is a kind of object that a bundle holds.
+type resource struct {
+	schema.GroupVersionResource
+	kind       string
+	namespaced bool
+}
+
+func jobs() resource {
+	return resource{batchv1.SchemeGroupVersion.WithResource("jobs"), "Job", true}
+}
+
+func coreResource(plural, kind string) resource {
+	return resource{corev1.SchemeGroupVersion.WithResource(plural), kind, plural != "namespaces"}
+}
+
+func pods() resource       { return coreResource("pods", "Pod") }
+func events() resource     { return coreResource("events", "Event") }
+func secrets() resource    { return coreResource("secrets", "Secret") }
+func namespaces() resource { return coreResource("namespaces", "Namespace") }
+
+func multiKueueClusters(version string) resource {
+	return kueueResource(version, "multikueueclusters", "MultiKueueCluster", false)
+}
+
+// kueueResources are Kueue's.
+func kueueResources(version string) []resource {
+	return []resource{
+		kueueResource(version, "workloads", "Workload", true),
+		kueueResource(version, "localqueues", "LocalQueue", true),
+		kueueResource(version, "clusterqueues", "ClusterQueue", false),
+		kueueResource(version, "admissionchecks", "AdmissionCheck", false),
+		kueueResource(version, "multikueueconfigs", "MultiKueueConfig", false),
+		multiKueueClusters(version),
+	}
+}
+
+func kueueResource(version, plural, kind string, namespaced bool) resource {
+	gv := schema.GroupVersion{Group: kueueGroup, Version: version}
+	return resource{gv.WithResource(plural), kind, namespaced}
+}
+
+// known are the resources that a bundle is known to hold where the API is
+// served, so that the absence of objects means that there were none.
+func known(gv schema.GroupVersion) []resource {
+	switch {
+	case gv == corev1.SchemeGroupVersion:
+		return []resource{events(), namespaces(), pods(), secrets()}
+	case gv == batchv1.SchemeGroupVersion:
+		return []resource{jobs()}
+	case gv.Group == kueueGroup:
+		return kueueResources(gv.Version)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+)
+
+// object is an object of a bundle, as JSON, with what it is found by.
+type object struct {
+	resource        resource
+	namespace, name string
+	labels          labels.Set
+	// json is the object, metadata a part of it.
+	json, metadata []byte
+	version        uint64
+}
+
+// store holds the objects of one file.
+type store struct {
+	tables map[schema.GroupVersionResource]*table
+	count  int
+	// version is the highest resource version there is.
+	version string
+}
+
+// newStore indexes the items of a List.
+func newStore(items [][]byte) (*store, error) {
+	s := &store{tables: map[schema.GroupVersionResource]*table{}, count: len(items)}
+	highest := uint64(1)
+	for i, text := range items {
+		o, err := newObject(text)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i+1, err)
+		}
+		t, ok := s.tables[o.resource.GroupVersionResource]
+		if !ok {
+			t = newTable(o.resource)
+			s.tables[o.resource.GroupVersionResource] = t
+		}
+		if !t.add(o) {
+			return nil, fmt.Errorf("item %d: %s %q is there twice", i+1, o.resource.kind, o.key())
+		}
+		highest = max(highest, o.version)
+	}
+	for _, t := range s.tables {
+		slices.SortFunc(t.objects, byKey)
+	}
+	s.version = strconv.FormatUint(highest, 10)
+	return s, nil
+}
+
+// metadata is what objects are found by.
+type metadata struct {
+	Name            string     `json:"name"`
+	Namespace       string     `json:"namespace"`
+	ResourceVersion string     `json:"resourceVersion"`
+	Labels          labels.Set `json:"labels"`
+}
+
+func newObject(text []byte) (*object, error) {
+	var whole struct {
+		envelope `json:",inline"`
+		Metadata rawItem `json:"metadata"`
+	}
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return nil, errors.New("it is not an object")
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &whole); err != nil {
+		return nil, fmt.Errorf("it makes no sense: %w", err)
+	}
+	switch {
+	case whole.Kind == "":
+		return nil, errors.New("it has no kind")
+	case whole.APIVersion == "":
+		return nil, fmt.Errorf("it is a %s without apiVersion", whole.Kind)
+	case len(whole.Metadata) == 0:
+		return nil, fmt.Errorf("it is a %s without metadata", whole.Kind)
+	}
+	var found metadata
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(whole.Metadata, &found); err != nil {
+		return nil, fmt.Errorf("the metadata of the %s makes no sense: %w", whole.Kind, err)
+	}
+	if found.Name == "" {
+		return nil, fmt.Errorf("it is a %s without metadata.name", whole.Kind)
+	}
+	gv, err := schema.ParseGroupVersion(whole.APIVersion)
+	if err != nil {
+		return nil, err
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(whole.Kind))
+	o := &object{
+		resource:  resource{plural, whole.Kind, found.Namespace != ""},
+		namespace: found.Namespace, name: found.Name, labels: found.Labels,
+		json: text, metadata: whole.Metadata,
+	}
+	// Not all that have no number are wrong: it may be left out.
+	o.version, _ = strconv.ParseUint(found.ResourceVersion, 10, 64)
+	return o, nil
+}
+
+// key is how a person calls it.
+func (o *object) key() string {
+	if o.namespace == "" {
+		return o.name
+	}
+	return o.namespace + "/" + o.name
+}
+
+func byKey(a, b *object) int {
+	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+}
+
+// versions are the groups and versions of the objects.
+func (s *store) versions() []schema.GroupVersion {
+	var versions []schema.GroupVersion
+	for r := range s.tables {
+		versions = append(versions, r.GroupVersion())
+	}
+	return versions
+}

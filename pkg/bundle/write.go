@@ -1,0 +1,134 @@
+package bundle
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/yaml"
+)
+
+// CheckTarget says why no bundle can be written to a folder: it may not be
+// there, or has to be empty.
+func CheckTarget(dir string) error {
+	_, err := target(dir)
+	return err
+}
+
+// target is where a folder really is.
+func target(dir string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("folder %s: %w", dir, err)
+	}
+	if there, err := filepath.EvalSymlinks(path); err == nil {
+		path = there
+	}
+	entries, err := os.ReadDir(path)
+	switch info, statErr := os.Stat(path); {
+	case statErr == nil && !info.IsDir():
+		return "", fmt.Errorf("%s is a file; name a folder that is not there yet", dir)
+	case err == nil && len(entries) > 0:
+		return "", fmt.Errorf("folder %s is not empty; name one that is not there yet, or remove it first", dir)
+	case err == nil && isWorkingFolder(path):
+		return "", fmt.Errorf("%s is the working folder, which a bundle cannot take the place of; name a new one", dir)
+	case err == nil:
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("folder %s: %w", dir, plain(err))
+	}
+	parent := filepath.Dir(path)
+	switch info, err := os.Stat(parent); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no folder %s to make %s in; make it first", parent, filepath.Base(path))
+	case err != nil:
+		return "", fmt.Errorf("folder %s: %w", parent, plain(err))
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is a file, so that %s cannot be made in it", parent, filepath.Base(path))
+	}
+	return path, nil
+}
+
+func isWorkingFolder(path string) bool {
+	here, err := os.Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(here, there)
+}
+
+// Write writes the bundle. It is there as a whole in the end, or not at all.
+func (r *Recording) Write(ctx context.Context, dir string) error {
+	if r.Usable() == 0 {
+		return errors.New("no context could be read, so there is nothing to write")
+	}
+	path, err := target(dir)
+	if err != nil {
+		return err
+	}
+	// Beside it, so that it can be renamed; only the user may look into it.
+	temporary, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return fmt.Errorf("could not make a folder beside %s: %w", dir, plain(err))
+	}
+	defer func() { _ = os.RemoveAll(temporary) }()
+	if err := r.fill(ctx, temporary); err != nil {
+		return fmt.Errorf("could not write %s: %w", dir, err)
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		// An empty folder is in the way. If it is no longer empty, this fails.
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("could not take the place of %s: %w", dir, plain(err))
+		}
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("could not make %s: %w", dir, err)
+	}
+	return nil
+}
+
+// fill writes all files, the table of contents last.
+func (r *Recording) fill(ctx context.Context, dir string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for name, records := range r.files {
+		group.Go(func() error {
+			return writeFile(dir, name, func(w io.Writer) error { return writeList(ctx, w, records) })
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return writeFile(dir, contents, func(w io.Writer) error {
+		text, err := yaml.Marshal(r.snapshot)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	})
+}
+
+func writeFile(dir, name string, write func(io.Writer) error) (err error) {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
+}

@@ -1,0 +1,90 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+const bundles = recordings
+
+// invoke runs the plugin, away from any kubeconfig.
+func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	return run(t, args...)
+}
+
+// TestFrom: a bundle is read as if it were the fleet, at the time it was taken.
+func TestFrom(t *testing.T) {
+	running := filepath.Join(bundles, "running")
+	for _, tt := range []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{name: "all contexts", args: []string{"-o", "name"}, stdout: strings.Repeat("job.batch/train\n", 2)},
+		{name: "some", args: []string{"-o", "name", "--contexts", "kwok-m*"}, stdout: "job.batch/train\n"},
+		{name: "one", args: []string{"-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
+		{name: "another namespace", args: []string{"-n", "x"}, stderr: "No Jobs found in namespace x of contexts kwok-mgr, kwok-w1, kwok-w2\n"},
+		{name: "age", args: []string{"--context", "kwok-w1", "-o", "custom-columns=AGE:.age"}, stdout: "AGE\n<none>\n"},
+		{name: "no such context", args: []string{"--context", "kwok-w"}, code: 1, stderr: "error: no context \"kwok-w\" in the bundle " + running + "; did you mean \"kwok-w1\"?\n"},
+		{name: "no context matches", args: []string{"--contexts", "x*"}, code: 1, stderr: "error: no context in the bundle " + running + " matches \"x*\"; it has kwok-mgr, kwok-w1, kwok-w2\n"},
+		{name: "credentials", args: []string{"--token", "x", "--as=y", "--insecure-skip-tls-verify"}, code: 2, stderr: "error: --as, --insecure-skip-tls-verify, --token cannot be combined with --from: a bundle is read without asking any server\n"},
+		{name: "kubeconfig", args: []string{"--kubeconfig", "x"}, code: 2, stderr: "error: --kubeconfig cannot be combined"},
+		{name: "watch", args: []string{"-w"}, code: 2, stderr: "error: --from cannot be combined with --watch"},
+		{name: "request timeout", args: []string{"--request-timeout", "5s", "-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := invoke(t, append([]string{"ls", "--from", running}, tt.args...)...)
+			assert.Equal(t, code, tt.code, stderr)
+			assert.Equal(t, stdout, tt.stdout)
+			assert.Assert(t, strings.HasPrefix(stderr, tt.stderr), stderr)
+		})
+	}
+	stdout, _, code := invoke(t, "ls", "--from", filepath.Join(bundles, "worker-lost"))
+	assert.Equal(t, code, 4)
+	assert.Assert(t, strings.Contains(stdout, "kwok-w1  Unreachable  "), stdout)
+	assert.Assert(t, strings.Contains(stdout, " 18s\n"), stdout)
+}
+
+func TestStoppedClock(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	c := stoppedClock{now: now}
+	assert.Equal(t, c.Now(), now)
+	assert.Equal(t, c.Since(now.Add(-time.Minute)), time.Minute)
+}
+
+func TestQuote(t *testing.T) {
+	for path, want := range map[string]string{
+		"fleet": "fleet", "/a/b-c_d.e": "/a/b-c_d.e", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`, "~": "'~'",
+	} {
+		assert.Equal(t, quote(path), want)
+	}
+}
+
+// TestSnapshotNeedsAFolder: what is wrong with it is told before a kubeconfig is
+// looked for.
+func TestSnapshotNeedsAFolder(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	for dir, want := range map[string]string{
+		dir:                               "error: folder " + dir + " is not empty; name one that is not there yet, or remove it first\n",
+		filepath.Join(dir, "file"):        "is a file; name a folder that is not there yet\n",
+		filepath.Join(dir, "none", "new"): "to make new in; make it first\n",
+		filepath.Join(dir, "new"):         "error: no kubeconfig: ",
+	} {
+		_, stderr, code := invoke(t, "snapshot", dir)
+		assert.Equal(t, code, 1)
+		assert.Assert(t, strings.Contains(stderr, want), stderr)
+	}
+	_, stderr, code := invoke(t, "snapshot")
+	assert.Equal(t, code, 2)
+	assert.Assert(t, strings.HasPrefix(stderr, "error: kubectl jobs-managedby snapshot takes one argument, the folder to write: kubectl jobs-managedby snapshot DIR\n"), stderr)
+}

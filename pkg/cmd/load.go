@@ -1,0 +1,66 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// defaultContexts says which contexts are meant where the user names none.
+type defaultContexts int
+
+const (
+	// currentContext is as in kubectl.
+	currentContext defaultContexts = iota
+	// everyContext is for what is about all clusters.
+	everyContext
+)
+
+// load prepares the chosen contexts, of the kubeconfig or of a bundle. With a
+// bundle, env's clock becomes the bundle's.
+func (f *globalFlags) load(env *Environment, byDefault defaultContexts) ([]fleet.Context, error) {
+	contexts, err := f.choose(env, byDefault)
+	if err != nil {
+		return nil, err
+	}
+	for i := range contexts {
+		if c := contexts[i].Config; c != nil {
+			c.UserAgent = "kubectl-jobs_managedby/" + version()
+			c.WarningHandlerWithContext = warnings(*env, contexts[i].Name, len(contexts) > 1)
+		}
+	}
+	return contexts, nil
+}
+
+func (f *globalFlags) choose(env *Environment, byDefault defaultContexts) ([]fleet.Context, error) {
+	if f.from != "" {
+		return f.loadBundle(env)
+	}
+	selection := fleet.Selection{Patterns: f.contexts, All: f.allContexts}
+	if byDefault == currentContext || f.namesContexts() || f.namesServer() {
+		return fleet.Load(f.kube, selection)
+	}
+	contexts, err := fleet.Load(f.kube, fleet.Selection{All: true})
+	if errors.Is(err, fleet.ErrNoKubeconfig) {
+		// In a pod there is no kubeconfig, and one cluster.
+		return fleet.Load(f.kube, selection)
+	}
+	return contexts, err
+}
+
+// namesContexts says whether the user chose contexts.
+func (f *globalFlags) namesContexts() bool {
+	return f.allContexts || len(f.contexts) > 0 || *f.kube.Context != ""
+}
+
+// namesServer says whether the user chose a cluster or a user beside those of
+// the contexts, which makes sense for a single one only.
+func (f *globalFlags) namesServer() bool {
+	return *f.kube.APIServer != "" || *f.kube.ClusterName != "" || *f.kube.AuthInfoName != "" || *f.kube.BearerToken != ""
+}
+
+// open connects to the contexts.
+func (f *globalFlags) open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
+	return fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock})
+}

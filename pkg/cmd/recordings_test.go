@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+const recordings = "../../test/recordings"
+
+// run runs the plugin in this process, with nothing of this machine's.
+func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code = Run(Environment{
+		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut},
+		Program:   "kubectl-jobs_managedby",
+		Args:      args,
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Clock:     clock.RealClock{},
+	})
+	return out.String(), errOut.String(), code
+}
+
+func eachRecording(t *testing.T, do func(t *testing.T, name, dir string)) {
+	t.Helper()
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	n := 0
+	for _, e := range entries {
+		if e.IsDir() {
+			n++
+			t.Run(e.Name(), func(t *testing.T) { do(t, e.Name(), filepath.Join(recordings, e.Name())) })
+		}
+	}
+	assert.Assert(t, n >= 17, "all recordings are there")
+}
+
+// TestTraceOfRecordings traces the Job of every recording of a real MultiKueue.
+func TestTraceOfRecordings(t *testing.T) {
+	eachRecording(t, func(t *testing.T, name, dir string) {
+		t.Helper()
+		out, errOut, code := run(t, "trace", "train", "--from", dir, "-o", "wide")
+		golden.Assert(t, out, "trace/"+name+".txt")
+		want := ExitOK
+		if name == "worker-lost" {
+			want = ExitPartial
+			assert.Equal(t, errOut, "error: 1 of 3 contexts could not be read, or not wholly\n")
+		}
+		assert.Equal(t, code, want, errOut)
+	})
+}
+
+// TestTraceOfRecordingsAsJSON checks what scripts would look at: which context
+// runs the Job, by which relation, and that every hop has its words.
+func TestTraceOfRecordingsAsJSON(t *testing.T) {
+	mirrors := map[string][]string{
+		"cluster-removed-from-config":        {"kwok-w1", "kwok-w2"},
+		"mirror-mutated-on-worker":           {"kwok-w1"},
+		"one-worker-unusable":                {"kwok-w1"},
+		"running":                            {"kwok-w1"},
+		"service-account-missing-on-workers": {"kwok-w1"},
+		"starting":                           {"kwok-w2"},
+		"origin-deleted-controller-down":     {"kwok-w2"},
+	}
+	eachRecording(t, func(t *testing.T, name, dir string) {
+		t.Helper()
+		out, _, _ := run(t, "trace", "train", "--from", dir, "-o", "json")
+		var trace inspect.Trace
+		decoder := json.NewDecoder(bytes.NewBufferString(out))
+		assert.NilError(t, decoder.Decode(&trace))
+		assert.Assert(t, !decoder.More(), "it is one document")
+		fits(t, "trace", out)
+		assert.Equal(t, trace.Kind, "Trace")
+		assert.Equal(t, trace.Origin == nil, name == "origin-deleted-controller-down")
+		var found []string
+		for _, m := range trace.Mirrors {
+			found = append(found, m.Context)
+			assert.Equal(t, m.Relation, inspect.ByMultiKueue)
+			assert.Equal(t, m.Current, trace.Origin != nil)
+		}
+		assert.DeepEqual(t, found, mirrors[name])
+		for _, h := range trace.Hops {
+			assert.Assert(t, h.Kind != "" && h.State != "" && h.Health != "", "%+v", h)
+		}
+		assert.Assert(t, trace.Summary != "")
+	})
+}
+
+// TestMirrorsOfRecordings checks the one word that ls has for the same, from all
+// contexts and from the management cluster's alone.
+func TestMirrorsOfRecordings(t *testing.T) {
+	all := map[string]string{
+		"cluster-removed-from-config": "kwok-w1+1", "mirror-mutated-on-worker": "kwok-w1", "one-worker-unusable": "kwok-w1",
+		"running": "kwok-w1", "service-account-missing-on-workers": "kwok-w1", "starting": "kwok-w2", "worker-lost": "kwok-w1",
+		"unknown-owner": "-",
+	}
+	manager := map[string]string{
+		// Where MultiKueue has taken the mirror back, the manager's own objects name
+		// the cluster that it gave the Job to.
+		"cluster-removed-from-config": "kwok-w2", "mirror-mutated-on-worker": "-", "unknown-owner": "?",
+	}
+	cell := func(t *testing.T, args ...string) string {
+		t.Helper()
+		out, _, _ := run(t, append([]string{"ls", "--delegated", "--no-headers"}, args...)...)
+		fields := bytes.Fields([]byte(out))
+		if len(fields) == 0 {
+			return "no Job"
+		}
+		return string(fields[len(fields)-2])
+	}
+	eachRecording(t, func(t *testing.T, name, dir string) {
+		t.Helper()
+		if name == "managed-by-missing" || name == "wrong-queue" || name == "origin-deleted-controller-down" {
+			assert.Equal(t, cell(t, "--from", dir), "no Job")
+			return
+		}
+		want, ok := all[name]
+		if !ok {
+			want = "-"
+		}
+		assert.Equal(t, cell(t, "--from", dir), want)
+		if alone, ok := manager[name]; ok {
+			want = alone
+		}
+		assert.Equal(t, cell(t, "--from", dir, "--contexts", "kwok-mgr"), want, "asking the manager alone")
+	})
+}
+
+// fits checks a document against a published schema.
+func fits(t *testing.T, schema, text string) {
+	t.Helper()
+	compiled, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + schema + ".json")
+	assert.NilError(t, err)
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	assert.NilError(t, err)
+	assert.NilError(t, compiled.Validate(document))
+}
+
+func TestTraceListAsJSON(t *testing.T) {
+	out, _, _ := run(t, "trace", "--from", filepath.Join(recordings, "worker-lost"), "-o", "json")
+	fits(t, "tracelist", out)
+}
+
+func TestTraceMermaid(t *testing.T) {
+	out, _, code := run(t, "trace", "job/train", "--from", filepath.Join(recordings, "running"), "-o", "mermaid")
+	assert.Equal(t, code, ExitOK)
+	golden.Assert(t, out, "trace/running.mmd")
+}
+
+func TestTraceTable(t *testing.T) {
+	for name, args := range map[string][]string{
+		"cluster-removed-from-config":    {},
+		"origin-deleted-controller-down": {"--orphans"},
+		"worker-lost":                    {"-o", "wide"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, _ := run(t, append([]string{"trace", "--from", filepath.Join(recordings, name)}, args...)...)
+			golden.Assert(t, out, "trace/table-"+name+".txt")
+		})
+	}
+}

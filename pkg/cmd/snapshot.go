@@ -1,0 +1,169 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// snapshotOptions are what snapshot needs to run, checked.
+type snapshotOptions struct {
+	Environment
+	flags    *globalFlags
+	contexts []fleet.Context
+	dir      string
+	redact   bool
+}
+
+func newSnapshotCommand(env Environment, global *globalFlags) *cobra.Command {
+	var redact bool
+	cmd := &cobra.Command{
+		Use: "snapshot DIR [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Write what the other commands read into a folder, for --from",
+		Long: `Write what the other commands read into a new folder: Jobs, their pods, their
+events, Namespaces, and Kueue's objects, of all contexts unless some are chosen.
+Commands that take --from read it back, on any machine and at any time, as of
+when it was taken.
+
+Of Secrets, which MultiKueue keeps its workers' kubeconfigs in, nothing but the
+servers and their certificate authorities is kept. --redact also takes away the
+values of environment variables, and annotations that are none of Kueue's, of
+Jobs or of this plugin.
+
+The folder is written as a whole or not at all. Contexts, and parts of them,
+that could not be read are recorded as such.`,
+		Example: strings.ReplaceAll(`  # All Jobs of all clusters of the kubeconfig, and then look at them
+  NAME snapshot fleet -A
+  NAME ls -A --from fleet
+
+  # Something to attach to a bug report
+  NAME snapshot report -A --redact
+
+  # One namespace of two clusters
+  NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.displayName()),
+		Args: oneArgument("the folder to write", "DIR"),
+	}
+	global.addNamespacesFlag(cmd.Flags(), "read")
+	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact}
+		if err := o.complete(); err != nil {
+			var refused *fleet.RefusedFlagsError
+			if errors.As(err, &refused) {
+				return &usageError{err: err, command: cmd.CommandPath()}
+			}
+			return err
+		}
+		return o.run(cmd.Context())
+	}
+	return cmd
+}
+
+// complete finds out what would be in vain before any cluster is asked.
+func (o *snapshotOptions) complete() (err error) {
+	if err := bundle.CheckTarget(o.dir); err != nil {
+		return err
+	}
+	o.contexts, err = o.flags.load(&o.Environment, everyContext)
+	return err
+}
+
+func (o *snapshotOptions) run(ctx context.Context) error {
+	f := o.flags.open(ctx, o.Environment, o.contexts)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	for _, a := range f.Aliases() {
+		tell(o.ErrOut, "note: %s reaches the same cluster as %s, and is not recorded again", a.Context, a.SameAs)
+	}
+	recording, err := bundle.Take(ctx, f, bundle.Options{
+		AllNamespaces: o.flags.allNamespaces, Redact: o.redact,
+		Known: o.flags.addresses(o.contexts, f), Clock: o.Clock,
+	})
+	if err != nil {
+		return err
+	}
+	failed := 0
+	contexts := recording.Contexts()
+	for i := range contexts {
+		if !o.report(&contexts[i]) {
+			failed++
+		}
+	}
+	if recording.Usable() == 0 {
+		return errors.New("no context could be read, so nothing was written")
+	}
+	if err := recording.Write(ctx, o.dir); err != nil {
+		return err
+	}
+	tell(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
+	all := ""
+	if o.flags.allNamespaces {
+		all = " -A"
+	}
+	tell(o.Out, "  %s ls%s --from %s", o.displayName(), all, quote(o.dir))
+	if failed > 0 {
+		return &partialError{failed: failed, total: len(contexts)}
+	}
+	return nil
+}
+
+// report tells how many objects of a context were recorded, or why not, and
+// says whether that is all there are.
+func (o *snapshotOptions) report(c *bundle.Context) bool {
+	if c.File == "" {
+		tell(o.Out, "%s: not read (%s): %s", c.Name, c.Code, c.Error)
+		return false
+	}
+	objects := "objects"
+	if *c.Objects == 1 {
+		objects = "object"
+	}
+	unread := c.Failed()
+	if len(unread) == 0 {
+		tell(o.Out, "%s: %d %s", c.Name, *c.Objects, objects)
+		return true
+	}
+	names := make([]string, len(unread))
+	for i, u := range unread {
+		names[i] = u.Resource
+		tell(o.ErrOut, "error: context %s: could not read %s: %s", c.Name, u.Resource, u.Status.Message)
+	}
+	tell(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
+	return false
+}
+
+// quote makes one word of a path for a shell.
+func quote(path string) string {
+	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(path) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// oneArgument is like cobra.ExactArgs(1), in words that help.
+func oneArgument(what, name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return fmt.Errorf("%s takes one argument, %s: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), name)
+		}
+		return nil
+	}
+}
+
+// tell writes a line for people. That it cannot be written is nothing that could
+// be told.
+func tell(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintln(w, printers.Safe(fmt.Sprintf(format, args...)))
+}

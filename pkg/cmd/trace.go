@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// mermaid is the output format that only trace has.
+const mermaid = "mermaid"
+
+// traceFlags are what a user typed behind trace.
+type traceFlags struct {
+	*globalFlags
+	labelSelector string
+	orphans       bool
+	watch         bool
+	output        string
+	noHeaders     bool
+}
+
+// traceOptions are what trace needs to run, checked.
+type traceOptions struct {
+	Environment
+	flags    *globalFlags
+	contexts []fleet.Context
+	// wanted is the Job to trace; its Name is "" where all pairs are wanted.
+	wanted  inspect.Wanted
+	query   inspect.Query
+	orphans bool
+	watch   bool
+	format  *printers.Format
+	table   printers.TableOptions
+}
+
+func newTraceCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &traceFlags{globalFlags: global}
+	cmd := &cobra.Command{
+		Use: "trace [[KIND/]NAME] [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Show a Job's way from its origin to the pods on another cluster",
+		Long: `Show one Job's way, hop by hop and over all clusters: the Job that was made (the
+origin), the queues, the Workload and the checks it goes through, the clusters it
+may be given to, its copy there (the mirror), and the pods. Then what differs
+between origin and mirror, and what happened when.
+
+NAME is the origin's or the mirror's, in the namespace of -n or of the current
+context, and is looked for on all contexts of the kubeconfig unless some are
+chosen. Without a NAME, all pairs of origins and mirrors are listed.`,
+		Example: strings.ReplaceAll(`  # Where does this Job run, and if it does not, what does it wait for?
+  NAME trace train -n ml
+
+  # All pairs of all namespaces, and mirrors that nobody owns any more
+  NAME trace -A
+  NAME trace -A --orphans
+
+  # A picture for a ticket
+  NAME trace train -n ml -o mermaid`, "NAME", env.displayName()),
+		Args: atMostOne("the Job's name", "[KIND/]NAME"),
+	}
+	flags := cmd.Flags()
+	f.addListFlags(flags)
+	f.addFromFlag(flags)
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on; mirrors carry their origins' labels")
+	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), mermaid), ", ")+")")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := f.toOptions(env, args)
+		var refused *fleet.RefusedFlagsError
+		var usage *usageError
+		switch {
+		case errors.As(err, &usage):
+			usage.command = cmd.CommandPath()
+			return err
+		case errors.As(err, &refused):
+			return &usageError{err: err, command: cmd.CommandPath()}
+		case err != nil:
+			return err
+		}
+		return o.run(cmd.Context())
+	}
+	return cmd
+}
+
+func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, error) {
+	o := &traceOptions{
+		Environment: env, flags: f.globalFlags, orphans: f.orphans, watch: f.watch,
+		query: inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector},
+	}
+	var err, formatErr error
+	o.wanted, err = wantedJob(args)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid)
+	if err := errors.Join(err, formatErr, f.conflicts(o)); err != nil {
+		return nil, &usageError{err: err}
+	}
+	if o.contexts, err = f.load(&o.Environment, everyContext); err != nil {
+		return nil, err
+	}
+	// A mirror is in its origin's namespace, so the same one is looked at
+	// everywhere: that of the first context, which is the current one.
+	for i := range o.contexts {
+		o.contexts[i].Namespace = o.contexts[0].Namespace
+	}
+	if !f.allNamespaces {
+		o.wanted.Namespace = o.contexts[0].Namespace
+	}
+	o.table = printers.TableOptions{Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
+	return o, nil
+}
+
+// conflicts says which flags make no sense together.
+func (f *traceFlags) conflicts(o *traceOptions) error {
+	switch {
+	case f.from != "" && f.watch:
+		return errors.New("--from cannot be combined with --watch: nothing changes in a bundle")
+	case o.wanted.Name != "" && f.orphans:
+		return errors.New("--orphans lists mirrors, and cannot be combined with a NAME")
+	case o.wanted.Name != "" && f.labelSelector != "":
+		return errors.New("a NAME cannot be combined with --selector")
+	case o.wanted.Name == "" && o.format != nil && o.format.Is(mermaid):
+		return errors.New("-o mermaid draws one Job: give its NAME")
+	}
+	return nil
+}
+
+// wantedJob reads [KIND/]NAME.
+func wantedJob(args []string) (inspect.Wanted, error) {
+	w := inspect.Wanted{Kind: delegation.Job()}
+	if len(args) == 0 {
+		return w, nil
+	}
+	kind, name, ok := strings.Cut(args[0], "/")
+	if !ok {
+		w.Name = args[0]
+		return w, nil
+	}
+	w.Name = name
+	known, found := delegation.KindNamed(kind)
+	if !found {
+		return w, fmt.Errorf("unknown kind %q; there are %s", kind, strings.Join(kindNames(), ", "))
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
+	}
+	w.Kind = known
+	return w, nil
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range delegation.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// atMostOne is like cobra.MaximumNArgs(1), in words that help.
+func atMostOne(what, form string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 || len(args) == 1 && args[0] == "" {
+			return fmt.Errorf("%s takes one argument at most, %s as %s, and was given %q", cmd.CommandPath(), what, form, args)
+		}
+		return nil
+	}
+}

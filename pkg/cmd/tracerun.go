@@ -1,0 +1,259 @@
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// lookAgain is how often a trace is read anew with --watch. What it shows stands
+// in a dozen kinds of objects on every cluster; a few small requests for one Job
+// are less to a server than a watch for each of those.
+const lookAgain = 2 * time.Second
+
+func (o *traceOptions) run(ctx context.Context) error {
+	f := o.flags.open(ctx, o.Environment, o.contexts)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	tellAliases(o.ErrOut, f)
+	addresses := o.flags.addresses(o.contexts, f)
+	if !o.watch {
+		list, err := o.read(ctx, f, addresses)
+		if interrupted := interrupted(ctx); interrupted != nil {
+			return interrupted
+		}
+		if err != nil {
+			return err
+		}
+		return o.show(list)
+	}
+	return o.follow(ctx, f, addresses)
+}
+
+// read looks once. The list holds whole traces where a Job is wanted, and brief
+// ones of all pairs otherwise.
+func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+	if o.wanted.Name == "" {
+		inventory := inspect.ReadPairs(ctx, f, o.query, addresses, o.Clock.Now)
+		list := inventory.Traces()
+		if o.orphans {
+			list.KeepOrphans()
+			if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
+				tell(o.ErrOut, "note: the origins may be where nobody looked: %s", strings.Join(unseen, ", "))
+			}
+		}
+		return list, nil
+	}
+	inventory := inspect.ReadOne(ctx, f, o.wanted, addresses, o.Clock.Now)
+	subjects := inventory.Subjects()
+	if len(subjects) == 0 {
+		return nil, o.notFound(inventory)
+	}
+	list := inspect.NewTraceList()
+	for _, p := range subjects {
+		list.Items = append(list.Items, *inventory.Trace(p))
+	}
+	list.Errors = inventory.Errors()
+	return list, nil
+}
+
+func (o *traceOptions) notFound(inventory *inspect.Inventory) error {
+	var read, unread []string
+	for _, f := range inventory.Clusters {
+		if f.Err != nil {
+			unread = append(unread, f.Context)
+		} else {
+			read = append(read, f.Context)
+		}
+	}
+	for _, e := range inventory.Errors() {
+		tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
+	}
+	if len(read) == 0 {
+		return &partialError{failed: len(unread), total: len(unread)}
+	}
+	where, hint := fmt.Sprintf("in namespace %q of ", o.wanted.Namespace), "-n or -A looks elsewhere"
+	if o.wanted.Namespace == "" {
+		where, hint = "in any namespace of ", ""
+	}
+	message := fmt.Sprintf("%s %q was not found %scontext", o.wanted.Kind.Name, o.wanted.Name, where)
+	if len(read) > 1 {
+		message += "s"
+	}
+	message += " " + strings.Join(read, ", ")
+	if len(unread) > 0 {
+		message += fmt.Sprintf("; %s could not be looked at", strings.Join(unread, ", "))
+	}
+	if hint != "" {
+		message += "; " + hint
+	}
+	return errors.New(message)
+}
+
+// show prints what was read, and makes an error of the contexts that were not.
+func (o *traceOptions) show(list *inspect.TraceList) error {
+	out := bufio.NewWriter(o.Out)
+	if err := o.write(out, list); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	if len(list.Errors) == 0 {
+		return nil
+	}
+	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders && o.wanted.Name == "") {
+		for _, e := range list.Errors {
+			tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
+		}
+	}
+	return o.partial(list)
+}
+
+func (o *traceOptions) partial(list *inspect.TraceList) error {
+	failed := map[string]bool{}
+	for _, e := range list.Errors {
+		failed[e.Context] = true
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return &partialError{failed: len(failed), total: len(o.contexts)}
+}
+
+func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
+	switch {
+	case o.format.Is(mermaid):
+		_, err := io.WriteString(w, printers.Mermaid(list.Items))
+		return err
+	case o.format.IsPerJob():
+		return o.format.PrintTraces(w, list.Items)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, document(o.wanted, list))
+	case o.wanted.Name == "":
+		if len(list.Items) == 0 && len(list.Errors) == 0 {
+			tell(o.ErrOut, "%s", o.nothingFound())
+			return nil
+		}
+		return printers.Traces(w, list, o.tableNow())
+	}
+	for i := range list.Items {
+		t := list.Items[i]
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if i < len(list.Items)-1 {
+			// They are the same for all, and told once.
+			t.Errors = nil
+		}
+		if err := printers.Trace(w, &t, o.tableNow()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document is what JSON, YAML and templates see: a Trace where a name means one
+// Job, a TraceList otherwise.
+func document(w inspect.Wanted, list *inspect.TraceList) runtime.Object {
+	if w.Name != "" && len(list.Items) == 1 {
+		return &list.Items[0]
+	}
+	return list
+}
+
+func (o *traceOptions) nothingFound() string {
+	what := "No delegated Jobs, and no mirrors without an origin, found"
+	if o.orphans {
+		what = "No mirrors without an origin found"
+	}
+	if o.query.AllNamespaces {
+		return what + " in any namespace"
+	}
+	return what + " in namespace " + o.contexts[0].Namespace + "; -A looks in all"
+}
+
+// tableNow are the table's options with what may change while a watch runs.
+func (o *traceOptions) tableNow() printers.TableOptions {
+	table := o.table
+	table.Now = o.Clock.Now()
+	if size, ok := o.terminal(); ok {
+		table.Width = int(size.Width)
+	}
+	return table
+}
+
+// follow shows a trace again whenever it has changed, until ctx is over.
+func (o *traceOptions) follow(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) error {
+	ticker := o.Clock.NewTicker(lookAgain)
+	defer ticker.Stop()
+	var screen *printers.Screen
+	if _, isTerminal := o.terminal(); isTerminal && o.format.IsTable() {
+		screen = printers.NewScreen(o.Out)
+	}
+	var shown []byte
+	for {
+		list, err := o.read(ctx, f, addresses)
+		if stopped := interrupted(ctx); stopped != nil {
+			return stopped
+		}
+		if err != nil {
+			return err
+		}
+		if shown, err = o.update(screen, list, shown); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return interrupted(ctx)
+		case <-ticker.C():
+		}
+		f.Again(ctx)
+	}
+}
+
+// update shows a list if it differs from what is shown, or, on a screen, anyway:
+// ages move.
+func (o *traceOptions) update(screen *printers.Screen, list *inspect.TraceList, shown []byte) ([]byte, error) {
+	content, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("could not print: %w", err)
+	}
+	if screen != nil {
+		var text bytes.Buffer
+		if err := o.write(&text, list); err != nil {
+			return nil, err
+		}
+		size, _ := o.terminal()
+		return content, screen.Draw(text.String(), int(size.Width), int(size.Height))
+	}
+	if bytes.Equal(content, shown) {
+		return shown, nil
+	}
+	if len(shown) > 0 && o.format.IsTable() {
+		if _, err := io.WriteString(o.Out, "\n"); err != nil {
+			return nil, err
+		}
+	}
+	err = o.show(list)
+	var partial *partialError
+	if errors.As(err, &partial) {
+		err = nil
+	}
+	return content, err
+}

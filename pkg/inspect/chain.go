@@ -1,0 +1,251 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// way collects the hops of one pair.
+type way struct {
+	inventory *Inventory
+	pair      Pair
+	trace     *Trace
+	hops      []Hop
+	// told are the mirrors that have a hop.
+	told map[*Job]bool
+	// chosen is the context that MultiKueue gave the Job to, "" if none or unknown.
+	chosen string
+}
+
+// hops are the way of a pair. Each hop may be missing: what is not there, or may
+// not be looked at, leaves the rest standing.
+func (v *Inventory) hops(p Pair, t *Trace) []Hop {
+	w := &way{inventory: v, pair: p, trace: t, hops: []Hop{}, told: map[*Job]bool{}}
+	if p.Origin == nil {
+		w.orphan()
+		return w.hops
+	}
+	origin := jobHop(p.Origin)
+	origin.Message = originMessage(p.Origin)
+	w.add(0, origin)
+	if facts := v.Facts(p.Origin.Context); facts != nil {
+		w.pods(1, facts, p.Origin)
+		if p.Origin.ManagedBy == delegation.MultiKueue || p.Origin.Queue() != "" {
+			w.multiKueue(facts)
+		}
+	}
+	for i := range p.Mirrors {
+		w.mirror(1, i)
+	}
+	for _, j := range p.Namesakes {
+		w.namesake(1, j)
+	}
+	return w.hops
+}
+
+func (w *way) add(depth int, h Hop) {
+	h.Depth = depth
+	w.hops = append(w.hops, h)
+}
+
+func originMessage(j *Job) string {
+	owner := "managed by " + string(j.ManagedBy)
+	if j.ManagedBy.IsBuiltIn() {
+		owner = "not delegated"
+	}
+	if j.Status == delegation.Unclaimed {
+		owner += ", and nothing shows that it ever took this Job up"
+	}
+	return fmt.Sprintf("%s completions, %s", j.Progress(), owner)
+}
+
+// orphan is the way of a mirror whose origin was not found.
+func (w *way) orphan() {
+	j := w.pair.Mirrors[0].Job
+	h := Hop{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, State: stateNotFound, Health: HealthBad, Message: "its origin is on no context that was read"}
+	if place := j.Marks.Origin; !place.IsZero() {
+		h.Namespace, h.Name = place.Namespace, place.Name
+	}
+	if unseen := w.inventory.Unseen(); len(unseen) > 0 {
+		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin may be where nobody looked: "+some(unseen)
+	}
+	w.add(0, h)
+	if f := w.inventory.Facts(j.Context); f != nil {
+		for _, copied := range w.inventory.workloadsOf(w.pair, f) {
+			w.add(1, workloadHop(f, copied))
+		}
+	}
+	w.mirror(1, 0)
+}
+
+// mirror adds a mirror and its pods.
+func (w *way) mirror(depth, i int) {
+	m := w.pair.Mirrors[i]
+	if w.told[m.Job] {
+		return
+	}
+	w.told[m.Job] = true
+	h := jobHop(m.Job)
+	switch {
+	case w.pair.Origin == nil:
+		h.Message = "a mirror, by its " + marker(m.Relation)
+	case !m.Current:
+		h.Health, h.Message = HealthBad, "the mirror of an older Job of this name"
+	case w.chosen != "" && w.chosen != m.Job.Context:
+		h.Health, h.Message = HealthBad, "a second mirror: MultiKueue has given the Job to "+w.chosen
+	case m.Relation == ByName:
+		h.Message = "its mirror, as far as the name tells"
+	case w.trace.Mirrors[i].InStep:
+		h.Message = "its mirror, and the origin is in step with it"
+	default:
+		h.Message = "its mirror, and the origin does not tell its state"
+	}
+	h.Message = m.Job.Progress() + " completions; " + h.Message
+	w.add(depth, h)
+	if f := w.inventory.Facts(m.Job.Context); f != nil {
+		w.pods(depth+1, f, m.Job)
+	}
+}
+
+func marker(r Relation) string {
+	if r == ByDispatch {
+		return "label " + delegation.OriginUIDLabel
+	}
+	return "label " + delegation.MultiKueueOriginLabel
+}
+
+// namesake adds a Job that only looks like a mirror.
+func (w *way) namesake(depth int, j *Job) {
+	if w.told[j] {
+		return
+	}
+	w.told[j] = true
+	h := jobHop(j)
+	h.Message = fmt.Sprintf("not its mirror but another Job of this name: %s would have marked it", w.pair.Origin.ManagedBy)
+	w.add(depth, h)
+}
+
+func (w *way) pods(depth int, f *Facts, j *Job) {
+	if err := f.Gaps[PartPods]; err != nil {
+		w.add(depth, missing(Hop{Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context}, err, ""))
+		return
+	}
+	pods := f.podsOf(j)
+	if len(pods) == 0 {
+		if e := f.lastWarning(j); e != nil && j != w.pair.Origin && !j.Status.IsFinished() {
+			w.add(depth, Hop{
+				Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context, State: "none", Health: HealthBad,
+				Message: e.Reason + ": " + e.Message,
+			})
+		}
+		return
+	}
+	h := podsHop(f, j, pods)
+	if j == w.pair.Origin && !j.ManagedBy.IsBuiltIn() {
+		h.Health = HealthBad
+		h.Message = strings.TrimPrefix(h.Message+"; ", "; ") + "a delegated Job has no pods of its own: somebody else runs it here"
+	}
+	w.add(depth, h)
+}
+
+// multiKueue adds the hops from a Job's queue to the clusters that MultiKueue
+// dispatches to.
+func (w *way) multiKueue(f *Facts) {
+	if f.Kueue == nil {
+		w.add(1, missing(Hop{Kind: "Kueue", Context: f.Context}, f.Gaps[PartKueue], "this cluster does not serve "+kueue.Group))
+		return
+	}
+	queue := w.queues(f)
+	workloads := w.inventory.workloadsOf(w.pair, f)
+	for _, workload := range workloads {
+		w.add(1, workloadHop(f, workload))
+		if name := chosen(workload); name != "" {
+			w.chosen = w.inventory.ContextOf(f, name)
+		}
+	}
+	if len(workloads) == 0 {
+		w.add(1, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Context: f.Context}, f.Gaps[PartWorkloads],
+			"Kueue has made none for this Job"))
+	}
+	for _, name := range w.checks(f, queue, workloads) {
+		check := f.Kueue.check(name)
+		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
+			continue
+		}
+		w.clusters(f, check.Spec.Parameters.Name, workloads)
+	}
+}
+
+// queues adds the LocalQueue and the ClusterQueue, and returns the latter.
+func (w *way) queues(f *Facts) *kueue.ClusterQueue {
+	origin, gap := w.pair.Origin, f.Gaps[PartQueues]
+	h := Hop{Kind: "LocalQueue", Namespace: origin.Namespace, Name: origin.Queue(), Context: f.Context}
+	if h.Name == "" {
+		w.add(1, missing(h, nil, fmt.Sprintf("the Job names no queue (label %s)", delegation.QueueNameLabel)))
+		return nil
+	}
+	local := f.Kueue.localQueue(h.Namespace, h.Name)
+	if local == nil {
+		w.add(1, missing(h, gap, "there is no such queue in namespace "+h.Namespace))
+		return nil
+	}
+	h.active(local.Status.Conditions)
+	w.add(1, h)
+	h = Hop{Kind: "ClusterQueue", Name: local.Spec.ClusterQueue, Context: f.Context}
+	queue := f.Kueue.clusterQueue(h.Name)
+	if queue == nil {
+		w.add(1, missing(h, gap, "there is no such queue"))
+		return nil
+	}
+	h.active(queue.Status.Conditions)
+	w.add(1, h)
+	return queue
+}
+
+// checks adds the AdmissionChecks that the queue names and those that the
+// Workloads have, and returns their names.
+func (w *way) checks(f *Facts, queue *kueue.ClusterQueue, workloads []*kueue.Workload) []string {
+	var names []string
+	states := map[string]kueue.CheckState{}
+	if queue != nil {
+		names = append(names, queue.Checks()...)
+	}
+	for _, workload := range workloads {
+		for _, s := range workload.Status.AdmissionChecks {
+			states[s.Name] = s
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range names {
+		h := Hop{Kind: "AdmissionCheck", Name: name, Context: f.Context}
+		check := f.Kueue.check(name)
+		state, asked := states[name]
+		switch {
+		case asked:
+			h.State, h.Message, h.Health = state.State, state.Message, checkHealth(state.State)
+			h.Since = state.LastTransitionTime.DeepCopy()
+		case check == nil:
+			h = missing(h, f.Gaps[PartChecks], "there is no such AdmissionCheck")
+		default:
+			h.active(check.Status.Conditions)
+		}
+		w.add(1, h)
+	}
+	return names
+}
+
+func checkHealth(state string) Health {
+	switch state {
+	case kueue.CheckReady:
+		return HealthOK
+	case kueue.CheckRejected:
+		return HealthBad
+	}
+	return HealthWaiting
+}

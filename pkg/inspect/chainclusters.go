@@ -1,0 +1,169 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// clusters adds the MultiKueueConfig and what lies behind it: each cluster that
+// it names, and each other one where something of this Job is found.
+func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload) {
+	h := Hop{Kind: "MultiKueueConfig", Name: configName, Context: f.Context}
+	config := f.Kueue.config(configName)
+	var configured []string
+	if config == nil {
+		h = missing(h, f.Gaps[PartConfigs], "there is no such MultiKueueConfig")
+	} else {
+		configured = config.Spec.Clusters
+		h.State, h.Health = fmt.Sprintf("%d clusters", len(configured)), HealthOK
+		if len(configured) == 1 {
+			h.State = "1 cluster"
+		}
+	}
+	w.add(1, h)
+
+	names := slices.Clone(configured)
+	for _, c := range f.Kueue.Clusters {
+		name := w.inventory.ContextOf(f, c.Name)
+		if !slices.Contains(names, c.Name) && name != "" && w.isSomethingOn(name) {
+			names = append(names, c.Name)
+		}
+	}
+	for _, workload := range workloads {
+		for _, name := range append(slices.Clone(workload.Status.Nominated), chosen(workload)) {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
+		w.cluster(f, name, config != nil && !slices.Contains(configured, name), workloads)
+	}
+}
+
+// chosen is the MultiKueueCluster that a Workload was given to, "" if none.
+func chosen(w *kueue.Workload) string {
+	if w.Status.ClusterName == nil {
+		return ""
+	}
+	return *w.Status.ClusterName
+}
+
+// isSomethingOn says whether anything of this Job is found on a context's
+// cluster.
+func (w *way) isSomethingOn(name string) bool {
+	isThere := func(m Mirror) bool { return m.Job.Context == name }
+	return slices.ContainsFunc(w.pair.Mirrors, isThere) || len(w.inventory.workloadsOf(w.pair, w.inventory.Facts(name))) > 0
+}
+
+// cluster adds a MultiKueueCluster, and behind it what is found there.
+func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Workload) {
+	h := Hop{Kind: "MultiKueueCluster", Name: name, Context: f.Context}
+	cluster := f.Kueue.cluster(name)
+	if cluster == nil {
+		h = missing(h, f.Gaps[PartClusters], "there is no such MultiKueueCluster")
+	} else {
+		h.active(cluster.Status.Conditions)
+		if h.State == kueue.Active {
+			h.State = "Connected"
+		}
+	}
+	target := w.inventory.ContextOf(f, name)
+	notes := []string{h.Message}
+	switch {
+	case target != "" && target != name:
+		notes = append([]string{"context " + target}, notes...)
+	case target == "":
+		notes = append(notes, "which context reaches it is not known"+w.whyUnknown(f, name))
+	}
+	if removed {
+		h.Health = HealthBad
+		notes = append(notes, "no longer in the MultiKueueConfig")
+	}
+	h.Message = strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
+	w.add(1, h)
+	if target != "" {
+		w.onCluster(target, name, workloads)
+	}
+}
+
+func (w *way) whyUnknown(f *Facts, name string) string {
+	if err := f.Gaps[PartSecrets]; err != nil {
+		return ": " + fleet.InContext(f.Context, "", err).Message()
+	}
+	if address, ok := f.Kueue.Addresses[name]; ok {
+		return ": none leads to " + address.Server
+	}
+	return ""
+}
+
+// onCluster adds what is found on a worker cluster, and what should be.
+func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
+	isChosen := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return chosen(o) == name })
+	isWanted := isChosen || slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return slices.Contains(o.Status.Nominated, name) })
+	f := w.inventory.Facts(target)
+	if f == nil || f.Err != nil {
+		if isWanted {
+			w.add(2, w.unread(target, f))
+		}
+		return
+	}
+	copies := w.inventory.workloadsOf(w.pair, f)
+	for _, copied := range copies {
+		w.add(2, workloadHop(f, copied))
+		if h, absent := w.remoteQueue(f, copied); absent {
+			w.add(3, h)
+		}
+	}
+	if len(copies) == 0 && isWanted {
+		why := cmp.Or(f.Gaps[PartWorkloads], f.Gaps[PartKueue])
+		w.add(2, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Name: workloads[0].Name, Context: target}, why,
+			"MultiKueue has made no copy there"))
+	}
+	if found := w.jobsOn(target); isChosen && !found && !w.pair.Origin.Status.IsFinished() {
+		w.add(2, missing(Hop{Kind: w.pair.Origin.Kind, Namespace: w.pair.Origin.Namespace, Name: w.pair.Origin.Name, Context: target}, nil,
+			"this cluster was chosen, and there is no mirror on it"))
+	}
+}
+
+// jobsOn adds the mirrors that are on a worker cluster, and says whether there are
+// any, and Jobs that look like one.
+func (w *way) jobsOn(target string) (found bool) {
+	for i, m := range w.pair.Mirrors {
+		if m.Job.Context == target {
+			w.mirror(2, i)
+			found = true
+		}
+	}
+	for _, j := range w.pair.Namesakes {
+		if j.Context == target {
+			w.namesake(2, j)
+		}
+	}
+	return found
+}
+
+// unread is the hop of a cluster that was not, or could not be read.
+func (w *way) unread(target string, f *Facts) Hop {
+	h := Hop{Kind: "Cluster", Name: target, Context: target, State: stateUnknown, Health: HealthUnknown, Message: "this context was not asked"}
+	if f != nil {
+		h = missing(h, f.Err, "")
+	}
+	return h
+}
+
+// remoteQueue tells where the queue that a copy waits for is not there: Kueue
+// looks for one of the same name on the worker.
+func (w *way) remoteQueue(f *Facts, copied *kueue.Workload) (h Hop, absent bool) {
+	name := copied.Spec.QueueName
+	if name == "" || f.Kueue.localQueue(copied.Namespace, name) != nil || f.Gaps[PartQueues] != nil {
+		return h, false
+	}
+	h = Hop{Kind: "LocalQueue", Namespace: copied.Namespace, Name: name, Context: f.Context}
+	return missing(h, nil, "there is no queue of this name here"), true
+}

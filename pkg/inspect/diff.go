@@ -1,0 +1,232 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Difference is a field in which a mirror is not as its origin says.
+type Difference struct {
+	// Context is the mirror's.
+	Context string `json:"context"`
+	// Field is its path, such as "status.ready".
+	Field string `json:"field"`
+	// Origin and Mirror are the values, as JSON; "" where there is none.
+	Origin string `json:"origin"`
+	Mirror string `json:"mirror"`
+	// Lag is whether what differs changed no more than a few seconds ago, so that
+	// nobody has had the time to copy it.
+	Lag bool `json:"lag"`
+}
+
+func (d Difference) isStatus() bool { return strings.HasPrefix(d.Field, "status.") }
+
+// Settling is how long a copy may take. MultiKueue was seen to take 2.1 seconds
+// at the median and up to 4.5; reference multikueue.md D-VI asks not to make
+// anything of less than about five.
+const Settling = 5 * time.Second
+
+// differences compares a mirror with its origin. What the delegation itself
+// changes is no difference. The mirror of another incarnation is not compared.
+func (v *Inventory) differences(origin *Job, m Mirror) []Difference {
+	if origin == nil || !m.Current {
+		return nil
+	}
+	mirror := m.Job
+	d := comparison{context: mirror.Context}
+	d.lag = v.age(mirror, v.lastChange(mirror)) < Settling
+	d.compare("status.active", origin.Active, mirror.Active)
+	d.compare("status.ready", count(origin.Ready), count(mirror.Ready))
+	d.compare("status.succeeded", origin.Succeeded, mirror.Succeeded)
+	d.compare("status.failed", origin.Failed, mirror.Failed)
+	d.compare("status.startTime", stamp(origin.StartTime), stamp(mirror.StartTime))
+	d.compare("status.completionTime", stamp(origin.CompletionTime), stamp(mirror.CompletionTime))
+	d.compareStatus(origin, mirror)
+
+	d.lag = v.age(origin, origin.SpecWrittenAt) < Settling || d.lag && origin.Suspended != mirror.Suspended
+	d.compare("spec.suspend", origin.Suspended, mirror.Suspended)
+	d.lag = v.age(origin, origin.SpecWrittenAt) < Settling
+	d.compareSpec(origin, mirror)
+	return d.found
+}
+
+// lastChange is when a mirror's state was last seen to change.
+func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
+	latest := mirror.CreationTimestamp
+	consider := func(t *metav1.Time) {
+		if t != nil && t.After(latest.Time) {
+			latest = *t
+		}
+	}
+	consider(mirror.StatusWrittenAt)
+	consider(mirror.StartTime)
+	consider(mirror.FinishedTime)
+	consider(mirror.CompletionTime)
+	for i := range mirror.conditions() {
+		consider(&mirror.conditions()[i].LastTransitionTime)
+	}
+	if f := v.Facts(mirror.Context); f != nil {
+		for _, p := range f.Pods {
+			if p.JobUID == mirror.UID {
+				consider(&p.Changed)
+			}
+		}
+	}
+	return &latest
+}
+
+// age is how long ago something happened that the clock of j's cluster dated. It
+// is very long for what nobody dated.
+func (v *Inventory) age(j *Job, t *metav1.Time) time.Duration {
+	if t == nil {
+		return time.Duration(1<<63 - 1)
+	}
+	now := v.Now
+	if f := v.Facts(j.Context); f != nil && f.Skew.Known {
+		now = now.Add((f.Skew.Min + f.Skew.Max) / 2)
+	}
+	return now.Sub(t.Time)
+}
+
+type comparison struct {
+	context string
+	lag     bool
+	found   []Difference
+}
+
+func (c *comparison) compare(field string, origin, mirror any) {
+	a, b := text(origin), text(mirror)
+	// No pods and no word about pods are the same.
+	if a == b || strings.HasPrefix(field, "status.") && (a == "0" && b == "" || a == "" && b == "0") {
+		return
+	}
+	c.found = append(c.found, Difference{Context: c.context, Field: field, Origin: a, Mirror: b, Lag: c.lag})
+}
+
+// compareStatus compares what only the whole objects tell.
+func (c *comparison) compareStatus(origin, mirror *Job) {
+	if origin.Object == nil || mirror.Object == nil {
+		return
+	}
+	a, _ := origin.Object.Object["status"].(map[string]any)
+	b, _ := mirror.Object.Object["status"].(map[string]any)
+	for _, field := range []string{"completedIndexes", "failedIndexes", "terminating"} {
+		c.compare("status."+field, a[field], b[field])
+	}
+	states := func(j *Job) map[string]string {
+		byType := map[string]string{}
+		for _, condition := range j.conditions() {
+			byType[condition.Type] = string(condition.Status)
+		}
+		return byType
+	}
+	x, y := states(origin), states(mirror)
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		c.compare("status.conditions["+name+"]", x[name], y[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if _, both := x[name]; !both && y[name] != string(metav1.ConditionFalse) {
+			c.compare("status.conditions["+name+"]", "", y[name])
+		}
+	}
+}
+
+// expected are fields of a spec that differ between an origin and its mirror in
+// a healthy fleet: what delegation takes away, what the server fills in anew, and
+// what Kueue adds on either side (reference: multikueue.md B and D-VI).
+func expected() sets.Set[string] {
+	return sets.New(
+		"spec.managedBy", "spec.selector", "spec.manualSelector", "spec.suspend", "spec.ttlSecondsAfterFinished",
+		"spec.template.metadata", "spec.template.spec.nodeSelector", "spec.template.spec.tolerations",
+		"spec.template.spec.schedulingGates",
+	)
+}
+
+func (c *comparison) compareSpec(origin, mirror *Job) {
+	if origin.Object == nil || mirror.Object == nil {
+		c.compare("spec.parallelism", count(origin.Parallelism), count(mirror.Parallelism))
+		c.compare("spec.completions", count(origin.Completions), count(mirror.Completions))
+		return
+	}
+	c.walk("spec", origin.Object.Object["spec"], mirror.Object.Object["spec"], expected())
+}
+
+// walk goes down both trees to the fields that differ.
+func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
+	if without.Has(path) {
+		return
+	}
+	x, isMap := a.(map[string]any)
+	y, bothMaps := b.(map[string]any)
+	if isMap && bothMaps {
+		for _, key := range slices.Sorted(maps.Keys(merged(x, y))) {
+			c.walk(path+"."+key, x[key], y[key], without)
+		}
+		return
+	}
+	l, isList := a.([]any)
+	m, bothLists := b.([]any)
+	if isList && bothLists && len(l) == len(m) {
+		for i := range l {
+			c.walk(fmt.Sprintf("%s[%s]", path, elementName(l[i], i)), l[i], m[i], without)
+		}
+		return
+	}
+	c.compare(path, a, b)
+}
+
+func merged(x, y map[string]any) map[string]any {
+	all := maps.Clone(x)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, y)
+	return all
+}
+
+// elementName is what a person calls an element of a list: its name, if it has
+// one, else its index.
+func elementName(element any, i int) string {
+	if o, ok := element.(map[string]any); ok {
+		if name, ok := o["name"].(string); ok {
+			return name
+		}
+	}
+	return fmt.Sprint(i)
+}
+
+// text is a value as JSON, but for strings, which stand as they are.
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(encoded)
+}
+
+func count(n *int32) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func stamp(t *metav1.Time) any {
+	if t == nil {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,134 @@
+package inspect
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Facts is what was read of one cluster. What could not be read is a gap: the
+// part is empty, and Gaps says why.
+type Facts struct {
+	// Context is the context it was read through.
+	Context string
+	// ClusterUID is its identity, "" where that is not known.
+	ClusterUID string
+	Skew       fleet.Skew
+	// Err is why nothing at all could be read.
+	Err    error
+	Jobs   []*Job
+	Pods   []*Pod
+	Events []*Event
+	// Kueue is nil where the cluster does not serve Kueue's API, or where nobody
+	// asked or could ask.
+	Kueue *KueueFacts
+	// NoKueue is whether it was asked, and does not serve it.
+	NoKueue bool
+	Gaps    map[Part]error
+}
+
+// Part is a part of what is read of a cluster.
+type Part string
+
+// The parts. What they are called is what a person is told.
+const (
+	PartKueue     Part = "the Kueue API"
+	PartWorkloads Part = "workloads"
+	PartQueues    Part = "queues"
+	PartChecks    Part = "admission checks"
+	PartConfigs   Part = "MultiKueueConfigs"
+	PartClusters  Part = "MultiKueueClusters"
+	PartSecrets   Part = "secrets"
+	PartPods      Part = "pods"
+	PartEvents    Part = "events"
+)
+
+// KueueFacts is what was read of Kueue's objects on one cluster.
+type KueueFacts struct {
+	// Version is the API version they were read in.
+	Version       string
+	Workloads     []*kueue.Workload
+	LocalQueues   []*kueue.LocalQueue
+	ClusterQueues []*kueue.ClusterQueue
+	Checks        []*kueue.AdmissionCheck
+	Configs       []*kueue.MultiKueueConfig
+	Clusters      []*kueue.MultiKueueCluster
+	// Addresses tell where the MultiKueueClusters are, by their names, as far as
+	// their Secrets could be read.
+	Addresses map[string]fleet.Address
+}
+
+// newFacts begins the facts of a cluster that answers.
+func newFacts(c *fleet.Cluster) *Facts {
+	return &Facts{Context: c.Context, ClusterUID: c.UID, Gaps: map[Part]error{}}
+}
+
+// clone is a copy to which can be added without changing f; nil where nothing
+// could be read.
+func (f *Facts) clone() *Facts {
+	if f == nil || f.Err != nil {
+		return nil
+	}
+	c := *f
+	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
+	c.Gaps = maps.Clone(f.Gaps)
+	return &c
+}
+
+// gap notes that a part could not be read. The first reason stays.
+func (f *Facts) gap(part Part, err error) {
+	if err != nil && f.Gaps[part] == nil {
+		f.Gaps[part] = err
+	}
+}
+
+// workload finds a Workload by namespace and name; nil if there is none.
+func (f *Facts) workload(namespace, name string) *kueue.Workload {
+	if f == nil || f.Kueue == nil {
+		return nil
+	}
+	for _, w := range f.Kueue.Workloads {
+		if w.Namespace == namespace && w.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+func named[T any](list []*T, name string, nameOf func(*T) string) *T {
+	for _, item := range list {
+		if nameOf(item) == name {
+			return item
+		}
+	}
+	return nil
+}
+
+func (k *KueueFacts) localQueue(namespace, name string) *kueue.LocalQueue {
+	return named(k.LocalQueues, namespace+"/"+name, func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
+}
+
+func (k *KueueFacts) clusterQueue(name string) *kueue.ClusterQueue {
+	return named(k.ClusterQueues, name, func(q *kueue.ClusterQueue) string { return q.Name })
+}
+
+func (k *KueueFacts) check(name string) *kueue.AdmissionCheck {
+	return named(k.Checks, name, func(c *kueue.AdmissionCheck) string { return c.Name })
+}
+
+func (k *KueueFacts) config(name string) *kueue.MultiKueueConfig {
+	return named(k.Configs, name, func(c *kueue.MultiKueueConfig) string { return c.Name })
+}
+
+func (k *KueueFacts) cluster(name string) *kueue.MultiKueueCluster {
+	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
+}
+
+// parts are all of them, in the order in which they are told.
+func parts() []Part {
+	return []Part{
+		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartPods, PartEvents,
+	}
+}

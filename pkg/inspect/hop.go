@@ -1,0 +1,184 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Hop is one object on the way from an origin to its pods.
+type Hop struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Context   string `json:"context"`
+	// State is a word that the object has for it, or one of NotFound, Forbidden,
+	// Unreachable and Unknown.
+	State   string `json:"state"`
+	Message string `json:"message"`
+	// Health is what State means for the way.
+	Health Health `json:"health"`
+	// Since is when State began, null where nobody wrote that down.
+	Since *metav1.Time `json:"since"`
+	// Depth is how many hops lead here: the last one before it that has a smaller
+	// depth leads to it.
+	Depth int `json:"depth"`
+}
+
+// Health says whether the way goes on at a hop.
+type Health string
+
+// The healths.
+const (
+	// HealthOK: it is as it should be.
+	HealthOK Health = "ok"
+	// HealthWaiting: it is not there yet.
+	HealthWaiting Health = "waiting"
+	// HealthBad: it cannot go on from here by itself.
+	HealthBad Health = "bad"
+	// HealthUnknown: it could not be looked at.
+	HealthUnknown Health = "unknown"
+)
+
+// Healths returns all healths.
+func Healths() []Health { return []Health{HealthOK, HealthWaiting, HealthBad, HealthUnknown} }
+
+// Words for State that no object has.
+const (
+	stateNotFound = "NotFound"
+	stateUnknown  = "Unknown"
+)
+
+// missing makes a hop of an object that was not found, or could not be looked at
+// if err is why.
+func missing(h Hop, err error, message string) Hop {
+	if err != nil {
+		told := fleet.InContext(h.Context, "", err)
+		h.State, h.Health, h.Message = string(told.Code()), HealthUnknown, told.Message()
+		return h
+	}
+	h.State, h.Health, h.Message = stateNotFound, HealthBad, message
+	return h
+}
+
+// active is a hop's state by an Active condition.
+func (h *Hop) active(conditions []metav1.Condition) {
+	c := kueue.Condition(conditions, kueue.Active)
+	switch {
+	case c == nil:
+		h.State, h.Health, h.Message = stateUnknown, HealthWaiting, "no controller has written its status"
+		return
+	case c.Status == metav1.ConditionTrue:
+		h.State, h.Health = kueue.Active, HealthOK
+	default:
+		h.State, h.Health, h.Message = cmp.Or(c.Reason, "Inactive"), HealthBad, c.Message
+	}
+	h.Since = c.LastTransitionTime.DeepCopy()
+}
+
+func jobHop(j *Job) Hop {
+	h := Hop{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, Context: j.Context, State: string(j.Status), Since: j.Since}
+	switch j.Status {
+	case delegation.Complete, delegation.Running:
+		h.Health = HealthOK
+	case delegation.Failed, delegation.Unclaimed:
+		h.Health = HealthBad
+	default:
+		h.Health = HealthWaiting
+	}
+	return h
+}
+
+// workloadHop tells how far a Workload has come.
+func workloadHop(f *Facts, w *kueue.Workload) Hop {
+	h := Hop{Kind: "Workload", Namespace: w.Namespace, Name: w.Name, Context: f.Context, Health: HealthWaiting}
+	conditions := w.Status.Conditions
+	by := func(state string, health Health, c *metav1.Condition, message string) Hop {
+		h.State, h.Health, h.Message = state, health, message
+		if c != nil {
+			h.Since = c.LastTransitionTime.DeepCopy()
+		}
+		return h
+	}
+	finished, evicted := kueue.Condition(conditions, kueue.Finished), kueue.Condition(conditions, kueue.Evicted)
+	quota := kueue.Condition(conditions, kueue.QuotaReserved)
+	switch {
+	case kueue.IsTrue(conditions, kueue.Finished):
+		health := HealthOK
+		if finished.Reason != "Succeeded" && finished.Reason != "" {
+			health = HealthBad
+		}
+		return by(kueue.Finished, health, finished, reasoned(finished))
+	case w.Spec.Active != nil && !*w.Spec.Active:
+		return by("Deactivated", HealthBad, evicted, reasoned(evicted))
+	case kueue.IsTrue(conditions, kueue.Evicted):
+		return by(kueue.Evicted, HealthWaiting, evicted, reasoned(evicted))
+	case kueue.IsTrue(conditions, kueue.Admitted):
+		return by(kueue.Admitted, HealthOK, kueue.Condition(conditions, kueue.Admitted), podsMessage(conditions))
+	case kueue.IsTrue(conditions, kueue.QuotaReserved):
+		return by(kueue.QuotaReserved, HealthWaiting, quota, "")
+	case quota == nil:
+		return by("Pending", HealthWaiting, nil, "no condition so far; does Kueue run there?")
+	}
+	return by("Pending", HealthWaiting, quota, reasoned(quota))
+}
+
+func podsMessage(conditions []metav1.Condition) string {
+	if c := kueue.Condition(conditions, kueue.PodsReady); c != nil && c.Status != metav1.ConditionTrue {
+		return c.Message
+	}
+	return ""
+}
+
+// reasoned is "Reason: message" of a condition.
+func reasoned(c *metav1.Condition) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Message == "":
+		return c.Reason
+	case c.Reason == "":
+		return c.Message
+	}
+	return c.Reason + ": " + c.Message
+}
+
+// podsHop tells of a Job's pods in one line, however many there are: how many are
+// in which state, and why those that do not run do not.
+func podsHop(f *Facts, j *Job, pods []*Pod) Hop {
+	h := Hop{Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context, Health: HealthOK}
+	counts, examples := map[string]int{}, map[string]*Pod{}
+	for _, p := range pods {
+		counts[p.Reason]++
+		if p.Message != "" && examples[p.Reason] == nil {
+			examples[p.Reason] = p
+		}
+	}
+	reasons := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(reasons, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	var states, messages []string
+	for _, reason := range reasons {
+		states = append(states, fmt.Sprintf("%d %s", counts[reason], reason))
+		if example := examples[reason]; example != nil {
+			messages = append(messages, fmt.Sprintf("%s: %s", example.Name, example.Message))
+		}
+	}
+	for _, p := range pods {
+		switch {
+		case p.Phase == "Failed" || p.Message != "":
+			h.Health = HealthBad
+		case p.Phase == "Pending" && h.Health == HealthOK:
+			h.Health = HealthWaiting
+		}
+	}
+	h.State, h.Message = strings.Join(states, ", "), strings.Join(messages, "; ")
+	return h
+}

@@ -1,0 +1,140 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Inventory is all that was read of a fleet, and how it belongs together. Judging
+// is a pure function of it.
+type Inventory struct {
+	// Now is when it was read.
+	Now time.Time
+	// Clusters are in the fleet's order, those that could not be read too.
+	Clusters []*Facts
+	// Addresses are those of every context there is, asked or not, so that what
+	// a MultiKueueCluster means can be told. A context that was joined with
+	// another one has that one's name.
+	Addresses []fleet.Address
+	Pairs     *Pairs
+}
+
+// NewInventory pairs up what was read.
+func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *Inventory {
+	var jobs []*Job
+	for _, f := range clusters {
+		jobs = append(jobs, f.Jobs...)
+	}
+	return &Inventory{Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs)}
+}
+
+// Facts is what was read through a context, nil if it was not asked.
+func (v *Inventory) Facts(name string) *Facts {
+	for _, f := range v.Clusters {
+		if f.Context == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Unseen are the contexts there are that were not asked or did not answer.
+func (v *Inventory) Unseen() []string {
+	var names []string
+	for _, f := range v.Clusters {
+		if f.Err != nil {
+			names = append(names, f.Context)
+		}
+	}
+	for _, a := range v.Addresses {
+		if v.Facts(a.Context) == nil && !slices.Contains(names, a.Context) {
+			names = append(names, a.Context)
+		}
+	}
+	return names
+}
+
+// some are a few of many names, in words.
+func some(names []string) string {
+	const few = 3
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}
+
+// ContextOf finds the context that reaches a MultiKueueCluster of a manager, ""
+// if that cannot be told. The name of a MultiKueueCluster is its own and proves
+// nothing. First comes the server in its Secret, then the certificate authority
+// there, which tells clusters apart where a manager reaches them by another
+// address than we do; at last, where its Workloads are found.
+func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
+	if manager == nil || manager.Kueue == nil {
+		return ""
+	}
+	if address, ok := manager.Kueue.Addresses[cluster]; ok {
+		if name := MatchAddress(address, v.Addresses); name != "" {
+			return name
+		}
+	}
+	return v.contextByWorkloads(manager, cluster)
+}
+
+// MatchAddress finds the context that leads to an address, "" if none does, or
+// if several clusters may be meant.
+func MatchAddress(wanted fleet.Address, contexts []fleet.Address) string {
+	var byServer, byAuthority []fleet.Address
+	for _, a := range contexts {
+		sameCA := a.CA == wanted.CA && a.CA != ""
+		if fleet.SameServer(a.Server, wanted.Server) && (sameCA || a.CA == "" || wanted.CA == "") {
+			byServer = append(byServer, a)
+		}
+		if sameCA {
+			byAuthority = append(byAuthority, a)
+		}
+	}
+	if len(byServer) > 0 {
+		return byServer[0].Context
+	}
+	for _, a := range byAuthority {
+		if !fleet.SameServer(a.Server, byAuthority[0].Server) {
+			// Clusters that share an authority.
+			return ""
+		}
+	}
+	if len(byAuthority) > 0 {
+		return byAuthority[0].Context
+	}
+	return ""
+}
+
+// contextByWorkloads finds the one context that has the copies of those
+// Workloads which the manager says it has given to the cluster.
+func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
+	var possible []string
+	for _, w := range manager.Kueue.Workloads {
+		if w.Status.ClusterName == nil || *w.Status.ClusterName != cluster {
+			continue
+		}
+		var found []string
+		for _, f := range v.Clusters {
+			copied := f.workload(w.Namespace, w.Name)
+			if f != manager && copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" {
+				found = append(found, f.Context)
+			}
+		}
+		if possible == nil {
+			possible = found
+		}
+		possible = slices.DeleteFunc(slices.Clone(possible), func(name string) bool { return !slices.Contains(found, name) })
+	}
+	if len(possible) != 1 {
+		return ""
+	}
+	return possible[0]
+}

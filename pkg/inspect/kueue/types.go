@@ -1,0 +1,206 @@
+// Package kueue knows as much of the kueue.x-k8s.io API as it takes to follow a
+// Job through MultiKueue: the fields that tell where a Workload is and why it
+// waits. It reads v1beta2, and v1beta1 where that is all a cluster serves; the
+// types below hold the fields of both (reference: multikueue.md A1 to A4; kueue:
+// apis/kueue/v1beta2, apis/kueue/v1beta1).
+package kueue
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Group is the API group.
+const Group = "kueue.x-k8s.io"
+
+// ControllerName is the controllerName of MultiKueue's AdmissionChecks.
+const ControllerName = "kueue.x-k8s.io/multikueue"
+
+// Namespace is where Kueue is installed unless somebody chose another one; the
+// Secrets that MultiKueueClusters name are there.
+const Namespace = "kueue-system"
+
+// JobUIDLabel is on the Workload that Kueue makes for a Job: the Job's uid (kueue:
+// pkg/controller/constants/constants.go).
+const JobUIDLabel = "kueue.x-k8s.io/job-uid"
+
+// Condition types.
+const (
+	Active        = "Active"
+	QuotaReserved = "QuotaReserved"
+	Admitted      = "Admitted"
+	Evicted       = "Evicted"
+	Finished      = "Finished"
+	PodsReady     = "PodsReady"
+)
+
+// States of an AdmissionCheck in a Workload's status.
+const (
+	CheckPending  = "Pending"
+	CheckReady    = "Ready"
+	CheckRetry    = "Retry"
+	CheckRejected = "Rejected"
+)
+
+// Workload is what Kueue queues and admits in place of a Job.
+type Workload struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              WorkloadSpec   `json:"spec"`
+	Status            WorkloadStatus `json:"status"`
+}
+
+// WorkloadSpec is what is kept of a Workload's spec, which holds pod templates.
+type WorkloadSpec struct {
+	QueueName string `json:"queueName,omitempty"`
+	// Active is false where somebody deactivated it.
+	Active   *bool  `json:"active,omitempty"`
+	Priority *int32 `json:"priority,omitempty"`
+}
+
+// WorkloadStatus is what is kept of a Workload's status.
+type WorkloadStatus struct {
+	Admission       *Admission         `json:"admission,omitempty"`
+	AdmissionChecks []CheckState       `json:"admissionChecks,omitempty"`
+	ClusterName     *string            `json:"clusterName,omitempty"`
+	Nominated       []string           `json:"nominatedClusterNames,omitempty"`
+	Conditions      []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Admission says which ClusterQueue a Workload has its quota from.
+type Admission struct {
+	ClusterQueue string `json:"clusterQueue"`
+}
+
+// CheckState is how an AdmissionCheck stands for one Workload.
+type CheckState struct {
+	Name               string      `json:"name"`
+	State              string      `json:"state"`
+	Message            string      `json:"message,omitempty"`
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
+	RetryCount         *int32      `json:"retryCount,omitempty"`
+}
+
+// LocalQueue is where a namespace submits to a ClusterQueue.
+type LocalQueue struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		ClusterQueue string `json:"clusterQueue"`
+		StopPolicy   string `json:"stopPolicy,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"status"`
+}
+
+// ClusterQueue holds quota and names the checks that its Workloads have to pass.
+type ClusterQueue struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              ClusterQueueSpec `json:"spec"`
+	Status            struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"status"`
+}
+
+// ClusterQueueSpec is what is kept of a ClusterQueue's spec.
+type ClusterQueueSpec struct {
+	StopPolicy string `json:"stopPolicy,omitempty"`
+	// AdmissionChecks is the older, flat form, in v1beta1 only.
+	AdmissionChecks []string `json:"admissionChecks,omitempty"`
+	Strategy        *struct {
+		AdmissionChecks []struct {
+			Name      string   `json:"name"`
+			OnFlavors []string `json:"onFlavors,omitempty"`
+		} `json:"admissionChecks,omitempty"`
+	} `json:"admissionChecksStrategy,omitempty"`
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// Checks are the names of the AdmissionChecks of a ClusterQueue.
+func (q *ClusterQueue) Checks() []string {
+	names := q.Spec.AdmissionChecks
+	if q.Spec.Strategy != nil {
+		for _, c := range q.Spec.Strategy.AdmissionChecks {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// AdmissionCheck is something that a Workload has to pass; MultiKueue is one.
+type AdmissionCheck struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		ControllerName string `json:"controllerName"`
+		Parameters     *struct {
+			APIGroup string `json:"apiGroup"`
+			Kind     string `json:"kind"`
+			Name     string `json:"name"`
+		} `json:"parameters,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"status"`
+}
+
+// IsMultiKueue says whether MultiKueue serves the check.
+func (c *AdmissionCheck) IsMultiKueue() bool { return c.Spec.ControllerName == ControllerName }
+
+// MultiKueueConfig names the clusters that an AdmissionCheck dispatches to.
+type MultiKueueConfig struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Clusters []string `json:"clusters"`
+	} `json:"spec"`
+}
+
+// MultiKueueCluster says how the manager reaches a worker cluster.
+type MultiKueueCluster struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		// Source is the form of v1beta2, KubeConfig that of v1beta1.
+		Source *struct {
+			KubeConfig        *KubeConfigRef `json:"kubeConfig,omitempty"`
+			ClusterProfileRef *struct {
+				Name string `json:"name"`
+			} `json:"clusterProfileRef,omitempty"`
+		} `json:"clusterSource,omitempty"`
+		KubeConfig *KubeConfigRef `json:"kubeConfig,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"status"`
+}
+
+// KubeConfigRef names a Secret, or a file in the manager's own file system.
+type KubeConfigRef struct {
+	Location     string `json:"location"`
+	LocationType string `json:"locationType,omitempty"`
+}
+
+// SecretName is the Secret that holds the cluster's kubeconfig; "" where it is
+// reached in another way.
+func (c *MultiKueueCluster) SecretName() string {
+	ref := c.Spec.KubeConfig
+	if c.Spec.Source != nil && c.Spec.Source.KubeConfig != nil {
+		ref = c.Spec.Source.KubeConfig
+	}
+	if ref == nil || ref.LocationType != "" && ref.LocationType != "Secret" {
+		return ""
+	}
+	return ref.Location
+}
+
+// Condition finds a condition by its type; nil if there is none.
+func Condition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
+	for i := range conditions {
+		if conditions[i].Type == conditionType {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+// IsTrue says whether there is a condition of that type, and it is true.
+func IsTrue(conditions []metav1.Condition, conditionType string) bool {
+	c := Condition(conditions, conditionType)
+	return c != nil && c.Status == metav1.ConditionTrue
+}

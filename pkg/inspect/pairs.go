@@ -1,0 +1,278 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// Relation says how it is known that an object is the mirror of another.
+type Relation string
+
+const (
+	// ByMultiKueue: it carries MultiKueue's marker, and has the origin's kind,
+	// namespace and name.
+	ByMultiKueue Relation = "multikueue"
+	// ByDispatch: it carries the origin's uid as dispatch writes it.
+	ByDispatch Relation = "dispatch"
+	// ByName: it has the origin's kind, namespace and name, and nothing says whose
+	// it is.
+	ByName Relation = "name"
+)
+
+// Relations returns all relations.
+func Relations() []Relation { return []Relation{ByMultiKueue, ByDispatch, ByName} }
+
+// Pair is an origin and its mirrors. An origin without any is a Pair too.
+type Pair struct {
+	Origin *Job
+	// Mirrors are sorted: current ones first, then what is unfinished, then by
+	// context.
+	Mirrors []Mirror
+	// Namesakes are objects of other clusters that have the origin's kind,
+	// namespace and name, and are known not to be its mirrors, because its owner
+	// would have marked these.
+	Namesakes []*Job
+}
+
+// Mirror is an object that runs, or ran, in place of an origin.
+type Mirror struct {
+	Job      *Job
+	Relation Relation
+	// Current is false for the mirror of an older incarnation: an origin of the
+	// same name that was deleted since.
+	Current bool
+}
+
+// Pairs is how the objects of a fleet belong together.
+type Pairs struct {
+	// Pairs are all origins, in the order in which they were given.
+	Pairs []Pair
+	// Orphans are objects that are marked as mirrors and whose origin is not among
+	// what was given, or cannot be told from others.
+	Orphans []*Job
+}
+
+// recreated is how much older a mirror may look than its origin; it covers
+// clocks that differ. Only where nothing better tells incarnations apart does
+// age decide.
+const recreated = time.Minute
+
+// PairUp finds out which objects are origins, which are their mirrors, and which
+// mirrors are nobody's. It looks at nothing but what it is given: pass the
+// objects of all clusters, as unfiltered as they can be had.
+//
+// A delegated object is never a mirror, and no mirror has two origins. How
+// mirrors are recognised: reference multikueue.md 0 (markers, and the Workload's
+// name, which holds the origin's uid) and our own markers.
+func PairUp(jobs []*Job) *Pairs {
+	p := newPairer(jobs)
+	result := &Pairs{}
+	for _, j := range jobs {
+		if !j.ManagedBy.IsBuiltIn() {
+			continue
+		}
+		switch {
+		case j.Marks != nil && j.Marks.OriginUID != "":
+			p.byDispatch(j)
+		case j.Marks != nil && j.Marks.MultiKueueOrigin != "":
+			p.byMultiKueue(j)
+		default:
+			p.byName(j)
+		}
+	}
+	for _, pair := range p.pairs {
+		slices.SortStableFunc(pair.Mirrors, byUse)
+		result.Pairs = append(result.Pairs, *pair)
+	}
+	result.Orphans = p.orphans
+	return result
+}
+
+// identity is what an origin and a mirror that its owner did not move have in
+// common.
+type identity struct{ kind, namespace, name string }
+
+func identityOf(j *Job) identity {
+	return identity{j.GetObjectKind().GroupVersionKind().GroupKind().String(), j.Namespace, j.Name}
+}
+
+type pairer struct {
+	pairs []*Pair
+	named map[identity][]*Pair
+	byUID map[string][]*Pair
+	// places are origins by cluster, namespace and name.
+	places  map[delegation.Place][]*Pair
+	orphans []*Job
+}
+
+func newPairer(jobs []*Job) *pairer {
+	p := &pairer{named: map[identity][]*Pair{}, byUID: map[string][]*Pair{}, places: map[delegation.Place][]*Pair{}}
+	for _, j := range jobs {
+		if j.ManagedBy.IsBuiltIn() {
+			continue
+		}
+		pair := &Pair{Origin: j}
+		p.pairs = append(p.pairs, pair)
+		p.named[identityOf(j)] = append(p.named[identityOf(j)], pair)
+		p.byUID[j.UID] = append(p.byUID[j.UID], pair)
+		if j.ClusterUID != "" {
+			place := delegation.Place{ClusterUID: j.ClusterUID, Namespace: j.Namespace, Name: j.Name}
+			p.places[place] = append(p.places[place], pair)
+		}
+	}
+	return p
+}
+
+// byDispatch finds the origin of what carries our label. The uid proves the
+// incarnation; the annotation leads to a later one of the same name.
+func (p *pairer) byDispatch(j *Job) {
+	if pair, ok := only(elsewhere(p.byUID[j.Marks.OriginUID], j)); ok {
+		pair.add(j, ByDispatch, true)
+		return
+	}
+	if pair, ok := only(elsewhere(p.places[j.Marks.Origin], j)); ok && sameKind(pair.Origin, j) {
+		pair.add(j, ByDispatch, false)
+		return
+	}
+	p.orphans = append(p.orphans, j)
+}
+
+// byMultiKueue finds the origin of what carries MultiKueue's label. Where two
+// management clusters have an origin of that name, the Workload's name tells
+// whose it is.
+func (p *pairer) byMultiKueue(j *Job) {
+	var candidates []*Pair
+	for _, pair := range elsewhere(p.named[identityOf(j)], j) {
+		if pair.Origin.ManagedBy != delegation.MultiKueue {
+			continue
+		}
+		candidates = append(candidates, pair)
+		if isWorkloadOf(pair.Origin, j.Marks.Prebuilt) {
+			pair.add(j, ByMultiKueue, true)
+			return
+		}
+	}
+	pair, ok := only(candidates)
+	if !ok {
+		p.orphans = append(p.orphans, j)
+		return
+	}
+	pair.add(j, ByMultiKueue, j.Marks.Prebuilt == "" && notBefore(j, pair.Origin))
+}
+
+// byName finds the origin of what carries no marker. An owner that would have
+// marked it did not make it.
+func (p *pairer) byName(j *Job) {
+	var unmarked []*Pair
+	for _, pair := range elsewhere(p.named[identityOf(j)], j) {
+		if marks(pair.Origin.ManagedBy) {
+			pair.Namesakes = append(pair.Namesakes, j)
+		} else {
+			unmarked = append(unmarked, pair)
+		}
+	}
+	if pair, ok := only(unmarked); ok {
+		pair.add(j, ByName, notBefore(j, pair.Origin))
+	}
+}
+
+// marks says whether an owner is known to mark the mirrors that it makes.
+func marks(o delegation.Owner) bool { return o == delegation.MultiKueue || o == delegation.Dispatch }
+
+func (p *Pair) add(j *Job, relation Relation, current bool) {
+	for _, m := range p.Mirrors {
+		if m.Job.UID == j.UID && m.Job.ClusterUID == j.ClusterUID {
+			// The same object, read through two contexts.
+			return
+		}
+	}
+	p.Mirrors = append(p.Mirrors, Mirror{Job: j, Relation: relation, Current: current})
+}
+
+// elsewhere leaves out origins on j's own cluster.
+func elsewhere(pairs []*Pair, j *Job) []*Pair {
+	var others []*Pair
+	for _, pair := range pairs {
+		if !sameCluster(pair.Origin, j) && pair.Origin.UID != j.UID {
+			others = append(others, pair)
+		}
+	}
+	return others
+}
+
+func sameCluster(a, b *Job) bool {
+	if a.ClusterUID != "" && b.ClusterUID != "" {
+		return a.ClusterUID == b.ClusterUID
+	}
+	return a.Context == b.Context
+}
+
+// only is the pair that all of them are: several readings of one origin, through
+// contexts of one cluster, count as one.
+func only(pairs []*Pair) (*Pair, bool) {
+	for _, pair := range pairs {
+		if pair.Origin.UID != pairs[0].Origin.UID || !sameCluster(pair.Origin, pairs[0].Origin) {
+			return nil, false
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, false
+	}
+	return pairs[0], true
+}
+
+func sameKind(a, b *Job) bool { return identityOf(a).kind == identityOf(b).kind }
+
+func notBefore(mirror, origin *Job) bool {
+	return mirror.CreationTimestamp.Add(recreated).After(origin.CreationTimestamp.Time)
+}
+
+// generations is how far back the Workloads of an elastic object are looked for.
+const generations = 20
+
+// isWorkloadOf says whether a Workload of that name was made for this very
+// incarnation of an origin.
+func isWorkloadOf(origin *Job, workload string) bool {
+	return workload != "" && slices.Contains(workloadNames(origin), workload)
+}
+
+// workloadNames are the names that the Workloads of a Job can have.
+func workloadNames(j *Job) []string {
+	kind, ok := delegation.KindOf(j.GetObjectKind().GroupVersionKind())
+	if !ok {
+		return nil
+	}
+	names := kind.WorkloadNames(j.Name, j.UID, 0)
+	if j.Marks != nil && j.Marks.Elastic {
+		for g := j.Generation; g > max(0, j.Generation-generations); g-- {
+			names = append(names, kind.WorkloadNames(j.Name, j.UID, g)...)
+		}
+	}
+	return names
+}
+
+// byUse sorts the mirror that matters most to the front.
+func byUse(a, b Mirror) int {
+	return cmp.Or(
+		first(a.Current, b.Current),
+		first(!a.Job.Status.IsFinished(), !b.Job.Status.IsFinished()),
+		cmp.Compare(a.Job.Context, b.Job.Context),
+		cmp.Compare(a.Job.Namespace, b.Job.Namespace),
+		cmp.Compare(a.Job.Name, b.Job.Name),
+		cmp.Compare(a.Job.UID, b.Job.UID),
+	)
+}
+
+// first sorts what holds before what does not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,237 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kfields "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// factReader reads parts of one cluster into facts, several at once. Facts are
+// touched under its lock only.
+type factReader struct {
+	cluster *fleet.Cluster
+	facts   *Facts
+	version string
+
+	mu sync.Mutex
+	wg sync.WaitGroup
+}
+
+// openKueue finds out which version of Kueue's API the cluster serves.
+func openKueue(ctx context.Context, c *fleet.Cluster, f *Facts) *factReader {
+	r := &factReader{cluster: c, facts: f}
+	version, err := servedVersion(ctx, c, kueue.Group, workloadVersions)
+	f.gap(PartKueue, err)
+	f.NoKueue = err == nil && version == ""
+	if version != "" {
+		f.Kueue = &KueueFacts{Version: version, Addresses: map[string]fleet.Address{}}
+		r.version = version
+	}
+	return r
+}
+
+// hasKueue says whether there is anything of Kueue's to read.
+func (r *factReader) hasKueue() bool { return r.version != "" }
+
+func (r *factReader) resource(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: kueue.Group, Version: r.version, Resource: plural}
+}
+
+// read reads a part beside the others.
+func (r *factReader) read(part Part, do func() error) {
+	r.wg.Go(func() {
+		if err := do(); err != nil {
+			r.gap(part, err)
+		}
+	})
+}
+
+func (r *factReader) gap(part Part, err error) {
+	r.store(func() { r.facts.gap(part, err) })
+}
+
+func (r *factReader) store(put func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	put()
+}
+
+// readAll reads all objects of a kind.
+func readAll[T any](ctx context.Context, r *factReader, part Part, resource schema.GroupVersionResource, namespace string, into *[]*T) {
+	r.read(part, func() error {
+		return listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {
+			r.store(func() { *into = append(*into, o) })
+		})
+	})
+}
+
+// readConfig reads what says where a manager dispatches to. There are few of
+// these objects, and all of them are read.
+func (r *factReader) readConfig(ctx context.Context) {
+	k := r.facts.Kueue
+	readAll(ctx, r, PartChecks, r.resource("admissionchecks"), "", &k.Checks)
+	readAll(ctx, r, PartConfigs, r.resource("multikueueconfigs"), "", &k.Configs)
+	r.read(PartClusters, func() error {
+		var clusters []*kueue.MultiKueueCluster
+		err := listObjects(ctx, r.cluster, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(c *kueue.MultiKueueCluster) {
+			clusters = append(clusters, c)
+		})
+		if err != nil {
+			return err
+		}
+		r.store(func() { k.Clusters = clusters })
+		for _, c := range clusters {
+			if err := r.readAddress(ctx, c); err != nil {
+				r.gap(PartSecrets, err)
+			}
+		}
+		return nil
+	})
+}
+
+func secrets() schema.GroupVersionResource { return corev1.SchemeGroupVersion.WithResource("secrets") }
+
+// secret is the one field of a Secret that is looked at.
+type secret struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Data     struct {
+		KubeConfig []byte `json:"kubeconfig"`
+	} `json:"data"`
+}
+
+// readAddress reads where a MultiKueueCluster is. That its Secret is missing or
+// wrong is no gap: the MultiKueueCluster's own condition tells of it.
+func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
+	name := c.SecretName()
+	if name == "" {
+		return nil
+	}
+	found, err := getObject[secret](ctx, r.cluster, secrets(), kueue.Namespace, name)
+	if err == nil && found == nil {
+		// Kueue is installed somewhere else.
+		found, err = r.findSecret(ctx, name)
+	}
+	if err != nil || found == nil {
+		return err
+	}
+	if address, err := kueue.Address(found.Data.KubeConfig); err == nil {
+		r.store(func() { r.facts.Kueue.Addresses[c.Name] = address })
+	}
+	return nil
+}
+
+func (r *factReader) findSecret(ctx context.Context, name string) (*secret, error) {
+	var found []*secret
+	byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", name).String()}
+	err := listObjects(ctx, r.cluster, secrets(), "", byName, func(s *secret) {
+		if len(s.Data.KubeConfig) > 0 {
+			found = append(found, s)
+		}
+	})
+	if err != nil || len(found) != 1 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// readQueue reads the LocalQueue that an object is submitted to, and the
+// ClusterQueue behind it.
+func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
+	if name == "" {
+		return
+	}
+	r.read(PartQueues, func() error {
+		local, err := getObject[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
+		if err != nil || local == nil {
+			return err
+		}
+		r.store(func() { r.facts.Kueue.LocalQueues = append(r.facts.Kueue.LocalQueues, local) })
+		if local.Spec.ClusterQueue == "" {
+			return nil
+		}
+		queue, err := getObject[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", local.Spec.ClusterQueue)
+		if err != nil || queue == nil {
+			return err
+		}
+		r.store(func() { r.facts.Kueue.ClusterQueues = append(r.facts.Kueue.ClusterQueues, queue) })
+		return nil
+	})
+}
+
+// readWorkloads reads the Workloads that were made for an object, and those of
+// the given names.
+func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string, names []string) {
+	r.read(PartWorkloads, func() error {
+		var found []*kueue.Workload
+		byUID := metav1.ListOptions{LabelSelector: labels.Set{kueue.JobUIDLabel: jobUID}.String()}
+		if jobUID != "" {
+			err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, byUID, func(w *kueue.Workload) { found = append(found, w) })
+			if err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			if named(found, name, func(w *kueue.Workload) string { return w.Name }) != nil {
+				continue
+			}
+			w, err := getObject[kueue.Workload](ctx, r.cluster, r.resource("workloads"), namespace, name)
+			if err != nil {
+				return err
+			}
+			if w != nil {
+				found = append(found, w)
+			}
+		}
+		r.store(func() {
+			for _, w := range found {
+				if r.facts.workload(w.Namespace, w.Name) == nil {
+					r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w)
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// readPods reads the pods of Jobs of a name.
+func (r *factReader) readPods(ctx context.Context, namespace, label, name string) {
+	r.read(PartPods, func() error {
+		byLabel := metav1.ListOptions{LabelSelector: labels.Set{label: name}.String()}
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, byLabel, func(p *corev1.Pod) {
+			r.store(func() { r.facts.Pods = append(r.facts.Pods, readPod(p)) })
+		})
+	})
+}
+
+// readEvents reads the events about objects of these names, and the warnings
+// about pods.
+func (r *factReader) readEvents(ctx context.Context, namespace string, names ...string) {
+	r.read(PartEvents, func() error {
+		events := corev1.SchemeGroupVersion.WithResource("events")
+		keep := func(e *corev1.Event) {
+			r.store(func() { r.facts.Events = append(r.facts.Events, readEvent(e)) })
+		}
+		selectors := []string{"involvedObject.kind=Pod,type=Warning"}
+		for _, name := range names {
+			selectors = append(selectors, kfields.OneTermEqualSelector("involvedObject.name", name).String())
+		}
+		var errs []error
+		for _, selector := range selectors {
+			errs = append(errs, listObjects(ctx, r.cluster, events, namespace, metav1.ListOptions{FieldSelector: selector}, keep))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// doing tells what was read when a part failed.
+func (p Part) doing() string { return fmt.Sprintf("read %s", p) }

@@ -1,0 +1,278 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kfields "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Wanted is the Job that a trace is asked for, by the name of its origin or of
+// one of its mirrors.
+type Wanted struct {
+	Kind delegation.Kind
+	Name string
+	// Namespace is where to look on every cluster; "" is everywhere.
+	Namespace string
+}
+
+// ReadOne reads all that concerns Jobs of one name: from every cluster the Job,
+// its pods and events, and what Kueue has made of it. The inventory holds
+// nothing else.
+func ReadOne(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []fleet.Address, now func() time.Time) *Inventory {
+	r := &oneReader{wanted: w, facts: map[string]*Facts{}}
+	var clusters []*Facts
+	for _, answer := range fleet.Ask(ctx, f, r.find) {
+		facts := answer.Value
+		if facts == nil || answer.Err != nil {
+			facts = &Facts{Context: answer.Context, Err: answer.Err}
+		}
+		clusters = append(clusters, facts)
+		r.facts[facts.Context] = facts
+	}
+	if r.elsewhere = places(clusters); len(r.elsewhere) > 0 {
+		r.ask(ctx, f, r.findElsewhere)
+	}
+	r.plan(clusters)
+	r.ask(ctx, f, r.follow)
+	return NewInventory(now(), clusters, addresses)
+}
+
+// oneReader reads in rounds; each cluster's facts are filled by one goroutine.
+type oneReader struct {
+	wanted Wanted
+	facts  map[string]*Facts
+	// elsewhere are the places that marks lead to, under another name.
+	elsewhere []delegation.Place
+	// origins are what Kueue may know of; workloads are the names that their
+	// Workloads have, and queues those of their LocalQueues.
+	origins   []*Job
+	workloads []string
+	queues    []string
+}
+
+// ask puts a further question to those clusters that answered the first. Each
+// fills a copy of its facts: a question that hangs is abandoned, and must not
+// write to what is read by then.
+func (r *oneReader) ask(ctx context.Context, f *fleet.Fleet, question func(context.Context, *fleet.Cluster, *Facts) error) {
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
+		facts := r.facts[c.Context].clone()
+		if facts == nil {
+			return nil, nil
+		}
+		err := question(ctx, c, facts)
+		facts.Skew = c.Skew()
+		return facts, err
+	})
+	for _, a := range answers {
+		facts := r.facts[a.Context]
+		if facts == nil {
+			continue
+		}
+		if a.Value != nil {
+			*facts = *a.Value
+		}
+		if a.Err != nil && facts.Err == nil {
+			facts.Err = a.Err
+		}
+	}
+}
+
+// find looks for the Jobs of the wanted name.
+func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
+	facts := newFacts(c)
+	var objects []map[string]any
+	resource := r.wanted.Kind.Resource
+	if r.wanted.Namespace != "" {
+		o, err := getObject[map[string]any](ctx, c, resource, r.wanted.Namespace, r.wanted.Name)
+		if err != nil {
+			return facts, r.doing(err)
+		}
+		if o != nil {
+			objects = append(objects, *o)
+		}
+	} else {
+		byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", r.wanted.Name).String()}
+		err := listObjects(ctx, c, resource, "", byName, func(o *map[string]any) { objects = append(objects, *o) })
+		if err != nil {
+			return facts, r.doing(err)
+		}
+	}
+	err := r.keep(ctx, c, facts, objects)
+	facts.Skew = c.Skew()
+	return facts, err
+}
+
+func (r *oneReader) doing(err error) error {
+	return &fleet.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.Kind.Name, r.wanted.Name), Err: err}
+}
+
+// keep reads objects into the facts.
+func (r *oneReader) keep(ctx context.Context, c *fleet.Cluster, facts *Facts, objects []map[string]any) error {
+	settler := newSettler(c, func(j Job) { facts.Jobs = append(facts.Jobs, &j) })
+	for _, o := range objects {
+		read, err := readObject(r.wanted.Kind, o)
+		if err != nil {
+			return r.doing(err)
+		}
+		settler.add(ctx, read)
+	}
+	facts.gap(PartWorkloads, settler.finish(ctx))
+	return nil
+}
+
+// readObject reads a Job, and keeps the whole object too.
+func readObject(kind delegation.Kind, content map[string]any) (read, error) {
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(kind.GroupVersionKind())
+	var job batchv1.Job
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &job); err != nil {
+		return read{}, fmt.Errorf("the server's answer makes no sense: %w", err)
+	}
+	r := readJob(&job)
+	r.job.Object = o
+	return r, nil
+}
+
+// places are where marks lead that is not where the Job itself was looked for.
+func places(clusters []*Facts) []delegation.Place {
+	var found []delegation.Place
+	for _, f := range clusters {
+		for _, j := range f.Jobs {
+			if j.Marks == nil {
+				continue
+			}
+			for _, p := range []delegation.Place{j.Marks.Origin, j.Marks.Mirror} {
+				p.UID = ""
+				if !p.IsZero() && !slices.Contains(found, p) {
+					found = append(found, p)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// findElsewhere reads the Jobs that marks lead to.
+func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *Facts) error {
+	var objects []map[string]any
+	for _, p := range r.elsewhere {
+		isKnown := func(j *Job) bool { return j.Namespace == p.Namespace && j.Name == p.Name }
+		if p.ClusterUID != c.UID || c.UID == "" || slices.ContainsFunc(facts.Jobs, isKnown) {
+			continue
+		}
+		o, err := getObject[map[string]any](ctx, c, r.wanted.Kind.Resource, p.Namespace, p.Name)
+		if err != nil {
+			return r.doing(err)
+		}
+		if o != nil {
+			objects = append(objects, *o)
+		}
+	}
+	return r.keep(ctx, c, facts, objects)
+}
+
+// plan finds out what Kueue is to be asked for. The names of Workloads follow
+// from the Jobs, so that workers can be asked at the same time as managers.
+func (r *oneReader) plan(clusters []*Facts) {
+	workloads, queues := sets.New[string](), sets.New[string]()
+	for _, f := range clusters {
+		for _, j := range f.Jobs {
+			if j.Prebuilt() != "" {
+				workloads.Insert(j.Prebuilt())
+				continue
+			}
+			if j.ManagedBy != delegation.MultiKueue && j.Queue() == "" {
+				continue
+			}
+			r.origins = append(r.origins, j)
+			workloads.Insert(workloadNames(j)...)
+			if j.Queue() != "" {
+				queues.Insert(j.Queue())
+			}
+		}
+	}
+	r.workloads, r.queues = sets.List(workloads), sets.List(queues)
+}
+
+// follow reads what belongs to the Jobs that were found.
+func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) error {
+	reader := &factReader{cluster: c, facts: facts}
+	if len(r.workloads) > 0 {
+		reader = openKueue(ctx, c, facts)
+	}
+	names := append([]string{r.wanted.Name}, r.workloads...)
+	for _, namespace := range r.namespaces(facts) {
+		reader.readEvents(ctx, namespace, names...)
+	}
+	for _, j := range facts.Jobs {
+		reader.readPods(ctx, j.Namespace, r.wanted.Kind.PodLabel, j.Name)
+	}
+	if reader.hasKueue() {
+		reader.readConfig(ctx)
+		for _, namespace := range r.namespaces(facts) {
+			for _, queue := range r.queues {
+				reader.readQueue(ctx, namespace, queue)
+			}
+			reader.readWorkloads(ctx, namespace, "", r.workloads)
+		}
+		for _, j := range facts.Jobs {
+			reader.readWorkloads(ctx, j.Namespace, j.UID, nil)
+		}
+	}
+	reader.wg.Wait()
+	return context.Cause(ctx)
+}
+
+// namespaces are where to look for what belongs to the wanted Job.
+func (r *oneReader) namespaces(facts *Facts) []string {
+	namespaces := sets.New[string]()
+	if r.wanted.Namespace != "" {
+		namespaces.Insert(r.wanted.Namespace)
+	}
+	for _, j := range append(slices.Clone(facts.Jobs), r.origins...) {
+		namespaces.Insert(j.Namespace)
+	}
+	return sets.List(namespaces)
+}
+
+// Subjects are what a trace can be made of: the pairs and the orphans, and Jobs
+// that are neither, as pairs without mirrors. Of these, those that stand in a
+// queue of Kueue's matter always, the others only where there is nothing else.
+func (v *Inventory) Subjects() []Pair {
+	subjects := slices.Clone(v.Pairs.Pairs)
+	for _, orphan := range v.Pairs.Orphans {
+		subjects = append(subjects, OrphanPair(orphan))
+	}
+	known := sets.New[*Job]()
+	for _, p := range subjects {
+		known.Insert(p.jobs()...)
+		known.Insert(p.Namesakes...)
+	}
+	var queued, others []Pair
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			switch {
+			case known.Has(j):
+			case j.Queue() != "":
+				queued = append(queued, Pair{Origin: j})
+			default:
+				others = append(others, Pair{Origin: j})
+			}
+		}
+	}
+	if subjects = append(subjects, queued...); len(subjects) == 0 {
+		return others
+	}
+	return subjects
+}

@@ -1,0 +1,184 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// summary says in a sentence where a Job is, or what it waits for.
+func (v *Inventory) summary(p Pair, t *Trace) string {
+	if p.Origin == nil {
+		return orphanSummary(t)
+	}
+	running := currentMirrors(p)
+	switch {
+	case p.Origin.Status.IsFinished():
+		return fmt.Sprintf("finished: %s", p.Origin.Status)
+	case len(running) > 1:
+		return "runs on several clusters at once: " + strings.Join(contexts(running), ", ")
+	case len(running) == 1 && running[0].Job.Status.IsFinished():
+		return fmt.Sprintf("%s on %s, which the origin does not tell yet", running[0].Job.Status, running[0].Job.Context)
+	case len(running) == 1:
+		return v.runsOn(running[0], t)
+	case p.Origin.ManagedBy.IsBuiltIn() && p.Origin.Queue() == "":
+		return "not delegated: the built-in Job controller runs it here"
+	}
+	if why := v.waitsFor(p); why != "" {
+		return why
+	}
+	if p.Origin.Status == delegation.Unclaimed {
+		return fmt.Sprintf("nobody has taken it up: nothing of %s is to be seen", p.Origin.ManagedBy)
+	}
+	return "no mirror was found"
+}
+
+func orphanSummary(t *Trace) string {
+	where := "on " + t.Mirrors[0].Context
+	for _, h := range t.Hops {
+		if h.Depth == 0 && h.Health == HealthUnknown {
+			return "a mirror " + where + "; " + h.Message
+		}
+	}
+	return "an orphan " + where + ": its origin was not found"
+}
+
+func currentMirrors(p Pair) []Mirror {
+	var current []Mirror
+	for _, m := range p.Mirrors {
+		if m.Current {
+			current = append(current, m)
+		}
+	}
+	return current
+}
+
+func contexts(mirrors []Mirror) []string {
+	names := make([]string, len(mirrors))
+	for i, m := range mirrors {
+		names[i] = m.Job.Context
+	}
+	return names
+}
+
+// runsOn tells of the one mirror there is.
+func (v *Inventory) runsOn(m Mirror, t *Trace) string {
+	text := fmt.Sprintf("%s on %s", m.Job.Status, m.Job.Context)
+	for _, h := range t.Hops {
+		switch {
+		case h.Context != m.Job.Context || h.Health == HealthOK:
+		case h.Kind == "Pods" && h.State == "none":
+			text += "; no pods: " + h.Message
+		case h.Kind == "Pods":
+			text += "; pods: " + h.State
+		case h.Kind == "Workload" && h.Health == HealthBad:
+			text += "; " + h.Message
+		}
+	}
+	for _, d := range t.Differences {
+		if d.isStatus() && !d.Lag {
+			return text + "; the origin does not tell its state"
+		}
+	}
+	return text
+}
+
+// waitsFor tells what a Job of Kueue's waits for, "" if that is not known. While
+// it is pending, the manager's own objects hold no reason: it stands in the
+// workers' Workloads (reference: multikueue.md A3).
+func (v *Inventory) waitsFor(p Pair) string {
+	f := v.Facts(p.Origin.Context)
+	if f == nil || f.Kueue == nil {
+		return ""
+	}
+	workloads := v.workloadsOf(p, f)
+	if len(workloads) == 0 {
+		return v.withoutWorkload(p, f)
+	}
+	w := workloads[len(workloads)-1]
+	for _, c := range w.Status.AdmissionChecks {
+		if c.State == kueue.CheckRejected {
+			return fmt.Sprintf("rejected by %s: %s", c.Name, c.Message)
+		}
+	}
+	if quota := kueue.Condition(w.Status.Conditions, kueue.QuotaReserved); !kueue.IsTrue(w.Status.Conditions, kueue.QuotaReserved) {
+		return "waits on " + f.Context + ": " + cmp.Or(reasoned(quota), "no quota is reserved")
+	}
+	if name := chosen(w); name != "" {
+		return v.lostOn(f, name)
+	}
+	return v.waitsForWorkers(p, f, w)
+}
+
+func (v *Inventory) withoutWorkload(p Pair, f *Facts) string {
+	switch {
+	case f.Gaps[PartWorkloads] != nil || p.Origin.ManagedBy != delegation.MultiKueue:
+		return ""
+	case p.Origin.Queue() == "":
+		return "never submitted to Kueue: the Job names no queue (label " + delegation.QueueNameLabel + ")"
+	}
+	return "Kueue on " + f.Context + " has made no Workload for it"
+}
+
+// lostOn tells of a cluster that was chosen, and that shows no mirror.
+func (v *Inventory) lostOn(manager *Facts, cluster string) string {
+	target := v.ContextOf(manager, cluster)
+	switch f := v.Facts(target); {
+	case target == "":
+		return fmt.Sprintf("given to MultiKueueCluster %s; which context reaches that is not known", cluster)
+	case f == nil:
+		return fmt.Sprintf("given to %s, which was not asked", target)
+	case f.Err != nil:
+		return fmt.Sprintf("given to %s, which could not be read", target)
+	}
+	return fmt.Sprintf("given to %s, and there is no mirror there", target)
+}
+
+// waitsForWorkers tells why no worker has admitted a Workload so far.
+func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) string {
+	var reasons []string
+	said := map[string][]string{}
+	for _, name := range w.Status.Nominated {
+		target, reason := v.ContextOf(manager, name), "could not be looked at"
+		if f := v.Facts(target); f != nil && f.Err == nil {
+			reason = v.workerReason(p, f)
+		}
+		if target == "" {
+			target = "MultiKueueCluster " + name
+		}
+		if said[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		said[reason] = append(said[reason], target)
+	}
+	if len(reasons) == 0 {
+		return "quota is reserved on " + manager.Context + ", and no worker cluster was nominated so far"
+	}
+	for i, reason := range reasons {
+		reasons[i] = strings.Join(said[reason], ", ") + ": " + reason
+	}
+	return "no worker has taken it: " + strings.Join(reasons, "; ")
+}
+
+func (v *Inventory) workerReason(p Pair, f *Facts) string {
+	for _, j := range p.Namesakes {
+		if j.Context == f.Context {
+			return "another Job of this name is in the way"
+		}
+	}
+	copies := v.workloadsOf(p, f)
+	if len(copies) == 0 {
+		return "no copy of the Workload there"
+	}
+	h := workloadHop(f, copies[0])
+	switch {
+	case h.State == kueue.Admitted && len(currentMirrors(p)) == 0:
+		return "admitted, and no mirror was made"
+	case h.Message == "":
+		return h.State
+	}
+	return h.Message
+}

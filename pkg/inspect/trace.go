@@ -1,0 +1,214 @@
+package inspect
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Trace is one Job's way from its origin to its pods.
+type Trace struct {
+	metav1.TypeMeta `json:",inline"`
+	// Origin is null where a mirror's origin was not found.
+	Origin *Job `json:"origin"`
+	// Mirrors are sorted: the one that matters most comes first.
+	Mirrors []TraceMirror `json:"mirrors"`
+	// Summary says in a sentence where it is, or what it waits for.
+	Summary string `json:"summary"`
+	// Hops are the way, each before what lies behind it; null where the way was
+	// not looked at.
+	Hops []Hop `json:"hops"`
+	// Differences are the fields in which a mirror is not as its origin says.
+	Differences []Difference    `json:"differences"`
+	Timeline    []TimelineEntry `json:"timeline"`
+	// Clocks are the clusters whose clock differs from ours by more than can be
+	// overlooked: the times that they tell are off by as much.
+	Clocks []ClockSkew `json:"clocks"`
+	// Findings are what is wrong with it; null means that it was not judged.
+	Findings []Finding `json:"findings"`
+	// Errors are the contexts that could not be read, or not wholly.
+	Errors []ContextError `json:"errors"`
+}
+
+// TraceMirror is a mirror as a trace shows it.
+type TraceMirror struct {
+	Job      `json:",inline"`
+	Relation Relation `json:"relation"`
+	// Current is false for the mirror of an older incarnation of the origin.
+	Current bool `json:"current"`
+	// InStep is whether its origin tells the same state, or has had no more than
+	// a few seconds to do so.
+	InStep bool `json:"inStep"`
+}
+
+// TraceList is several traces, without their hops, differences and timelines.
+type TraceList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []Trace        `json:"items"`
+	Errors          []ContextError `json:"errors"`
+}
+
+// ClockSkew is by how many seconds a cluster's clock is ahead of the one that
+// Now is taken from.
+type ClockSkew struct {
+	Context      string `json:"context"`
+	AheadSeconds int    `json:"aheadSeconds"`
+}
+
+// noticeable is the skew from which on a clock is worth a word: Date headers
+// have whole seconds, and lag is judged in seconds.
+const noticeable = 2 * time.Second
+
+// NewTraceList makes an empty list.
+func NewTraceList() *TraceList {
+	return &TraceList{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "TraceList"},
+		Items:    []Trace{}, Errors: []ContextError{},
+	}
+}
+
+// Trace follows a pair. The pair is one of the inventory's; a pair without an
+// origin is an orphan, and one without mirrors may be any Job.
+func (v *Inventory) Trace(p Pair) *Trace {
+	t := v.brief(p)
+	t.Hops = v.hops(p, t)
+	for _, m := range p.Mirrors {
+		t.Differences = append(t.Differences, v.differences(p.Origin, m)...)
+	}
+	t.Timeline = v.timeline(p)
+	for _, f := range v.Clusters {
+		if ahead, ok := noticeableSkew(f.Skew); ok {
+			t.Clocks = append(t.Clocks, ClockSkew{Context: f.Context, AheadSeconds: ahead})
+		}
+	}
+	t.Summary = v.summary(p, t)
+	t.Errors = v.Errors()
+	if t.Origin != nil && t.Origin.Mirrors == nil && len(t.Errors) == 0 {
+		t.Origin.Mirrors = []Ref{}
+	}
+	return t
+}
+
+// Traces are all pairs, and the orphans, each as a trace without its way.
+func (v *Inventory) Traces() *TraceList {
+	list := NewTraceList()
+	for _, p := range v.Pairs.Pairs {
+		list.Items = append(list.Items, *v.brief(p))
+	}
+	for _, orphan := range v.Pairs.Orphans {
+		list.Items = append(list.Items, *v.brief(OrphanPair(orphan)))
+	}
+	list.Errors = v.Errors()
+	return list
+}
+
+// OrphanPair is a mirror whose origin was not found, as a pair.
+func OrphanPair(j *Job) Pair {
+	relation := ByMultiKueue
+	if j.Marks != nil && j.Marks.OriginUID != "" {
+		relation = ByDispatch
+	}
+	return Pair{Mirrors: []Mirror{{Job: j, Relation: relation, Current: false}}}
+}
+
+// brief is a trace of what the pair itself tells.
+func (v *Inventory) brief(p Pair) *Trace {
+	t := &Trace{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "Trace"},
+		Mirrors:  []TraceMirror{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
+		Clocks: []ClockSkew{}, Errors: []ContextError{},
+	}
+	if p.Origin != nil {
+		t.Origin = p.Origin.deepCopy()
+		if refs := currentRefs(p); len(refs) > 0 {
+			t.Origin.Mirrors = refs
+		}
+	}
+	for _, m := range p.Mirrors {
+		inStep := p.Origin != nil && m.Current
+		if inStep {
+			inStep = !slices.ContainsFunc(v.differences(p.Origin, m), func(d Difference) bool { return d.isStatus() && !d.Lag })
+		}
+		j := m.Job.deepCopy()
+		j.Mirrors = []Ref{}
+		t.Mirrors = append(t.Mirrors, TraceMirror{Job: *j, Relation: m.Relation, Current: m.Current, InStep: inStep})
+	}
+	return t
+}
+
+// currentRefs are the mirrors of an origin that run this very incarnation.
+func currentRefs(p Pair) []Ref {
+	refs := []Ref{}
+	for _, m := range p.Mirrors {
+		if m.Current {
+			refs = append(refs, Ref{Context: m.Job.Context, Namespace: m.Job.Namespace, Name: m.Job.Name, UID: m.Job.UID})
+		}
+	}
+	return refs
+}
+
+// Errors tell of the contexts that could not be read, or not wholly.
+func (v *Inventory) Errors() []ContextError {
+	errs := []ContextError{}
+	for _, f := range v.Clusters {
+		errs = append(errs, f.errors()...)
+	}
+	return errs
+}
+
+func (f *Facts) errors() []ContextError {
+	if f.Err != nil {
+		return []ContextError{NewContextError(fleet.InContext(f.Context, "", f.Err))}
+	}
+	var errs []ContextError
+	for _, part := range parts() {
+		if err := f.Gaps[part]; err != nil {
+			errs = append(errs, NewContextError(fleet.InContext(f.Context, part.doing(), err)))
+		}
+	}
+	return errs
+}
+
+// noticeableSkew is by how many whole seconds a clock is ahead, if it differs
+// enough to be worth a word.
+func noticeableSkew(s fleet.Skew) (ahead int, ok bool) {
+	if !s.Known || s.Min < noticeable && s.Max > -noticeable {
+		return 0, false
+	}
+	return int(((s.Min + s.Max) / 2).Round(time.Second) / time.Second), true
+}
+
+// DeepCopyObject returns a copy that shares no mutable part with t.
+func (t *Trace) DeepCopyObject() runtime.Object {
+	c := *t
+	if t.Origin != nil {
+		c.Origin = t.Origin.deepCopy()
+	}
+	c.Mirrors, c.Hops = slices.Clone(t.Mirrors), slices.Clone(t.Hops)
+	for i := range c.Mirrors {
+		c.Mirrors[i].Job = *t.Mirrors[i].deepCopy()
+	}
+	c.Differences, c.Timeline = slices.Clone(t.Differences), slices.Clone(t.Timeline)
+	c.Clocks, c.Findings, c.Errors = slices.Clone(t.Clocks), slices.Clone(t.Findings), slices.Clone(t.Errors)
+	return &c
+}
+
+// DeepCopyObject returns a copy that shares no mutable part with l.
+func (l *TraceList) DeepCopyObject() runtime.Object {
+	c := &TraceList{TypeMeta: l.TypeMeta, Errors: slices.Clone(l.Errors)}
+	for i := range l.Items {
+		if t, ok := l.Items[i].DeepCopyObject().(*Trace); ok {
+			c.Items = append(c.Items, *t)
+		}
+	}
+	return c
+}
+
+// KeepOrphans drops all but the mirrors without an origin.
+func (l *TraceList) KeepOrphans() {
+	l.Items = slices.DeleteFunc(l.Items, func(t Trace) bool { return t.Origin != nil })
+}

@@ -1,0 +1,72 @@
+package printers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// titled puts a blank line and a heading before a table, and lays it out.
+func titled(heading string, t *table, o TableOptions) ([]string, error) {
+	p := palette{o.Color}
+	rows, err := t.layout(o.Width)
+	if err != nil {
+		return nil, err
+	}
+	rows[0] = p.dim(rows[0])
+	return append([]string{"", p.bold(heading)}, rows...), nil
+}
+
+func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
+	if len(t.Differences) == 0 {
+		return nil, nil
+	}
+	rows := &table{titles: []string{"FIELD", "ORIGIN", "MIRROR", "CONTEXT", ""}, shrinks: []bool{true, true, true, true, false}}
+	for _, d := range t.Differences {
+		note := "differs"
+		if d.Lag {
+			note = "just changed"
+		}
+		rows.rows = append(rows.rows, []string{
+			Safe(d.Field), absentIfEmpty(d.Origin), absentIfEmpty(d.Mirror), absentIfEmpty(d.Context), note,
+		})
+	}
+	return titled("Differences between origin and mirror", rows, o)
+}
+
+// recent is how many entries of a timeline are shown unless all are asked for.
+const recent = 15
+
+func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
+	entries, heading := t.Timeline, "Timeline"
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	if skipped := len(entries) - recent; skipped > 0 && !o.Wide {
+		entries = entries[skipped:]
+		heading += fmt.Sprintf(" (and %d earlier: -o wide)", skipped)
+	}
+	rows := &table{titles: []string{"TIME", "CONTEXT", "OBJECT", "EVENT"}, shrinks: []bool{false, true, true, true}}
+	layout := time.TimeOnly
+	if o.Now.Sub(entries[0].Time.Time) > 20*time.Hour {
+		layout = time.DateTime
+	}
+	for _, e := range entries {
+		rows.rows = append(rows.rows, []string{
+			e.Time.In(o.Now.Location()).Format(layout), absentIfEmpty(e.Context), Safe(e.Object), Safe(e.Event),
+		})
+	}
+	return titled(heading, rows, o)
+}
+
+func findingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
+	if len(t.Findings) == 0 {
+		return nil, nil
+	}
+	rows := &table{titles: []string{"CODE", "SEVERITY", "CONTEXT", "MESSAGE"}, shrinks: []bool{false, false, true, true}}
+	for _, f := range t.Findings {
+		rows.rows = append(rows.rows, []string{Safe(f.Code), string(f.Severity), absentIfEmpty(f.Context), Safe(f.Message)})
+	}
+	return titled("Findings", rows, o)
+}
