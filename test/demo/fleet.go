@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
 
 const (
@@ -23,9 +24,10 @@ const (
 	worker2    = "worker-2"
 )
 
-// multiKueueOrigin is the label that MultiKueue marks mirrors with, here by
-// hand, to have a pair as it makes them.
-const multiKueueOrigin = "kueue.x-k8s.io/multikueue-origin"
+var (
+	multiKueues = fixture.ManagedBy(string(delegation.MultiKueue))
+	queued      = fixture.Labels(delegation.QueueNameLabel, multikueue.Queue)
+)
 
 // fleet is what each cluster is filled with.
 var fleet = map[string][]*batchv1.Job{
@@ -35,18 +37,17 @@ var fleet = map[string][]*batchv1.Job{
 		fixture.New("ops", "migrate", fixture.Pods(2), fixture.RunsFor("2h")),
 		fixture.New("ops", "report", fixture.Fails()),
 		fixture.New("ops", "cleanup", fixture.Suspended()),
-		// MultiKueue's: a pair with worker-1, and one whose queue nobody serves.
-		fixture.New("ml", "train", fixture.Pods(4), fixture.RunsFor("2h"), fixture.ManagedBy(string(delegation.MultiKueue)),
-			fixture.Labels("kueue.x-k8s.io/queue-name", "gpu")),
-		fixture.New("ml", "eval", fixture.Pods(2), fixture.ManagedBy(string(delegation.MultiKueue)),
-			fixture.Labels("kueue.x-k8s.io/queue-name", "gqu")),
+		// MultiKueue's: one that runs on worker-1, one that no worker has room for, and
+		// one that names no queue, so that nobody will ever pick it up.
+		fixture.New("ml", "train", fixture.Pods(4), fixture.RunsFor("2h"), multiKueues, queued),
+		fixture.New("ml", "sweep", fixture.Pods(8), fixture.RunsFor("2h"), fixture.Suspended(), multiKueues, queued),
+		fixture.New("ml", "eval", fixture.Pods(2), multiKueues),
 		// Other owners: one that is there, one that is not.
 		fixture.New("etl", "import", fixture.Pods(3), fixture.ManagedBy("flows.example.com/runner")),
 		fixture.New("etl", "export", fixture.ManagedBy("flows.example.com/runner")),
 		fixture.New("etl", "index", fixture.ManagedBy("flow.example.com/runner")),
 	},
 	worker1: {
-		fixture.New("ml", "train", fixture.Pods(4), fixture.RunsFor("2h"), fixture.Labels(multiKueueOrigin, "multikueue")),
 		fixture.New("ci", "test-1", fixture.RunsFor("2h")),
 		fixture.New("ci", "test-2", fixture.RunsFor("2h"), fixture.NeverStarts()),
 	},
@@ -66,7 +67,6 @@ var settled = []struct {
 	{management, "ops", "migrate", areReady(2)},
 	{management, "ops", "report", isTrue(batchv1.JobFailed)},
 	{management, "ops", "cleanup", isTrue(batchv1.JobSuspended)},
-	{worker1, "ml", "train", areReady(4)},
 	{worker1, "ci", "test-1", areReady(1)},
 	{worker2, "ci", "lint", isTrue(batchv1.JobComplete)},
 	{worker2, "ci", "test-3", areReady(1)},
@@ -91,15 +91,10 @@ func fill(ctx context.Context, set *clusters.Set) error {
 			return fmt.Errorf("cluster %s: %w", s.cluster, err)
 		}
 	}
-	// MultiKueue copies a mirror's status to its origin.
-	mirror, err := clients[worker1].BatchV1().Jobs("ml").Get(ctx, "train", metav1.GetOptions{})
-	if err != nil {
-		return err
+	if err := playMultiKueue(ctx, set, clients[worker1]); err != nil {
+		return fmt.Errorf("play MultiKueue: %w", err)
 	}
-	if err := writeStatus(ctx, clients[management], "ml", "train", mirror.Status); err != nil {
-		return err
-	}
-	// And the runner of flows.example.com writes what it does itself.
+	// The runner of flows.example.com writes what it does itself.
 	start := metav1.NewTime(time.Now().Truncate(time.Second))
 	if err := writeStatus(ctx, clients[management], "etl", "import", batchv1.JobStatus{
 		StartTime: &start, Active: 2, Ready: new(int32(2)), Succeeded: 1,
@@ -114,6 +109,43 @@ func fill(ctx context.Context, set *clusters.Set) error {
 		StartTime: &start, CompletionTime: &end, Succeeded: 1,
 		Conditions: []batchv1.JobCondition{done(batchv1.JobSuccessCriteriaMet), done(batchv1.JobComplete)},
 	})
+}
+
+// playMultiKueue does what MultiKueue would: it gives train to worker-1, finds no
+// room for sweep, and has left a mirror on worker-2 whose origin was deleted.
+func playMultiKueue(ctx context.Context, set *clusters.Set, onWorker1 kubernetes.Interface) error {
+	kueue := map[string]*multikueue.Cluster{}
+	for cluster, name := range map[string]string{management: "management", worker1: "paris", worker2: "tokyo"} {
+		config, err := set.Config(cluster)
+		if err != nil {
+			return err
+		}
+		if kueue[cluster], err = multikueue.NewCluster(ctx, name, config, "v1beta1", "v1beta2"); err != nil {
+			return err
+		}
+		if err := kueue[cluster].AddQueues(ctx, cluster == management, "ml"); err != nil {
+			return err
+		}
+	}
+	manager, paris, tokyo := kueue[management], kueue[worker1], kueue[worker2]
+	if err := manager.Manage(ctx, paris, tokyo); err != nil {
+		return err
+	}
+	mirror, err := manager.Dispatch(ctx, "ml", "train", paris)
+	if err != nil {
+		return err
+	}
+	why := "couldn't assign flavors to pod set main: insufficient quota for nvidia.com/gpu in flavor a100, request > maximum capacity (8 > 4)"
+	if err := manager.Hold(ctx, "ml", "sweep", why, paris, tokyo); err != nil {
+		return err
+	}
+	if err := tokyo.Orphan(ctx, "ml", "train-old", mirror); err != nil {
+		return err
+	}
+	if err := waitFor(ctx, onWorker1, "ml", "train", areReady(4)); err != nil {
+		return err
+	}
+	return manager.CopyStatus(ctx, "ml", "train", paris)
 }
 
 func writeStatus(ctx context.Context, client kubernetes.Interface, namespace, name string, status batchv1.JobStatus) error {

@@ -21,6 +21,7 @@ var (
 	programs = flag.String("programs", "bin/clusters", "folder with the control plane's programs")
 	plugins  = flag.String("plugins", "bin", "folder with the plugin's links")
 	dir      = flag.String("dir", ".demo", "folder of the clusters")
+	record   = flag.String("record", "", "also write a bundle of the fleet into this folder, which is replaced")
 	down     = flag.Bool("down", false, "take the clusters down and remove the folder")
 )
 
@@ -70,10 +71,19 @@ func up(ctx context.Context) error {
 
 // show runs what a user would, with kubectl in front and the plugin on PATH.
 func show(ctx context.Context, set *clusters.Set) error {
-	for _, command := range []string{
+	commands := []string{
 		"kubectl get jobs -A",
 		"kubectl jobs-managedby ls --all-contexts -A",
-	} {
+		"kubectl jobs-managedby trace train -n ml",
+		"kubectl jobs-managedby trace sweep -n ml",
+	}
+	if *record != "" {
+		if err := os.RemoveAll(*record); err != nil {
+			return err
+		}
+		commands = append(commands, "kubectl jobs-managedby snapshot -A --redact "+*record)
+	}
+	for _, command := range commands {
 		fmt.Printf("\n$ %s\n", command)
 		words := strings.Fields(command)
 		cmd := exec.CommandContext(ctx, filepath.Join(set.Programs, words[0]), words[1:]...)
@@ -107,6 +117,7 @@ The clusters stay up. In this shell:
   kubectl jobs-managedby ls -A --all-contexts --summary
   kubectl jobs-managedby ls -A --delegated --status Unclaimed
   kubectl jobs-managedby ls -A --all-contexts -w
+  kubectl jobs-managedby trace -A
   kubectl jobs-managedby ls -A -o json
 
 make demo-down takes them down.

@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
+)
+
+// playKueue makes a manager of the management cluster, and workers of the others
+// under names that are not their contexts'.
+func playKueue(t *testing.T, namespaces ...string) (manager, one, two *multikueue.Cluster) {
+	t.Helper()
+	play := func(name, kubeContext string) *multikueue.Cluster {
+		config, err := set.Config(kubeContext)
+		assert.NilError(t, err)
+		c, err := multikueue.NewCluster(t.Context(), name, config, "v1beta1", "v1beta2")
+		assert.NilError(t, err)
+		t.Cleanup(func() { assert.NilError(t, c.Remove(context.Background())) })
+		return c
+	}
+	manager, one, two = play("manager", management), play("paris", worker1), play("tokyo", worker2)
+	for _, c := range []*multikueue.Cluster{manager, one, two} {
+		assert.NilError(t, c.AddQueues(t.Context(), c == manager, namespaces...))
+	}
+	assert.NilError(t, manager.Manage(t.Context(), one, two))
+	return manager, one, two
+}
+
+// submitted is a Job as it is submitted to MultiKueue.
+func submitted(namespace, name string, options ...fixture.Option) *batchv1.Job {
+	return fixture.New(namespace, name, append([]fixture.Option{
+		fixture.ManagedBy(string(delegation.MultiKueue)), fixture.Labels(delegation.QueueNameLabel, multikueue.Queue), fixture.RunsFor("2h"),
+	}, options...)...)
+}
+
+// trace runs the plugin and returns the trace it prints as JSON.
+func trace(t *testing.T, args ...string) inspect.Trace {
+	t.Helper()
+	out, err := command(t, append([]string{"jobs-managedby", "trace", "-o", "json"}, args...)...).Output()
+	assert.NilError(t, err)
+	var tr inspect.Trace
+	assert.NilError(t, json.Unmarshal(out, &tr))
+	return tr
+}
+
+// healthy are the contexts in which nothing is wrong.
+const healthy = "--contexts=" + management + "," + worker1 + "," + worker2
+
+func TestTraceOverLiveClusters(t *testing.T) {
+	const ns = "traced"
+	manager, paris, tokyo := playKueue(t, ns)
+	c := client(t, management)
+	createJobs(t, management, submitted(ns, "train", fixture.Pods(4)))
+	createJobs(t, management, submitted(ns, "sweep", fixture.Suspended()))
+	mirror, err := manager.Dispatch(t.Context(), ns, "train", paris)
+	assert.NilError(t, err)
+	assert.NilError(t, manager.Hold(t.Context(), ns, "sweep", "insufficient quota for gpu", paris, tokyo))
+	assert.NilError(t, tokyo.Orphan(t.Context(), ns, "forgotten", mirror))
+	waitReady(t, worker1, ns, "train", 4)
+	assert.NilError(t, manager.CopyStatus(t.Context(), ns, "train", paris))
+
+	t.Run("the way", func(t *testing.T) {
+		tr := trace(t, "train", "-n", ns, healthy)
+		assert.Equal(t, tr.Origin.Context, management)
+		assert.Equal(t, len(tr.Mirrors), 1)
+		m := tr.Mirrors[0]
+		assert.Equal(t, m.Context, worker1)
+		assert.Equal(t, m.UID, string(mirror.UID))
+		assert.Equal(t, m.Relation, inspect.ByMultiKueue)
+		assert.Assert(t, m.Current && m.InStep, "%+v", tr.Differences)
+		assert.DeepEqual(t, hopStates(tr), []string{
+			"Job/train management Running",
+			"LocalQueue/gpu management Active",
+			"ClusterQueue/cluster-queue management Active",
+			"Workload/" + workloadName(tr.Origin) + " management Admitted",
+			"AdmissionCheck/multikueue management Ready",
+			"MultiKueueConfig/fleet management 2 clusters",
+			"MultiKueueCluster/paris management Connected",
+			"Workload/" + workloadName(tr.Origin) + " worker-1 Admitted",
+			"Job/train worker-1 Running",
+			"Pods/train worker-1 4 Running",
+			"MultiKueueCluster/tokyo management Connected",
+		})
+		assert.Assert(t, len(tr.Timeline) > 5)
+	})
+	t.Run("from wherever the user is", func(t *testing.T) {
+		out, err := command(t, "jobs-managedby", "trace", "job/train", "-n", ns, "--context", worker1).Output()
+		assert.NilError(t, err)
+		assert.Assert(t, contains(string(out), "A mirror on worker-1; its origin may be where nobody looked: ", "Job/train"), string(out))
+	})
+	t.Run("what it waits for stands on the workers", func(t *testing.T) {
+		tr := trace(t, "sweep", "-n", ns, healthy)
+		assert.Equal(t, tr.Summary, "no worker has taken it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu")
+	})
+	t.Run("all pairs, and orphans", func(t *testing.T) {
+		out, err := command(t, "jobs-managedby", "trace", "-n", ns, healthy).Output()
+		assert.NilError(t, err)
+		assert.Assert(t, contains(string(out), "forgotten", "sweep", "train"), string(out))
+		out, err = command(t, "jobs-managedby", "trace", "-n", ns, healthy, "--orphans", "-o", "name").Output()
+		assert.NilError(t, err)
+		assert.Equal(t, string(out), "job.batch/forgotten\n")
+	})
+	t.Run("ls has the context, asking all or the manager alone", func(t *testing.T) {
+		jobs := ls(t, "-n", ns, healthy, "--delegated")
+		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
+		assert.Equal(t, len(jobs["sweep"].Mirrors), 0)
+		assert.Assert(t, jobs["sweep"].Mirrors != nil, "it is known that there is none")
+		jobs = ls(t, "-n", ns, "--context", management, "--delegated")
+		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
+		assert.Assert(t, len(jobs["sweep"].Mirrors) == 0 && jobs["sweep"].Mirrors != nil)
+	})
+	t.Run("what may not be looked at leaves the rest standing", func(t *testing.T) {
+		allow(t, c, ns, "nobody", "batch", "jobs")
+		cmd := command(t, "jobs-managedby", "trace", "train", "-n", ns, "--contexts", "nobody,"+worker1)
+		cmd.Stderr = nil
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == 4, "%v", err)
+		assert.Assert(t, contains(string(out), "Running on worker-1", "Forbidden", "cannot list resource", "4 Running"), string(out))
+	})
+	t.Run("a change is shown", func(t *testing.T) {
+		l := follow(t, "jobs-managedby", "trace", "train", "-n", ns, healthy, "-w")
+		l.expect(`^Running on worker-1$`)
+		_, err := client(t, worker1).BatchV1().Jobs(ns).Patch(t.Context(), "train", types.MergePatchType, []byte(`{"spec":{"parallelism":2}}`), metav1.PatchOptions{})
+		assert.NilError(t, err)
+		l.expect(`^spec.parallelism +4 +2 +worker-1 +differs$`)
+		assert.Equal(t, l.interrupt(), 130)
+	})
+}
+
+// TestTraceOfManyPods checks that a trace does not grow with the number of pods.
+func TestTraceOfManyPods(t *testing.T) {
+	const ns = "many-pods"
+	createJobs(t, management, fixture.New(ns, "wide", fixture.Pods(200), fixture.ManagedBy("flows.example.com/runner")))
+	createJobs(t, worker2, fixture.New(ns, "wide", fixture.Pods(200), fixture.NeverStarts()))
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		pods, err := client(t, worker2).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
+		return err == nil && len(pods.Items) == 200, err
+	})
+	assert.NilError(t, err)
+	out, err := command(t, "jobs-managedby", "trace", "wide", "-n", ns, healthy).Output()
+	assert.NilError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	assert.Assert(t, len(lines) < 25, string(out))
+	tr := trace(t, "wide", "-n", ns, healthy)
+	assert.Equal(t, tr.Mirrors[0].Relation, inspect.ByName)
+	assert.Equal(t, tr.Mirrors[0].Context, worker2)
+}
+
+func hopStates(tr inspect.Trace) (states []string) {
+	for _, h := range tr.Hops {
+		states = append(states, h.Kind+"/"+h.Name+" "+h.Context+" "+h.State)
+	}
+	return states
+}
+
+func workloadName(j *inspect.Job) string {
+	return delegation.Job().WorkloadNames(j.Name, j.UID, 0)[0]
+}
+
+// createJobs creates Jobs in a namespace that may be there already.
+func createJobs(t *testing.T, cluster string, jobs ...*batchv1.Job) {
+	t.Helper()
+	c := client(t, cluster)
+	for _, j := range jobs {
+		_, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: j.Namespace}}, metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			assert.NilError(t, err)
+		}
+		_, err = c.BatchV1().Jobs(j.Namespace).Create(t.Context(), j, metav1.CreateOptions{})
+		assert.NilError(t, err)
+	}
+}
+
+// waitReady waits until so many pods of a Job are ready, and it says so.
+func waitReady(t *testing.T, cluster, namespace, name string, n int32) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		j, err := client(t, cluster).BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
+		return err == nil && j.Status.Ready != nil && *j.Status.Ready == n, err
+	})
+	assert.NilError(t, err)
+}
