@@ -42,13 +42,19 @@ demo: build clusters ## Show the plugin on three real clusters, and leave them u
 demo-down: clusters ## Take the demo's clusters down
 	@go run ./test/demo -down
 
+.PHONY: examples
+examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fleet
+	@go run ./test/demo -record examples/fleet
+	@go run ./test/demo -down
+	@go test ./test/readme -update
+
 .PHONY: test
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
-	go test -race ./cmd/... ./internal/... ./pkg/...
+	go test -race ./cmd/... ./internal/... ./pkg/... ./test/readme/...
 
 .PHONY: bench
 bench: build clusters ## Measure ls beside kubectl and a raw download, in minutes

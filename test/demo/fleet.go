@@ -135,7 +135,7 @@ func playMultiKueue(ctx context.Context, set *clusters.Set, onWorker1 kubernetes
 	if err != nil {
 		return err
 	}
-	why := "couldn't assign flavors to pod set main: insufficient quota for nvidia.com/gpu in flavor a100, request > maximum capacity (8 > 4)"
+	why := "insufficient quota for gpu in flavor a100: request > maximum capacity (8 > 4)"
 	if err := manager.Hold(ctx, "ml", "sweep", why, paris, tokyo); err != nil {
 		return err
 	}

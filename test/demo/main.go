@@ -78,7 +78,7 @@ func show(ctx context.Context, set *clusters.Set) error {
 		"kubectl jobs-managedby trace sweep -n ml",
 	}
 	if *record != "" {
-		if err := os.RemoveAll(*record); err != nil {
+		if err := errors.Join(os.RemoveAll(*record), os.MkdirAll(filepath.Dir(*record), 0o755)); err != nil {
 			return err
 		}
 		commands = append(commands, "kubectl jobs-managedby snapshot -A --redact "+*record)
