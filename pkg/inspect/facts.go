@@ -17,10 +17,14 @@ type Facts struct {
 	ClusterUID string
 	Skew       fleet.Skew
 	// Err is why nothing at all could be read.
-	Err    error
-	Jobs   []*Job
-	Pods   []*Pod
-	Events []*Event
+	Err error
+	// Version is the API server's, such as "v1.36.3"; "" where nobody asked.
+	Version string
+	// Namespaces are those there are; nil where nobody asked or could ask.
+	Namespaces map[string]Namespace
+	Jobs       []*Job
+	Pods       []*Pod
+	Events     []*Event
 	// Kueue is nil where the cluster does not serve Kueue's API, or where nobody
 	// asked or could ask.
 	Kueue *KueueFacts
@@ -29,20 +33,28 @@ type Facts struct {
 	Gaps    map[Part]error
 }
 
+// Namespace is what is kept of a Namespace.
+type Namespace struct {
+	Name   string
+	Labels map[string]string
+}
+
 // Part is a part of what is read of a cluster.
 type Part string
 
 // The parts. What they are called is what a person is told.
 const (
-	PartKueue     Part = "the Kueue API"
-	PartWorkloads Part = "workloads"
-	PartQueues    Part = "queues"
-	PartChecks    Part = "admission checks"
-	PartConfigs   Part = "MultiKueueConfigs"
-	PartClusters  Part = "MultiKueueClusters"
-	PartSecrets   Part = "secrets"
-	PartPods      Part = "pods"
-	PartEvents    Part = "events"
+	PartKueue      Part = "the Kueue API"
+	PartWorkloads  Part = "workloads"
+	PartQueues     Part = "queues"
+	PartChecks     Part = "admission checks"
+	PartConfigs    Part = "MultiKueueConfigs"
+	PartClusters   Part = "MultiKueueClusters"
+	PartSecrets    Part = "secrets"
+	PartJobs       Part = "jobs"
+	PartNamespaces Part = "namespaces"
+	PartPods       Part = "pods"
+	PartEvents     Part = "events"
 )
 
 // KueueFacts is what was read of Kueue's objects on one cluster.
@@ -129,6 +141,6 @@ func (k *KueueFacts) cluster(name string) *kueue.MultiKueueCluster {
 // parts are all of them, in the order in which they are told.
 func parts() []Part {
 	return []Part{
-		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartPods, PartEvents,
+		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents,
 	}
 }

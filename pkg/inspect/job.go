@@ -68,6 +68,16 @@ type Job struct {
 	Marks *delegation.Marks `json:"-"`
 	// Generation counts the changes of its spec.
 	Generation int64 `json:"-"`
+	// DeletedAt is when its deletion was asked for; Finalizers are what it waits for.
+	DeletedAt  *metav1.Time `json:"-"`
+	Finalizers []string     `json:"-"`
+	// TTL is after how many seconds it is deleted once it has finished.
+	TTL *int32 `json:"-"`
+	// ManualSelector is spec.manualSelector.
+	ManualSelector bool `json:"-"`
+	// StatusWriters are the managers that have written its status, by
+	// managedFields.
+	StatusWriters []string `json:"-"`
 	// Object is the whole object, where one Job was asked for and not a list of
 	// them.
 	Object *unstructured.Unstructured `json:"-"`
@@ -115,6 +125,8 @@ func (j *Job) deepCopy() *Job {
 	c.FinishedTime, c.StatusWrittenAt = clone(j.FinishedTime), clone(j.StatusWrittenAt)
 	c.Since = clone(j.Since)
 	c.Mirrors, c.Findings = slices.Clone(j.Mirrors), slices.Clone(j.Findings)
+	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
+	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
 	c.Marks, c.SpecWrittenAt = clone(j.Marks), clone(j.SpecWrittenAt)
 	return &c
 }
@@ -185,6 +197,11 @@ func readJob(o *batchv1.Job) read {
 		Marks:             delegation.MarksOf(o.Labels, o.Annotations),
 		Generation:        o.Generation,
 		SpecWrittenAt:     specWrittenAt(o.ManagedFields),
+		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
+		TTL: o.Spec.TTLSecondsAfterFinished, ManualSelector: deref(o.Spec.ManualSelector),
+	}
+	if !r.job.ManagedBy.IsBuiltIn() {
+		r.job.StatusWriters = statusWriters(o.ManagedFields)
 	}
 	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
 		r.job.FinishedTime = &metav1.Time{Time: since}
@@ -238,6 +255,16 @@ func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
 		}
 	}
 	return clone(latest)
+}
+
+func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
+	var writers []string
+	for i := range fields {
+		if f := &fields[i]; f.Subresource == "status" && !slices.Contains(writers, f.Manager) {
+			writers = append(writers, f.Manager)
+		}
+	}
+	return writers
 }
 
 func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {

@@ -44,7 +44,7 @@ func TestReadJob(t *testing.T) {
 		ManagedBy: "example.com/x", Status: delegation.Failed,
 		Completions: new(int32(3)), Succeeded: 1, Failed: 2, Suspended: true,
 		StartTime: at(time.Second), FinishedTime: at(2 * time.Minute), CreationTimestamp: *at(0),
-		StatusWrittenAt: at(3 * time.Minute), Since: at(2 * time.Minute), SpecWrittenAt: at(time.Hour),
+		StatusWrittenAt: at(3 * time.Minute), Since: at(2 * time.Minute), SpecWrittenAt: at(time.Hour), StatusWriters: []string{"first", "last", "other", "timeless"},
 	})
 	d, ok := got.Duration(epoch.Add(time.Hour))
 	assert.Assert(t, ok)
