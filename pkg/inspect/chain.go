@@ -75,7 +75,7 @@ func (w *way) orphan() {
 	}
 	w.add(0, h)
 	if f := w.inventory.Facts(j.Context); f != nil {
-		for _, copied := range w.inventory.workloadsOf(w.pair, f) {
+		for _, copied := range w.inventory.WorkloadsOf(w.pair, f) {
 			w.add(1, workloadHop(f, copied))
 		}
 	}
@@ -134,9 +134,9 @@ func (w *way) pods(depth int, f *Facts, j *Job) {
 		w.add(depth, missing(Hop{Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context}, err, ""))
 		return
 	}
-	pods := f.podsOf(j)
+	pods := f.PodsOf(j)
 	if len(pods) == 0 {
-		if e := f.lastWarning(j); e != nil && j != w.pair.Origin && !j.Status.IsFinished() {
+		if e := f.LastWarning(j); e != nil && j != w.pair.Origin && !j.Status.IsFinished() {
 			w.add(depth, Hop{
 				Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context, State: "none", Health: HealthBad,
 				Message: e.Reason + ": " + e.Message,
@@ -160,7 +160,7 @@ func (w *way) multiKueue(f *Facts) {
 		return
 	}
 	queue := w.queues(f)
-	workloads := w.inventory.workloadsOf(w.pair, f)
+	workloads := w.inventory.WorkloadsOf(w.pair, f)
 	for _, workload := range workloads {
 		w.add(1, workloadHop(f, workload))
 		if name := chosen(workload); name != "" {
@@ -172,7 +172,7 @@ func (w *way) multiKueue(f *Facts) {
 			"Kueue has made none for this Job"))
 	}
 	for _, name := range w.checks(f, queue, workloads) {
-		check := f.Kueue.check(name)
+		check := f.Kueue.CheckNamed(name)
 		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
 			continue
 		}
@@ -188,7 +188,7 @@ func (w *way) queues(f *Facts) *kueue.ClusterQueue {
 		w.add(1, missing(h, nil, fmt.Sprintf("the Job names no queue (label %s)", delegation.QueueNameLabel)))
 		return nil
 	}
-	local := f.Kueue.localQueue(h.Namespace, h.Name)
+	local := f.Kueue.LocalQueueNamed(h.Namespace, h.Name)
 	if local == nil {
 		w.add(1, missing(h, gap, "there is no such queue in namespace "+h.Namespace))
 		return nil
@@ -196,7 +196,7 @@ func (w *way) queues(f *Facts) *kueue.ClusterQueue {
 	h.active(local.Status.Conditions)
 	w.add(1, h)
 	h = Hop{Kind: "ClusterQueue", Name: local.Spec.ClusterQueue, Context: f.Context}
-	queue := f.Kueue.clusterQueue(h.Name)
+	queue := f.Kueue.ClusterQueueNamed(h.Name)
 	if queue == nil {
 		w.add(1, missing(h, gap, "there is no such queue"))
 		return nil
@@ -224,7 +224,7 @@ func (w *way) checks(f *Facts, queue *kueue.ClusterQueue, workloads []*kueue.Wor
 	names = slices.Compact(names)
 	for _, name := range names {
 		h := Hop{Kind: "AdmissionCheck", Name: name, Context: f.Context}
-		check := f.Kueue.check(name)
+		check := f.Kueue.CheckNamed(name)
 		state, asked := states[name]
 		switch {
 		case asked:

@@ -14,7 +14,7 @@ import (
 // it names, and each other one where something of this Job is found.
 func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload) {
 	h := Hop{Kind: "MultiKueueConfig", Name: configName, Context: f.Context}
-	config := f.Kueue.config(configName)
+	config := f.Kueue.ConfigNamed(configName)
 	var configured []string
 	if config == nil {
 		h = missing(h, f.Gaps[PartConfigs], "there is no such MultiKueueConfig")
@@ -58,13 +58,13 @@ func chosen(w *kueue.Workload) string {
 // cluster.
 func (w *way) isSomethingOn(name string) bool {
 	isThere := func(m Mirror) bool { return m.Job.Context == name }
-	return slices.ContainsFunc(w.pair.Mirrors, isThere) || len(w.inventory.workloadsOf(w.pair, w.inventory.Facts(name))) > 0
+	return slices.ContainsFunc(w.pair.Mirrors, isThere) || len(w.inventory.WorkloadsOf(w.pair, w.inventory.Facts(name))) > 0
 }
 
 // cluster adds a MultiKueueCluster, and behind it what is found there.
 func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Workload) {
 	h := Hop{Kind: "MultiKueueCluster", Name: name, Context: f.Context}
-	cluster := f.Kueue.cluster(name)
+	cluster := f.Kueue.ClusterNamed(name)
 	if cluster == nil {
 		h = missing(h, f.Gaps[PartClusters], "there is no such MultiKueueCluster")
 	} else {
@@ -113,7 +113,7 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 		}
 		return
 	}
-	copies := w.inventory.workloadsOf(w.pair, f)
+	copies := w.inventory.WorkloadsOf(w.pair, f)
 	for _, copied := range copies {
 		w.add(2, workloadHop(f, copied))
 		if h, absent := w.remoteQueue(f, copied); absent {
@@ -161,7 +161,7 @@ func (w *way) unread(target string, f *Facts) Hop {
 // looks for one of the same name on the worker.
 func (w *way) remoteQueue(f *Facts, copied *kueue.Workload) (h Hop, absent bool) {
 	name := copied.Spec.QueueName
-	if name == "" || f.Kueue.localQueue(copied.Namespace, name) != nil || f.Gaps[PartQueues] != nil {
+	if name == "" || f.Kueue.LocalQueueNamed(copied.Namespace, name) != nil || f.Gaps[PartQueues] != nil {
 		return h, false
 	}
 	h = Hop{Kind: "LocalQueue", Namespace: copied.Namespace, Name: name, Context: f.Context}

@@ -73,26 +73,31 @@ func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
 		consider(&mirror.conditions()[i].LastTransitionTime)
 	}
 	if f := v.Facts(mirror.Context); f != nil {
-		for _, p := range f.Pods {
-			if p.JobUID == mirror.UID {
-				consider(&p.Changed)
-			}
+		for _, p := range f.PodsOf(mirror) {
+			consider(&p.Changed)
 		}
 	}
 	return &latest
 }
 
-// age is how long ago something happened that the clock of j's cluster dated. It
-// is very long for what nobody dated.
 func (v *Inventory) age(j *Job, t *metav1.Time) time.Duration {
 	if t == nil {
+		return v.Age(j.Context, time.Time{})
+	}
+	return v.Age(j.Context, t.Time)
+}
+
+// Age is how long ago something happened that the clock of a context's cluster
+// dated. It is very long for what nobody dated, which is the zero time.
+func (v *Inventory) Age(name string, t time.Time) time.Duration {
+	if t.IsZero() {
 		return time.Duration(1<<63 - 1)
 	}
 	now := v.Now
-	if f := v.Facts(j.Context); f != nil && f.Skew.Known {
+	if f := v.Facts(name); f != nil && f.Skew.Known {
 		now = now.Add((f.Skew.Min + f.Skew.Max) / 2)
 	}
-	return now.Sub(t.Time)
+	return now.Sub(t)
 }
 
 type comparison struct {

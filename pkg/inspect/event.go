@@ -36,14 +36,3 @@ func readEvent(o *corev1.Event) *Event {
 	}
 	return e
 }
-
-// lastWarning is the latest warning about a Job, nil if there is none.
-func (f *Facts) lastWarning(j *Job) *Event {
-	var latest *Event
-	for _, e := range f.Events {
-		if e.Warning && e.UID == j.UID && (latest == nil || e.Time.After(latest.Time)) {
-			latest = e
-		}
-	}
-	return latest
-}

@@ -31,6 +31,8 @@ type Facts struct {
 	// NoKueue is whether it was asked, and does not serve it.
 	NoKueue bool
 	Gaps    map[Part]error
+
+	index *index
 }
 
 // Namespace is what is kept of a Namespace.
@@ -55,6 +57,7 @@ const (
 	PartNamespaces Part = "namespaces"
 	PartPods       Part = "pods"
 	PartEvents     Part = "events"
+	PartVersion    Part = "the server's version"
 )
 
 // KueueFacts is what was read of Kueue's objects on one cluster.
@@ -96,19 +99,6 @@ func (f *Facts) gap(part Part, err error) {
 	}
 }
 
-// workload finds a Workload by namespace and name; nil if there is none.
-func (f *Facts) workload(namespace, name string) *kueue.Workload {
-	if f == nil || f.Kueue == nil {
-		return nil
-	}
-	for _, w := range f.Kueue.Workloads {
-		if w.Namespace == namespace && w.Name == name {
-			return w
-		}
-	}
-	return nil
-}
-
 func named[T any](list []*T, name string, nameOf func(*T) string) *T {
 	for _, item := range list {
 		if nameOf(item) == name {
@@ -118,29 +108,39 @@ func named[T any](list []*T, name string, nameOf func(*T) string) *T {
 	return nil
 }
 
-func (k *KueueFacts) localQueue(namespace, name string) *kueue.LocalQueue {
-	return named(k.LocalQueues, namespace+"/"+name, func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
+// LocalQueueNamed finds a LocalQueue; nil if there is none.
+func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
+	for _, q := range k.LocalQueues {
+		if q.Name == name && q.Namespace == namespace {
+			return q
+		}
+	}
+	return nil
 }
 
-func (k *KueueFacts) clusterQueue(name string) *kueue.ClusterQueue {
+// ClusterQueueNamed finds a ClusterQueue; nil if there is none.
+func (k *KueueFacts) ClusterQueueNamed(name string) *kueue.ClusterQueue {
 	return named(k.ClusterQueues, name, func(q *kueue.ClusterQueue) string { return q.Name })
 }
 
-func (k *KueueFacts) check(name string) *kueue.AdmissionCheck {
+// CheckNamed finds an AdmissionCheck; nil if there is none.
+func (k *KueueFacts) CheckNamed(name string) *kueue.AdmissionCheck {
 	return named(k.Checks, name, func(c *kueue.AdmissionCheck) string { return c.Name })
 }
 
-func (k *KueueFacts) config(name string) *kueue.MultiKueueConfig {
+// ConfigNamed finds a MultiKueueConfig; nil if there is none.
+func (k *KueueFacts) ConfigNamed(name string) *kueue.MultiKueueConfig {
 	return named(k.Configs, name, func(c *kueue.MultiKueueConfig) string { return c.Name })
 }
 
-func (k *KueueFacts) cluster(name string) *kueue.MultiKueueCluster {
+// ClusterNamed finds a MultiKueueCluster; nil if there is none.
+func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
 }
 
 // parts are all of them, in the order in which they are told.
 func parts() []Part {
 	return []Part{
-		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents,
+		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartVersion,
 	}
 }

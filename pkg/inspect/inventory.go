@@ -22,15 +22,25 @@ type Inventory struct {
 	// another one has that one's name.
 	Addresses []fleet.Address
 	Pairs     *Pairs
+
+	// contexts remembers what ContextOf has found.
+	contexts map[clusterName]string
 }
+
+// clusterName is a MultiKueueCluster of the manager that a context reaches.
+type clusterName struct{ manager, cluster string }
 
 // NewInventory pairs up what was read.
 func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *Inventory {
 	var jobs []*Job
 	for _, f := range clusters {
 		jobs = append(jobs, f.Jobs...)
+		f.buildIndex()
 	}
-	return &Inventory{Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs)}
+	return &Inventory{
+		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),
+		contexts: map[clusterName]string{},
+	}
 }
 
 // Facts is what was read through a context, nil if it was not asked.
@@ -77,6 +87,16 @@ func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
 	if manager == nil || manager.Kueue == nil {
 		return ""
 	}
+	key := clusterName{manager.Context, cluster}
+	found, known := v.contexts[key]
+	if !known {
+		found = v.findContext(manager, cluster)
+		v.contexts[key] = found
+	}
+	return found
+}
+
+func (v *Inventory) findContext(manager *Facts, cluster string) string {
 	if address, ok := manager.Kueue.Addresses[cluster]; ok {
 		if name := MatchAddress(address, v.Addresses); name != "" {
 			return name
@@ -123,7 +143,7 @@ func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
 		}
 		var found []string
 		for _, f := range v.Clusters {
-			copied := f.workload(w.Namespace, w.Name)
+			copied := f.Workload(w.Namespace, w.Name)
 			if f != manager && copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" {
 				found = append(found, f.Context)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -194,7 +195,7 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 		}
 		r.store(func() {
 			for _, w := range found {
-				if r.facts.workload(w.Namespace, w.Name) == nil {
+				if !slices.ContainsFunc(r.facts.Kueue.Workloads, func(o *kueue.Workload) bool { return o.UID == w.UID }) {
 					r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w)
 				}
 			}

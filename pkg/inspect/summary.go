@@ -94,7 +94,7 @@ func (v *Inventory) waitsFor(p Pair) string {
 	if f == nil || f.Kueue == nil {
 		return ""
 	}
-	workloads := v.workloadsOf(p, f)
+	workloads := v.WorkloadsOf(p, f)
 	if len(workloads) == 0 {
 		return v.withoutWorkload(p, f)
 	}
@@ -169,7 +169,7 @@ func (v *Inventory) workerReason(p Pair, f *Facts) string {
 			return "another Job of this name is in the way"
 		}
 	}
-	copies := v.workloadsOf(p, f)
+	copies := v.WorkloadsOf(p, f)
 	if len(copies) == 0 {
 		return "no copy of the Workload there"
 	}

@@ -31,7 +31,7 @@ func (v *Inventory) timeline(p Pair) []TimelineEntry {
 		t.job(j, j == p.Origin)
 	}
 	for _, f := range v.Clusters {
-		for _, w := range v.workloadsOf(p, f) {
+		for _, w := range v.WorkloadsOf(p, f) {
 			t.workload(f, w)
 		}
 		for _, j := range jobs {
@@ -137,7 +137,7 @@ func (t *timeline) workload(f *Facts, w *kueue.Workload) {
 
 // pods tells of a Job's pods in a line or two, however many there are.
 func (t *timeline) pods(f *Facts, j *Job) {
-	pods := f.podsOf(j)
+	pods := f.PodsOf(j)
 	if len(pods) == 0 {
 		return
 	}
@@ -184,66 +184,15 @@ func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
 	for _, j := range p.jobs() {
 		if j.Context == f.Context {
 			uids[j.UID] = true
-			for _, pod := range f.podsOf(j) {
+			for _, pod := range f.PodsOf(j) {
 				uids[pod.UID] = true
 			}
 		}
 	}
-	for _, w := range v.workloadsOf(p, f) {
+	for _, w := range v.WorkloadsOf(p, f) {
 		uids[string(w.UID)] = true
 	}
 	return func(e *Event) bool { return uids[e.UID] }
-}
-
-// podsOf are the pods that a Job controls.
-func (f *Facts) podsOf(j *Job) []*Pod {
-	var pods []*Pod
-	for _, p := range f.Pods {
-		if p.JobUID == j.UID && p.Namespace == j.Namespace {
-			pods = append(pods, p)
-		}
-	}
-	return pods
-}
-
-// workloadsOf are the Workloads of a pair on one cluster: on the origin's those
-// that Kueue made for it, elsewhere those of the same name that came from there,
-// and those that a mirror runs under.
-func (v *Inventory) workloadsOf(p Pair, f *Facts) []*kueue.Workload {
-	if f == nil || f.Kueue == nil {
-		return nil
-	}
-	wanted := map[string]bool{}
-	for _, m := range p.Mirrors {
-		if m.Job.Context == f.Context && m.Job.Marks != nil && m.Job.Marks.Prebuilt != "" {
-			wanted[m.Job.Namespace+"/"+m.Job.Prebuilt()] = true
-		}
-	}
-	if p.Origin != nil && p.Origin.Context != f.Context {
-		for _, w := range v.workloadsOf(p, v.Facts(p.Origin.Context)) {
-			wanted[w.Namespace+"/"+w.Name] = true
-		}
-	}
-	var found []*kueue.Workload
-	for _, w := range f.Kueue.Workloads {
-		isOrigins := p.Origin != nil && p.Origin.Context == f.Context && isMadeFor(w, p.Origin)
-		if isOrigins || wanted[w.Namespace+"/"+w.Name] {
-			found = append(found, w)
-		}
-	}
-	return found
-}
-
-// isMadeFor says whether Kueue made a Workload for a Job of its own cluster.
-func isMadeFor(w *kueue.Workload, j *Job) bool {
-	if w.Namespace != j.Namespace {
-		return false
-	}
-	if w.Labels[kueue.JobUIDLabel] == j.UID {
-		return true
-	}
-	owner := metav1.GetControllerOf(w)
-	return owner != nil && string(owner.UID) == j.UID || isWorkloadOf(j, w.Name)
 }
 
 // Prebuilt is the Workload that a mirror runs under, "" if it names none.

@@ -1,0 +1,114 @@
+package inspect
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// index finds things in the facts of a cluster, so that judging many Jobs does not
+// take the square of the time.
+type index struct {
+	workloads      map[string]*kueue.Workload
+	workloadsOfJob map[string][]*kueue.Workload
+	podsOfJob      map[string][]*Pod
+	warnings       map[string]*Event
+}
+
+func (f *Facts) buildIndex() {
+	x := &index{
+		workloads: map[string]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
+		podsOfJob: map[string][]*Pod{}, warnings: map[string]*Event{},
+	}
+	if f.Kueue != nil {
+		for _, w := range f.Kueue.Workloads {
+			x.workloads[w.Namespace+"/"+w.Name] = w
+			if uid := jobUID(w); uid != "" {
+				x.workloadsOfJob[uid] = append(x.workloadsOfJob[uid], w)
+			}
+		}
+	}
+	for _, p := range f.Pods {
+		x.podsOfJob[p.JobUID] = append(x.podsOfJob[p.JobUID], p)
+	}
+	for _, e := range f.Events {
+		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
+			x.warnings[e.UID] = e
+		}
+	}
+	f.index = x
+}
+
+// jobUID is the uid of the Job that a Workload was made for on its own cluster,
+// "" if it does not tell.
+func jobUID(w *kueue.Workload) string {
+	if uid := w.Labels[kueue.JobUIDLabel]; uid != "" {
+		return uid
+	}
+	if owner := metav1.GetControllerOf(w); owner != nil {
+		return string(owner.UID)
+	}
+	return ""
+}
+
+// Workload finds a Workload by namespace and name; nil if there is none.
+func (f *Facts) Workload(namespace, name string) *kueue.Workload {
+	if f == nil || f.index == nil {
+		return nil
+	}
+	return f.index.workloads[namespace+"/"+name]
+}
+
+// WorkloadsOf are the Workloads of a pair on one cluster: on the origin's those
+// that Kueue made for it, elsewhere those of the same name that came from there,
+// and those that a mirror runs under.
+func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
+	if f == nil || f.index == nil || f.Kueue == nil {
+		return nil
+	}
+	var found []*kueue.Workload
+	add := func(w *kueue.Workload) {
+		for _, known := range found {
+			if known == w {
+				return
+			}
+		}
+		if w != nil {
+			found = append(found, w)
+		}
+	}
+	if o := p.Origin; o != nil && o.Context == f.Context {
+		for _, w := range f.index.workloadsOfJob[o.UID] {
+			add(w)
+		}
+		for _, name := range workloadNames(o) {
+			add(f.Workload(o.Namespace, name))
+		}
+	} else if o != nil {
+		for _, w := range v.WorkloadsOf(p, v.Facts(o.Context)) {
+			add(f.Workload(w.Namespace, w.Name))
+		}
+	}
+	for _, m := range p.Mirrors {
+		if m.Job.Context == f.Context && m.Job.Prebuilt() != "" {
+			add(f.Workload(m.Job.Namespace, m.Job.Prebuilt()))
+		}
+	}
+	return found
+}
+
+// PodsOf are the pods that a Job controls.
+func (f *Facts) PodsOf(j *Job) []*Pod {
+	if f == nil || f.index == nil {
+		return nil
+	}
+	return f.index.podsOfJob[j.UID]
+}
+
+// LastWarning is the latest warning about a Job, nil if there is none.
+func (f *Facts) LastWarning(j *Job) *Event {
+	if f == nil || f.index == nil {
+		return nil
+	}
+	return f.index.warnings[j.UID]
+}

@@ -1,0 +1,130 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// ReadAll reads all that rules judge by, from every cluster at once: Jobs and,
+// of those that are delegated or mirrors, the pods and the warnings; Namespaces;
+// and Kueue's objects. A part that may not be read is a gap.
+func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
+	var clusters []*Facts
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) { return readFacts(ctx, c, q) }) {
+		facts := a.Value
+		if facts == nil || a.Err != nil {
+			facts = &Facts{Context: a.Context, Err: a.Err}
+		}
+		clusters = append(clusters, facts)
+	}
+	return NewInventory(now(), clusters, addresses)
+}
+
+// readFacts reads one cluster.
+func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
+	facts := newFacts(c)
+	err := List(ctx, c, q, func(j Job) { facts.Jobs = append(facts.Jobs, &j) })
+	if errors.Is(err, ErrClaimsUnknown) {
+		facts.gap(PartWorkloads, err)
+		err = nil
+	}
+	if err != nil {
+		return facts, err
+	}
+	r := openKueue(ctx, c, facts)
+	namespace := q.namespace(c)
+	r.readVersion(ctx)
+	r.readNamespaces(ctx)
+	if interesting := facts.interesting(); interesting.Len() > 0 {
+		r.readPodsOf(ctx, namespace, interesting)
+		r.readWarnings(ctx, namespace, interesting)
+	}
+	if r.hasKueue() {
+		k := facts.Kueue
+		r.readConfig(ctx)
+		readAll(ctx, r, PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
+		readAll(ctx, r, PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
+		readAll(ctx, r, PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
+	}
+	r.wg.Wait()
+	facts.Skew = c.Skew()
+	return facts, context.Cause(ctx)
+}
+
+// interesting are the uids of Jobs whose pods and warnings are worth reading:
+// those that are delegated, or that carry a mark.
+func (f *Facts) interesting() sets.Set[string] {
+	uids := sets.New[string]()
+	for _, j := range f.Jobs {
+		if !j.ManagedBy.IsBuiltIn() || j.Marks != nil {
+			uids.Insert(j.UID)
+		}
+	}
+	return uids
+}
+
+func (r *factReader) readVersion(ctx context.Context) {
+	r.read(PartVersion, func() error {
+		client, err := r.cluster.REST(corev1.SchemeGroupVersion, "/api")
+		if err != nil {
+			return err
+		}
+		var v version.Info
+		if err := decode(client.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v); err != nil {
+			return err
+		}
+		r.store(func() { r.facts.Version = v.GitVersion })
+		return nil
+	})
+}
+
+func (r *factReader) readNamespaces(ctx context.Context) {
+	r.read(PartNamespaces, func() error {
+		namespaces := map[string]Namespace{}
+		resource := corev1.SchemeGroupVersion.WithResource("namespaces")
+		type object struct {
+			metav1.ObjectMeta `json:"metadata"`
+		}
+		err := listObjects(ctx, r.cluster, resource, "", metav1.ListOptions{}, func(o *object) {
+			namespaces[o.Name] = Namespace{Name: o.Name, Labels: o.Labels}
+		})
+		if err != nil {
+			return err
+		}
+		r.store(func() { r.facts.Namespaces = namespaces })
+		return nil
+	})
+}
+
+// readPodsOf reads the pods of these Jobs.
+func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs sets.Set[string]) {
+	r.read(PartPods, func() error {
+		ofJobs := metav1.ListOptions{LabelSelector: delegation.Job().PodLabel}
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJobs, func(o *corev1.Pod) {
+			if p := readPod(o); jobs.Has(p.JobUID) {
+				r.store(func() { r.facts.Pods = append(r.facts.Pods, p) })
+			}
+		})
+	})
+}
+
+// readWarnings reads the warnings about these Jobs.
+func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs sets.Set[string]) {
+	r.read(PartEvents, func() error {
+		warnings := metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning}
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("events"), namespace, warnings, func(o *corev1.Event) {
+			if e := readEvent(o); jobs.Has(e.UID) {
+				r.store(func() { r.facts.Events = append(r.facts.Events, e) })
+			}
+		})
+	})
+}
