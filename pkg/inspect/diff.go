@@ -33,9 +33,9 @@ func (d Difference) isStatus() bool { return strings.HasPrefix(d.Field, "status.
 // anything of less than about five.
 const Settling = 5 * time.Second
 
-// differences compares a mirror with its origin. What the delegation itself
+// Differences compares a mirror with its origin. What the delegation itself
 // changes is no difference. The mirror of another incarnation is not compared.
-func (v *Inventory) differences(origin *Job, m Mirror) []Difference {
+func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	if origin == nil || !m.Current {
 		return nil
 	}

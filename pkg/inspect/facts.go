@@ -138,8 +138,8 @@ func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
 }
 
-// parts are all of them, in the order in which they are told.
-func parts() []Part {
+// Parts are all of them, in the order in which they are told.
+func Parts() []Part {
 	return []Part{
 		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartVersion,
 	}

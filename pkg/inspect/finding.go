@@ -28,6 +28,8 @@ type Finding struct {
 	Evidence []string `json:"evidence"`
 	// Remedy is what to do, as a command or a change.
 	Remedy string `json:"remedy"`
+	// Jobs are those that hang on it; the object itself may be something else.
+	Jobs []Ref `json:"jobs"`
 	// Docs is where to read on.
 	Docs string `json:"docs"`
 }

@@ -77,11 +77,11 @@ func (v *Inventory) Trace(p Pair) *Trace {
 	t := v.brief(p)
 	t.Hops = v.hops(p, t)
 	for _, m := range p.Mirrors {
-		t.Differences = append(t.Differences, v.differences(p.Origin, m)...)
+		t.Differences = append(t.Differences, v.Differences(p.Origin, m)...)
 	}
 	t.Timeline = v.timeline(p)
 	for _, f := range v.Clusters {
-		if ahead, ok := noticeableSkew(f.Skew); ok {
+		if ahead, ok := NoticeableSkew(f.Skew); ok {
 			t.Clocks = append(t.Clocks, ClockSkew{Context: f.Context, AheadSeconds: ahead})
 		}
 	}
@@ -131,7 +131,7 @@ func (v *Inventory) brief(p Pair) *Trace {
 	for _, m := range p.Mirrors {
 		inStep := p.Origin != nil && m.Current
 		if inStep {
-			inStep = !slices.ContainsFunc(v.differences(p.Origin, m), func(d Difference) bool { return d.isStatus() && !d.Lag })
+			inStep = !slices.ContainsFunc(v.Differences(p.Origin, m), func(d Difference) bool { return d.isStatus() && !d.Lag })
 		}
 		j := m.Job.deepCopy()
 		j.Mirrors = []Ref{}
@@ -165,7 +165,7 @@ func (f *Facts) errors() []ContextError {
 		return []ContextError{NewContextError(fleet.InContext(f.Context, "", f.Err))}
 	}
 	var errs []ContextError
-	for _, part := range parts() {
+	for _, part := range Parts() {
 		if err := f.Gaps[part]; err != nil {
 			errs = append(errs, NewContextError(fleet.InContext(f.Context, part.doing(), err)))
 		}
@@ -173,9 +173,9 @@ func (f *Facts) errors() []ContextError {
 	return errs
 }
 
-// noticeableSkew is by how many whole seconds a clock is ahead, if it differs
+// NoticeableSkew is by how many whole seconds a clock is ahead, if it differs
 // enough to be worth a word.
-func noticeableSkew(s fleet.Skew) (ahead int, ok bool) {
+func NoticeableSkew(s fleet.Skew) (ahead int, ok bool) {
 	if !s.Known || s.Min < noticeable && s.Max > -noticeable {
 		return 0, false
 	}

@@ -1,0 +1,208 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"gotest.tools/v3/assert"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+const recordings = "../../../test/recordings"
+
+// testCase is a fleet on which a rule has to find something, or nothing: a real
+// recording, changed.
+type testCase struct {
+	name string
+	code string
+	// base is a recording.
+	base  string
+	edits []edit
+	// fires is whether the rule has to find something.
+	fires bool
+}
+
+// edit changes the objects of a context.
+type edit struct {
+	context string
+	// object is "Kind/name" or "Kind/namespace/name"; "" adds objects.
+	object string
+	// patch is a JSON merge patch in YAML; "" removes the object. Where object is
+	// "", it is the object to add.
+	patch string
+	// fails records the context as one that did not answer.
+	fails bool
+}
+
+func patch(context, object, text string) edit { return edit{context: context, object: object, patch: text} }
+func remove(context, object string) edit      { return edit{context: context, object: object} }
+func add(context, text string) edit           { return edit{context: context, patch: text} }
+func unreachable(context string) edit         { return edit{context: context, fails: true} }
+
+// cases are those of all families.
+func cases() []testCase {
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases())
+}
+
+// judge writes the changed recording as a bundle, reads it as a fleet, and judges
+// it as it stands.
+func (c testCase) judge(t *testing.T) []inspect.Finding {
+	t.Helper()
+	return judge(t, c.inventory(t), rules.All(), 0)
+}
+
+func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Duration) []inspect.Finding {
+	t.Helper()
+	return rules.Judge(v, all, rules.Options{Grace: grace}).Findings
+}
+
+func (c testCase) inventory(t *testing.T) *inspect.Inventory {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(recordings, c.base)
+	var snapshot map[string]any
+	read(t, filepath.Join(source, "snapshot.yaml"), &snapshot)
+	contexts, _ := snapshot["contexts"].([]any)
+	for _, entry := range contexts {
+		context, _ := entry.(map[string]any)
+		file, ok := context["file"].(string)
+		if !ok {
+			continue
+		}
+		var list map[string]any
+		read(t, filepath.Join(source, file), &list)
+		name, _ := context["name"].(string)
+		items, _ := list["items"].([]any)
+		for _, e := range c.edits {
+			switch {
+			case e.context != name:
+			case e.fails:
+				delete(context, "file")
+				context["error"] = "connection refused"
+			default:
+				items = e.apply(t, items)
+			}
+		}
+		list["items"] = items
+		if context["file"] != nil {
+			write(t, filepath.Join(dir, file), list)
+		}
+	}
+	write(t, filepath.Join(dir, "snapshot.yaml"), snapshot)
+	return inventory(t, dir)
+}
+
+// inventory reads a bundle as check does.
+func inventory(t *testing.T, dir string) *inspect.Inventory {
+	t.Helper()
+	b, err := bundle.Open(dir)
+	assert.NilError(t, err)
+	f := fleet.Open(t.Context(), b.Contexts(), fleet.Options{AllNamespaces: true})
+	addresses := b.Others()
+	for _, c := range b.Contexts() {
+		addresses = append(addresses, c.Address())
+	}
+	return inspect.ReadAll(t.Context(), f, inspect.Query{AllNamespaces: true}, addresses, b.TakenAt)
+}
+
+func (e edit) apply(t *testing.T, items []any) []any {
+	t.Helper()
+	var change map[string]any
+	assert.NilError(t, yaml.Unmarshal([]byte(e.patch), &change))
+	if e.object == "" {
+		return append(items, change)
+	}
+	found := false
+	for i := 0; i < len(items); i++ {
+		o, _ := items[i].(map[string]any)
+		if !matches(o, e.object) {
+			continue
+		}
+		found = true
+		if e.patch == "" {
+			items = slices.Delete(items, i, i+1)
+			i--
+			continue
+		}
+		before, err := json.Marshal(o)
+		assert.NilError(t, err)
+		after, err := json.Marshal(change)
+		assert.NilError(t, err)
+		merged, err := jsonpatch.MergePatch(before, after)
+		assert.NilError(t, err)
+		var result map[string]any
+		assert.NilError(t, json.Unmarshal(merged, &result))
+		items[i] = result
+	}
+	assert.Assert(t, found, "there is no %s on %s", e.object, e.context)
+	return items
+}
+
+// matches says whether an object is the one that "Kind/name" or
+// "Kind/namespace/name" means; a name may end in "*".
+func matches(o map[string]any, object string) bool {
+	meta, _ := o["metadata"].(map[string]any)
+	parts := strings.Split(object, "/")
+	name := fmt.Sprint(meta["name"])
+	if len(parts) == 3 && fmt.Sprint(meta["namespace"]) != parts[1] {
+		return false
+	}
+	wanted := parts[len(parts)-1]
+	if prefix, ok := strings.CutSuffix(wanted, "*"); ok {
+		return o["kind"] == parts[0] && strings.HasPrefix(name, prefix)
+	}
+	return o["kind"] == parts[0] && name == wanted
+}
+
+func read(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	assert.NilError(t, yaml.Unmarshal(text, into))
+}
+
+func write(t *testing.T, path string, content any) {
+	t.Helper()
+	text, err := yaml.Marshal(content)
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+}
+
+// codesOf are the codes of findings, each once.
+func codesOf(findings []inspect.Finding) []string {
+	found := map[string]bool{}
+	for _, f := range findings {
+		found[f.Code] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// TestCases checks each rule where it has to find something, and where not.
+func TestCases(t *testing.T) {
+	for _, c := range cases() {
+		t.Run(c.code+" "+c.name, func(t *testing.T) {
+			rule, ok := rules.ByCode(c.code)
+			assert.Assert(t, ok, "there is such a rule")
+			findings := judge(t, c.inventory(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings) > 0, c.fires, "%+v", findings)
+			for _, f := range findings {
+				assert.Equal(t, f.Code, c.code)
+				assert.Assert(t, f.Message != "" && f.Remedy != "" && len(f.Evidence) > 0, "%+v", f)
+				assert.Assert(t, f.Kind != "" && f.Name != "" && f.Context != "", "%+v", f)
+			}
+		})
+	}
+}

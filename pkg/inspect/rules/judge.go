@@ -1,0 +1,234 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Options say how strictly to judge.
+type Options struct {
+	// Grace is how old a state has to be: what is younger is in progress. Zero
+	// judges everything as it stands, whatever a rule's own patience.
+	Grace time.Duration
+	// Suppressed says which findings nobody wants to see; nil is none.
+	Suppressed func(inspect.Finding) bool
+}
+
+// Judgment is what the rules found, and what they could not judge.
+type Judgment struct {
+	// Findings are sorted: the worst first, then by code, context, namespace, name.
+	Findings []inspect.Finding
+	// NotJudged tells for each context and part that could not be read which rules
+	// therefore did not judge what is there.
+	NotJudged []NotJudged
+}
+
+// NotJudged is a part of a cluster that could not be looked at.
+type NotJudged struct {
+	Context string
+	// Part is "" where nothing of the context could be read.
+	Part inspect.Part
+	Err  error
+	// Codes are the rules that read the part; all of them if Part is "".
+	Codes []string
+}
+
+// Error tells it as an error of the context.
+func (n NotJudged) Error() inspect.ContextError {
+	e := inspect.NewContextError(fleet.InContext(n.Context, "", n.Err))
+	if n.Part != "" {
+		e.Message = fmt.Sprintf("could not look at %s, so %s were not judged: %s", n.Part, Span(n.Codes), e.Message)
+	}
+	return e
+}
+
+// Judge applies rules to an inventory. It is a pure function of its arguments.
+func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
+	var found []judged
+	for _, r := range all {
+		view := newView(v)
+		r.Detect(view)
+		found = append(found, r.findings(v, view.sightings, o.Grace)...)
+	}
+	found = uncovered(found)
+	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all)}
+	for _, f := range found {
+		if o.Suppressed == nil || !o.Suppressed(f.Finding) {
+			j.Findings = append(j.Findings, f.Finding)
+		}
+	}
+	slices.SortStableFunc(j.Findings, byWeight)
+	return j
+}
+
+// judged is a finding with the rule that made it.
+type judged struct {
+	inspect.Finding
+	rule Rule
+}
+
+// findings makes findings of what a rule has seen for long enough.
+func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Duration) []judged {
+	var found []judged
+	byCause := map[string]int{}
+	for _, s := range sightings {
+		if grace > 0 && v.Age(s.Object.Context, s.Since) < max(grace, r.Patience) {
+			continue
+		}
+		if i, known := byCause[s.Cause]; known && s.Cause != "" {
+			found[i].join(s)
+			continue
+		}
+		byCause[s.Cause] = len(found)
+		found = append(found, r.finding(s))
+	}
+	return found
+}
+
+func (r Rule) finding(s Sighting) judged {
+	f := inspect.Finding{
+		Code: r.Code, Severity: cmp.Or(s.Severity, r.Severity), Title: r.Title, Message: s.Message,
+		Context: s.Object.Context, APIVersion: s.Object.APIVersion, Kind: s.Object.Kind,
+		Namespace: s.Object.Namespace, Name: s.Object.Name,
+		Evidence: append([]string{}, s.Evidence...), Remedy: s.Remedy, Docs: docs + strings.ToLower(r.Code),
+		Jobs: []inspect.Ref{},
+	}
+	j := judged{Finding: f, rule: r}
+	j.addJobs(s.Jobs)
+	return j
+}
+
+// join adds what another sighting of the same cause brings.
+func (j *judged) join(s Sighting) {
+	for _, e := range s.Evidence {
+		if len(j.Evidence) < enough && !slices.Contains(j.Evidence, e) {
+			j.Evidence = append(j.Evidence, e)
+		}
+	}
+	j.addJobs(s.Jobs)
+}
+
+// enough is how many lines of evidence a finding has at most.
+const enough = 10
+
+func (j *judged) addJobs(jobs []*inspect.Job) {
+	for _, job := range jobs {
+		ref := inspect.Ref{Context: job.Context, Namespace: job.Namespace, Name: job.Name, UID: job.UID}
+		if !slices.Contains(j.Jobs, ref) {
+			j.Jobs = append(j.Jobs, ref)
+		}
+	}
+}
+
+// uncovered drops the findings that another one about the same object, or the
+// same Job, explains.
+func uncovered(found []judged) []judged {
+	covered := map[string]bool{}
+	for _, f := range found {
+		for _, code := range f.rule.Covers {
+			for _, about := range f.about() {
+				covered[code+" "+about] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(f judged) bool {
+		for _, about := range f.about() {
+			if !covered[f.Code+" "+about] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// about are the object and the Jobs of a finding, by their names.
+func (j *judged) about() []string {
+	object := strings.Join([]string{j.Kind, j.Context, j.Namespace, j.Name}, "/")
+	if len(j.Jobs) == 0 {
+		return []string{object}
+	}
+	var jobs []string
+	for _, r := range j.Jobs {
+		jobs = append(jobs, strings.Join([]string{"Job", r.Context, r.Namespace, r.Name}, "/"))
+	}
+	return jobs
+}
+
+func byWeight(a, b inspect.Finding) int {
+	severities := inspect.Severities()
+	return cmp.Or(
+		cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
+		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Context, b.Context),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
+	)
+}
+
+// notJudged tells which rules could not judge what.
+func notJudged(v *inspect.Inventory, all []Rule) []NotJudged {
+	var missing []NotJudged
+	for _, f := range v.Clusters {
+		if f.Err != nil {
+			missing = append(missing, NotJudged{Context: f.Context, Err: f.Err, Codes: codes(all, "")})
+			continue
+		}
+		for _, part := range inspect.Parts() {
+			if err := f.Gaps[part]; err != nil {
+				missing = append(missing, NotJudged{Context: f.Context, Part: part, Err: err, Codes: codes(all, part)})
+			}
+		}
+	}
+	return missing
+}
+
+// codes are those of the rules that read a part, or all.
+func codes(all []Rule, part inspect.Part) []string {
+	var found []string
+	for _, r := range all {
+		if part == "" || slices.Contains(r.Reads, part) {
+			found = append(found, r.Code)
+		}
+	}
+	return found
+}
+
+// Span writes codes in few words: "JM001 to JM003, JM009".
+func Span(codes []string) string {
+	var parts []string
+	for i := 0; i < len(codes); {
+		end := i
+		for end+1 < len(codes) && number(codes[end+1]) == number(codes[end])+1 {
+			end++
+		}
+		switch end - i {
+		case 0:
+			parts = append(parts, codes[i])
+		case 1:
+			parts = append(parts, codes[i], codes[end])
+		default:
+			parts = append(parts, codes[i]+" to "+codes[end])
+		}
+		i = end + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+func number(code string) int {
+	n := 0
+	for _, c := range strings.TrimPrefix(code, "JM") {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// PartsRead are the parts that a rule reads of an inventory.
+func PartsRead(r Rule, v *inspect.Inventory) []inspect.Part {
+	view := newView(v)
+	r.Detect(view)
+	return view.read.UnsortedList()
+}

@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Submission is a Job that stands in a queue of Kueue's, or says that MultiKueue
+// manages it, with what its management cluster knows of it.
+type Submission struct {
+	// Pair has the Job as its origin, even where it is not delegated.
+	Pair inspect.Pair
+	// Manager is the cluster that the Job is on.
+	Manager *inspect.Facts
+	// Workload is what Kueue has made for it, nil if it made nothing, or if that
+	// could not be read.
+	Workload *kueue.Workload
+	// Check is how MultiKueue's AdmissionCheck stands, nil if the Workload has none.
+	Check *kueue.CheckState
+	// WorkloadKnown is whether Workloads could be read.
+	WorkloadKnown bool
+}
+
+// Job is the Job that was submitted.
+func (s *Submission) Job() *inspect.Job { return s.Pair.Origin }
+
+// Chosen is the MultiKueueCluster that it was given to, "" if none.
+func (s *Submission) Chosen() string {
+	if s.Workload == nil || s.Workload.Status.ClusterName == nil {
+		return ""
+	}
+	return *s.Workload.Status.ClusterName
+}
+
+// Nominated are the MultiKueueClusters that may have it.
+func (s *Submission) Nominated() []string {
+	if s.Workload == nil {
+		return nil
+	}
+	return s.Workload.Status.Nominated
+}
+
+// HasQuota is whether the manager has reserved quota for it.
+func (s *Submission) HasQuota() bool {
+	return s.Workload != nil && kueue.IsTrue(s.Workload.Status.Conditions, kueue.QuotaReserved)
+}
+
+// IsFinished is whether the Job or its Workload has finished.
+func (s *Submission) IsFinished() bool {
+	return s.Job().Status.IsFinished() || s.Workload != nil && kueue.IsTrue(s.Workload.Status.Conditions, kueue.Finished)
+}
+
+// WaitsForWorkers is whether all that is missing is a worker that takes it: the
+// manager has quota for it, and MultiKueue's check is pending.
+func (s *Submission) WaitsForWorkers() bool {
+	return !s.IsFinished() && s.HasQuota() && s.Check != nil && s.Check.State == kueue.CheckPending && s.Chosen() == ""
+}
+
+// Submissions are the Jobs that were submitted to MultiKueue: those that it
+// manages, and those in a queue of a cluster that dispatches. Jobs in queues of
+// workers, and mirrors, are not among them.
+func (v *View) Submissions() []Submission {
+	var found []Submission
+	for _, p := range v.Pairs() {
+		if p.Origin.ManagedBy == delegation.MultiKueue {
+			found = append(found, v.submission(p))
+		}
+	}
+	for _, f := range v.Clusters() {
+		if !v.Dispatches(f) {
+			continue
+		}
+		for _, j := range v.Jobs(f) {
+			if j.ManagedBy.IsBuiltIn() && j.Queue() != "" && (j.Marks == nil || j.Marks.MultiKueueOrigin == "") {
+				found = append(found, v.submission(inspect.Pair{Origin: j}))
+			}
+		}
+	}
+	return found
+}
+
+// Dispatches is whether a cluster has an AdmissionCheck of MultiKueue's.
+func (v *View) Dispatches(f *inspect.Facts) bool {
+	checks, _ := v.Checks(f)
+	return slices.ContainsFunc(checks, (*kueue.AdmissionCheck).IsMultiKueue)
+}
+
+func (v *View) submission(p inspect.Pair) Submission {
+	f := v.inventory.Facts(p.Origin.Context)
+	s := Submission{Pair: p, Manager: f}
+	workloads, ok := v.WorkloadsOf(p, f)
+	s.WorkloadKnown = ok
+	if len(workloads) == 0 {
+		return s
+	}
+	s.Workload = workloads[len(workloads)-1]
+	for i := range s.Workload.Status.AdmissionChecks {
+		state := &s.Workload.Status.AdmissionChecks[i]
+		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
+			s.Check = state
+		}
+	}
+	return s
+}
+
+// Copy is the Workload that MultiKueue made of a submission on a worker.
+type Copy struct {
+	// Cluster is the MultiKueueCluster, Worker what was read of it.
+	Cluster  string
+	Worker   *inspect.Facts
+	Workload *kueue.Workload
+}
+
+// Copies are the Workloads of a submission on those workers that could be read:
+// the nominated ones, the chosen one, and every other that has one.
+func (v *View) Copies(s Submission) []Copy {
+	var copies []Copy
+	clusters, _ := v.MultiKueueClusters(s.Manager)
+	for _, c := range clusters {
+		worker, _ := v.Worker(s.Manager, c.Name)
+		if worker == nil || worker == s.Manager {
+			continue
+		}
+		workloads, _ := v.WorkloadsOf(s.Pair, worker)
+		for _, w := range workloads {
+			copies = append(copies, Copy{c.Name, worker, w})
+		}
+	}
+	return copies
+}

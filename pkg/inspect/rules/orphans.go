@@ -1,0 +1,5 @@
+package rules
+
+func orphans() []Rule { return nil }
+
+func orphanUnseen() []Unseen { return nil }

@@ -1,0 +1,3 @@
+package rules_test
+
+func ownerCases() []testCase { return nil }

@@ -1,0 +1,5 @@
+package rules
+
+func plumbing() []Rule { return nil }
+
+func plumbingUnseen() []Unseen { return nil }

@@ -1,0 +1,128 @@
+package rules_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestRegistry checks what must hold for every rule.
+func TestRegistry(t *testing.T) {
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, c := range cases() {
+		if c.fires {
+			fires[c.code] = true
+		} else {
+			silent[c.code] = true
+		}
+	}
+	seen := map[string]bool{}
+	last := ""
+	for _, r := range rules.All() {
+		assert.Assert(t, !seen[r.Code], "%s is there twice", r.Code)
+		assert.Assert(t, r.Code > last, "%s stands behind %s", r.Code, last)
+		seen[r.Code], last = true, r.Code
+		assert.Assert(t, regexp.MustCompile(`^JM\d{3}$`).MatchString(r.Code), r.Code)
+		for _, text := range []string{r.Title, r.Why, r.Shows, r.Remedy, r.Link, string(r.Severity)} {
+			assert.Assert(t, text != "", "%s says everything", r.Code)
+		}
+		assert.Assert(t, len(r.Families) > 0 && len(r.Reads) > 0 && r.Detect != nil, r.Code)
+		assert.Assert(t, fires[r.Code], "%s has a case on which it fires", r.Code)
+		assert.Assert(t, silent[r.Code], "%s has a case on which it stays silent", r.Code)
+		for _, code := range r.Covers {
+			_, ok := rules.ByCode(code)
+			assert.Assert(t, ok, "%s covers %s, which is no rule", r.Code, code)
+		}
+	}
+}
+
+// TestCatalogueIsWhole checks that each of the 63 numbers is a rule, or is said to
+// be out of sight.
+func TestCatalogueIsWhole(t *testing.T) {
+	unseen := map[string]bool{}
+	for _, u := range rules.AllUnseen() {
+		assert.Assert(t, u.Title != "" && u.Reason != "", u.Code)
+		unseen[u.Code] = true
+	}
+	for n := 1; n <= 63; n++ {
+		code := fmt.Sprintf("JM%03d", n)
+		_, seen := rules.ByCode(code)
+		assert.Assert(t, seen != unseen[code], code)
+	}
+}
+
+// TestReadsAreTrue checks that what a rule says it reads is what it reads, over
+// all recordings and cases.
+func TestReadsAreTrue(t *testing.T) {
+	var all []*inspect.Inventory
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	for _, e := range entries {
+		if e.IsDir() {
+			all = append(all, inventory(t, recordings+"/"+e.Name()))
+		}
+	}
+	for _, c := range cases() {
+		all = append(all, c.inventory(t))
+	}
+	for _, r := range rules.All() {
+		read := map[inspect.Part]bool{}
+		for _, v := range all {
+			for _, p := range rules.PartsRead(r, v) {
+				read[p] = true
+			}
+		}
+		said := map[inspect.Part]bool{}
+		for _, p := range r.Reads {
+			said[p] = true
+		}
+		assert.DeepEqual(t, read, said)
+	}
+}
+
+// TestRecordings checks that each recording of a real MultiKueue gives the codes
+// of what was done to it, and nothing else.
+func TestRecordings(t *testing.T) {
+	want := map[string][]string{
+		"running":                            {},
+		"starting":                           {},
+		"no-queue-name":                      {"JM013"},
+		"wrong-queue":                        {"JM019"},
+		"no-quota-on-workers":                {"JM029"},
+		"localqueue-missing-on-workers":      {"JM026"},
+		"same-name-on-workers":               {"JM034"},
+		"unknown-owner":                      {"JM014"},
+		"worker-lost":                        {"JM004", "JM043"},
+		"cluster-removed-from-config":        {"JM055"},
+		"managed-by-missing":                 {"JM012"},
+		"kueue-down-on-workers":              {"JM031"},
+		"mirror-refused-by-quota":            {"JM035"},
+		"mirror-mutated-on-worker":           {"JM036", "JM037"},
+		"service-account-missing-on-workers": {"JM049"},
+		"one-worker-unusable":                {"JM002", "JM011"},
+		"origin-deleted-controller-down":     {"JM053"},
+	}
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		t.Run(e.Name(), func(t *testing.T) {
+			codes, known := want[e.Name()]
+			assert.Assert(t, known, "it is known what to expect")
+			findings := judge(t, inventory(t, recordings+"/"+e.Name()), rules.All(), 0)
+			got := codesOf(findings)
+			if len(codes) == 0 && len(got) == 0 {
+				return
+			}
+			assert.DeepEqual(t, got, codes)
+		})
+	}
+}

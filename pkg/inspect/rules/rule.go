@@ -1,0 +1,107 @@
+// Package rules judges an inventory: each rule is a value that says what it looks
+// for, and finds it. Rules read nothing but the inventory, and only through a
+// View, so that they hold for a live fleet, a watched one and a recorded one
+// alike.
+package rules
+
+import (
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Rule is one way for delegated Jobs to go wrong.
+type Rule struct {
+	// Code is JM and three digits; it is never used for anything else. JM001 to
+	// JM063 are the numbers of the catalogue (reference: multikueue.md D).
+	Code string
+	// Title names what is wrong in a few words.
+	Title    string
+	Severity inspect.Severity
+	// Families are the owners that it concerns.
+	Families []Family
+	// Reads are the parts that it judges by. Where one of them could not be read,
+	// the rule does not judge what hangs on it, and the user is told so.
+	Reads []inspect.Part
+	// Why says how it comes about, Shows how it looks from outside, and Remedy
+	// what to do, each in prose for explain.
+	Why, Shows, Remedy string
+	// Link is where it is documented or discussed.
+	Link string
+	// Patience is how long the state may last before it is wrong, where that is
+	// longer than the grace that a user gives.
+	Patience time.Duration
+	// Covers are codes that say less about the same object: theirs are dropped
+	// where this one is found.
+	Covers []string
+	// Detect reports what it sees.
+	Detect func(*View)
+}
+
+// Family is an owner, or kind of owners, that a rule concerns.
+type Family string
+
+// The families.
+const (
+	FamilyMultiKueue Family = "multikueue"
+	FamilyDispatch   Family = "dispatch"
+	FamilyAny        Family = "any"
+)
+
+// Object is what a finding is about.
+type Object struct{ Context, APIVersion, Kind, Namespace, Name string }
+
+// Sighting is what a rule has seen.
+type Sighting struct {
+	Object Object
+	// Since is when it began, by the clock of the object's cluster; the zero time
+	// where nobody dated it, which counts as long ago.
+	Since time.Time
+	// Message says in a line what is wrong, with real names.
+	Message string
+	// Evidence quotes fields of objects: which, on which cluster, since when.
+	Evidence []string
+	// Remedy is a command, or a change that a person can carry out, with real
+	// names in it.
+	Remedy string
+	// Severity is the rule's own unless set.
+	Severity inspect.Severity
+	// Jobs are those that hang on it.
+	Jobs []*inspect.Job
+	// Cause joins what one cause brings about: sightings of a rule with the same
+	// Cause become one finding, with the Jobs of all. The object is then the first
+	// one's.
+	Cause string
+}
+
+// Of is a Job as the object of a finding.
+func Of(j *inspect.Job) Object {
+	return Object{Context: j.Context, APIVersion: j.APIVersion, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name}
+}
+
+// OfKueue is an object of Kueue's as the object of a finding.
+func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
+	return Object{Context: f.Context, APIVersion: "kueue.x-k8s.io/" + f.Kueue.Version, Kind: kind, Namespace: namespace, Name: name}
+}
+
+// All are the rules, by their codes.
+func All() []Rule {
+	var all []Rule
+	for _, family := range [][]Rule{plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives()} {
+		all = append(all, family...)
+	}
+	return all
+}
+
+// ByCode finds a rule.
+func ByCode(code string) (Rule, bool) {
+	for _, r := range All() {
+		if r.Code == code {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// docs is the page that holds a section for every code.
+const docs = "https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/codes.md#"

@@ -1,0 +1,5 @@
+package rules
+
+func running() []Rule { return nil }
+
+func runningUnseen() []Unseen { return nil }
