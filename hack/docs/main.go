@@ -98,7 +98,7 @@ func generate() (map[string][]byte, error) {
 	if err := pages(root, files); err != nil {
 		return nil, err
 	}
-	for _, document := range []any{&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}} {
+	for _, document := range []any{&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}} {
 		schema := reflector().Reflect(document)
 		for _, t := range nullables() {
 			nullable(t, schema)
@@ -110,6 +110,7 @@ func generate() (map[string][]byte, error) {
 		name := strings.ToLower(reflect.TypeOf(document).Elem().Name())
 		files["schema/"+name+".json"] = append(text, '\n')
 	}
+	files["codes.md"] = codesPage()
 	return files, nil
 }
 

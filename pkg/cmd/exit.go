@@ -14,10 +14,12 @@ import (
 // The exit codes, the same for every output format. Where several apply, the
 // smallest is taken.
 const (
-	ExitOK      = 0
-	ExitError   = 1
-	ExitUsage   = 2
-	ExitPartial = 4
+	ExitOK    = 0
+	ExitError = 1
+	ExitUsage = 2
+	// ExitFindings: check found something at or above --fail-on.
+	ExitFindings = 3
+	ExitPartial  = 4
 	// ExitSignal is added to the number of the signal that ended a command.
 	ExitSignal = 128
 )
@@ -45,6 +47,11 @@ func (e *partialError) Error() string {
 	return fmt.Sprintf("%d of %d contexts could not be read, or not wholly", e.failed, e.total)
 }
 
+// findingsError says that check found something. What it is has been told before.
+type findingsError struct{ count string }
+
+func (e *findingsError) Error() string { return "found " + e.count }
+
 // signalError says that a signal ended the command.
 type signalError struct{ signal os.Signal }
 
@@ -66,6 +73,10 @@ func exitCode(w io.Writer, err error) int {
 // message is what the user is told of an error; that a signal ended the command
 // is known to who sent it.
 func message(err error) string {
+	var found *findingsError
+	if errors.As(err, &found) {
+		return found.Error()
+	}
 	var partial *partialError
 	if errors.As(err, &partial) {
 		return partial.Error()
@@ -76,12 +87,15 @@ func message(err error) string {
 func codeOf(err error) int {
 	var (
 		usage   *usageError
+		found   *findingsError
 		partial *partialError
 		signal  *signalError
 	)
 	switch {
 	case errors.As(err, &usage):
 		return ExitUsage
+	case errors.As(err, &found):
+		return ExitFindings
 	case errors.As(err, &partial):
 		return ExitPartial
 	case errors.As(err, &signal):

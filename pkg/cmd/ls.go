@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -184,10 +183,16 @@ func (o *listOptions) run(ctx context.Context) error {
 	if o.watch {
 		return o.runWatch(ctx, f)
 	}
-	answers := fleet.Ask(ctx, f, o.listOne)
+	addresses := o.flags.addresses(o.contexts, f)
+	var answers []fleet.Answer[*inspect.Tally]
+	if o.showsFindings() && o.holdsAll(f, addresses) {
+		answers = o.listJudged(ctx, f, addresses)
+	} else {
+		answers = fleet.Ask(ctx, f, o.listOne)
+	}
 	list := inspect.Merge(answers)
 	if !o.summary {
-		o.findMirrors(ctx, f, list, inspect.Hidden(answers))
+		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(answers))
 	}
 	if err := interrupted(ctx); err != nil {
 		return err
@@ -196,39 +201,4 @@ func (o *listOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.tellErrors(list, f)
-}
-
-// listOne is what is asked of each cluster.
-func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
-	tally := &inspect.Tally{CountOnly: o.summary}
-	err := inspect.List(ctx, c, o.query, func(j inspect.Job) {
-		if o.filter.Matches(&j) {
-			tally.Add(j)
-		} else {
-			tally.Hide(j)
-		}
-	})
-	return tally, err
-}
-
-// findMirrors sets the mirrors of the Jobs in a list.
-func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, list *inspect.OwnerList, hidden []*inspect.Job) {
-	addresses := o.flags.addresses(o.contexts, f)
-	finder := &inspect.MirrorFinder{
-		Addresses: addresses,
-		Complete:  o.isComplete(f, addresses, len(list.Errors) > 0),
-	}
-	finder.Fill(ctx, f, list.All(), hidden)
-}
-
-// isComplete tells for a namespace whether a listing holds all Jobs that there
-// are. A label selector hides no mirror: they carry their origins' labels.
-func (o *listOptions) isComplete(f *fleet.Fleet, addresses []fleet.Address, failed bool) func(string) bool {
-	if failed || o.query.FieldSelector != "" || !inspect.HoldsAll(addresses, f.Contexts()) {
-		return func(string) bool { return false }
-	}
-	return func(namespace string) bool {
-		isElsewhere := func(c *fleet.Cluster) bool { return c.Namespace != namespace }
-		return o.query.AllNamespaces || !slices.ContainsFunc(f.Clusters(), isElsewhere)
-	}
 }

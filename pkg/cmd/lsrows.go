@@ -29,7 +29,7 @@ func (v *rowsView) start() error {
 	}
 	v.sorter.Sort(jobs)
 	for i := range jobs {
-		v.shown.Insert(ref(&jobs[i]))
+		v.shown.Insert(inspect.RefOf(&jobs[i]))
 		if v.watchOnly {
 			continue
 		}
@@ -53,18 +53,18 @@ func (v *rowsView) change(c inspect.Change) error {
 	case inspect.Added, inspect.Modified, inspect.Deleted:
 	}
 	event, matches := c.Type, v.filter.Matches(&c.Job)
-	wasShown := v.shown.Has(ref(&c.Job))
+	wasShown := v.shown.Has(inspect.RefOf(&c.Job))
 	switch {
 	case matches && event != inspect.Deleted:
 		if !wasShown {
 			event = inspect.Added
 		}
-		v.shown.Insert(ref(&c.Job))
+		v.shown.Insert(inspect.RefOf(&c.Job))
 	case wasShown:
 		// It was deleted, or the filter no longer picks it; for who watches with
 		// a selector, kubectl makes no difference between these either.
 		event = inspect.Deleted
-		v.shown.Delete(ref(&c.Job))
+		v.shown.Delete(inspect.RefOf(&c.Job))
 	default:
 		return nil
 	}
@@ -87,8 +87,4 @@ func (v *rowsView) refresh() error {
 		return v.stream.Flush()
 	}
 	return nil
-}
-
-func ref(j *inspect.Job) inspect.Ref {
-	return inspect.Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
 }

@@ -106,11 +106,7 @@ func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, e
 	if o.contexts, err = f.load(&o.Environment, everyContext); err != nil {
 		return nil, err
 	}
-	// A mirror is in its origin's namespace, so the same one is looked at
-	// everywhere: that of the first context, which is the current one.
-	for i := range o.contexts {
-		o.contexts[i].Namespace = o.contexts[0].Namespace
-	}
+	oneNamespace(o.contexts)
 	if !f.allNamespaces {
 		o.wanted.Namespace = o.contexts[0].Namespace
 	}

@@ -2,26 +2,19 @@ package cmd
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
-
-// lookAgain is how often a trace is read anew with --watch. What it shows stands
-// in a dozen kinds of objects on every cluster; a few small requests for one Job
-// are less to a server than a watch for each of those.
-const lookAgain = 2 * time.Second
 
 func (o *traceOptions) run(ctx context.Context) error {
 	f := o.flags.open(ctx, o.Environment, o.contexts)
@@ -40,7 +33,11 @@ func (o *traceOptions) run(ctx context.Context) error {
 		}
 		return o.show(list)
 	}
-	return o.follow(ctx, f, addresses)
+	again := &repeated[*inspect.TraceList]{
+		Environment: o.Environment, isTable: o.format.IsTable(), write: o.write, show: o.show,
+		read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) },
+	}
+	return again.run(ctx, f)
 }
 
 // read looks once. The list holds whole traces where a Job is wanted, and brief
@@ -63,8 +60,11 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 		return nil, o.notFound(inventory)
 	}
 	list := inspect.NewTraceList()
+	judgment := rules.Judge(inventory, rules.All(), rules.Options{Grace: defaultGrace})
 	for _, p := range subjects {
-		list.Items = append(list.Items, *inventory.Trace(p))
+		t := inventory.Trace(p)
+		t.Findings = judgment.About(t)
+		list.Items = append(list.Items, *t)
 	}
 	list.Errors = inventory.Errors()
 	return list, nil
@@ -196,64 +196,4 @@ func (o *traceOptions) tableNow() printers.TableOptions {
 		table.Width = int(size.Width)
 	}
 	return table
-}
-
-// follow shows a trace again whenever it has changed, until ctx is over.
-func (o *traceOptions) follow(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) error {
-	ticker := o.Clock.NewTicker(lookAgain)
-	defer ticker.Stop()
-	var screen *printers.Screen
-	if _, isTerminal := o.terminal(); isTerminal && o.format.IsTable() {
-		screen = printers.NewScreen(o.Out)
-	}
-	var shown []byte
-	for {
-		list, err := o.read(ctx, f, addresses)
-		if stopped := interrupted(ctx); stopped != nil {
-			return stopped
-		}
-		if err != nil {
-			return err
-		}
-		if shown, err = o.update(screen, list, shown); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return interrupted(ctx)
-		case <-ticker.C():
-		}
-		f.Again(ctx)
-	}
-}
-
-// update shows a list if it differs from what is shown, or, on a screen, anyway:
-// ages move.
-func (o *traceOptions) update(screen *printers.Screen, list *inspect.TraceList, shown []byte) ([]byte, error) {
-	content, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("could not print: %w", err)
-	}
-	if screen != nil {
-		var text bytes.Buffer
-		if err := o.write(&text, list); err != nil {
-			return nil, err
-		}
-		size, _ := o.terminal()
-		return content, screen.Draw(text.String(), int(size.Width), int(size.Height))
-	}
-	if bytes.Equal(content, shown) {
-		return shown, nil
-	}
-	if len(shown) > 0 && o.format.IsTable() {
-		if _, err := io.WriteString(o.Out, "\n"); err != nil {
-			return nil, err
-		}
-	}
-	err = o.show(list)
-	var partial *partialError
-	if errors.As(err, &partial) {
-		err = nil
-	}
-	return content, err
 }

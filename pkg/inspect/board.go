@@ -52,7 +52,7 @@ func (b *Board) Apply(c Change) []Change {
 	changes := []Change{c}
 	for _, j := range after {
 		switch {
-		case ref(j) == ref(&c.Job):
+		case RefOf(j) == RefOf(&c.Job):
 			changes[0].Job = *j
 		case !j.ManagedBy.IsBuiltIn() && !slices.Equal(j.Mirrors, mirrorsOf(before, j)):
 			changes = append(changes, Change{Type: Modified, Context: j.Context, Job: *j})
@@ -61,13 +61,14 @@ func (b *Board) Apply(c Change) []Change {
 	return changes
 }
 
-func ref(j *Job) Ref {
+// RefOf names a Job.
+func RefOf(j *Job) Ref {
 	return Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
 }
 
 func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
 	for _, j := range jobs {
-		if ref(j) == ref(wanted) {
+		if RefOf(j) == RefOf(wanted) {
 			return j.Mirrors
 		}
 	}

@@ -31,6 +31,9 @@ type Facts struct {
 	// NoKueue is whether it was asked, and does not serve it.
 	NoKueue bool
 	Gaps    map[Part]error
+	// Unasked are parts that nobody asked for, so that nothing follows from what is
+	// not there.
+	Unasked map[Part]bool
 
 	index *index
 }

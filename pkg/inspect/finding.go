@@ -1,5 +1,12 @@
 package inspect
 
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
 // Severity says how bad a finding is.
 type Severity string
 
@@ -32,4 +39,36 @@ type Finding struct {
 	Jobs []Ref `json:"jobs"`
 	// Docs is where to read on.
 	Docs string `json:"docs"`
+}
+
+// FindingList is what check prints.
+type FindingList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Items are sorted, the worst first.
+	Items []Finding `json:"items"`
+	// Errors are the contexts, and the parts of them, that could not be looked at,
+	// and which codes were therefore not judged there.
+	Errors []ContextError `json:"errors"`
+}
+
+// NewFindingList makes an empty list.
+func NewFindingList() *FindingList {
+	return &FindingList{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "FindingList"},
+		Items:    []Finding{}, Errors: []ContextError{},
+	}
+}
+
+// DeepCopyObject returns a copy that shares no mutable part with l.
+func (l *FindingList) DeepCopyObject() runtime.Object {
+	c := &FindingList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	for i := range c.Items {
+		c.Items[i].Evidence, c.Items[i].Jobs = slices.Clone(c.Items[i].Evidence), slices.Clone(c.Items[i].Jobs)
+	}
+	return c
+}
+
+// IsAtLeast says whether a severity is as bad as another one, or worse.
+func (s Severity) IsAtLeast(other Severity) bool {
+	return slices.Index(Severities(), s) <= slices.Index(Severities(), other)
 }

@@ -91,6 +91,7 @@ func (r *oneReader) ask(ctx context.Context, f *fleet.Fleet, question func(conte
 // find looks for the Jobs of the wanted name.
 func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 	facts := newFacts(c)
+	facts.Unasked = map[Part]bool{PartNamespaces: true, PartVersion: true}
 	var objects []map[string]any
 	resource := r.wanted.Kind.Resource
 	if r.wanted.Namespace != "" {

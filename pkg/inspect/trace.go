@@ -179,7 +179,7 @@ func NoticeableSkew(s fleet.Skew) (ahead int, ok bool) {
 	if !s.Known || s.Min < noticeable && s.Max > -noticeable {
 		return 0, false
 	}
-	return int(((s.Min + s.Max) / 2).Round(time.Second) / time.Second), true
+	return int((s.Min + s.Max) / 2 / time.Second), true
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with t.

@@ -48,6 +48,17 @@ func (p palette) status(s delegation.Status) string {
 	return string(s)
 }
 
+func (p palette) severity(s inspect.Severity) string {
+	switch s {
+	case inspect.Error:
+		return p.colored(lipgloss.Red, string(s))
+	case inspect.Warning:
+		return p.colored(lipgloss.Yellow, string(s))
+	default:
+		return string(s)
+	}
+}
+
 // health colours the state of a hop by what it means for the way.
 func (p palette) health(h inspect.Health, text string) string {
 	switch h {

@@ -235,3 +235,18 @@ func (f *Format) PrintEvent(w io.Writer, event inspect.ChangeType, j *inspect.Jo
 		"type": string(event), "object": job.Object,
 	}}, w)
 }
+
+// PrintFindings writes findings one after the other, in a format that IsPerJob:
+// the names of their objects, or columns.
+func (f *Format) PrintFindings(w io.Writer, findings []inspect.Finding) error {
+	if f.name != "name" {
+		return printColumns(f, w, findings)
+	}
+	for i := range findings {
+		j := inspect.Job{APIVersion: findings[i].APIVersion, Kind: findings[i].Kind, Name: findings[i].Name}
+		if err := writeLines(w, resourceName(&j)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,7 +1,9 @@
 package printers
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -60,13 +62,15 @@ func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return titled(heading, rows, o)
 }
 
+// findingLines are the findings as check shows them.
 func findingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Findings) == 0 {
 		return nil, nil
 	}
-	rows := &table{titles: []string{"CODE", "SEVERITY", "CONTEXT", "MESSAGE"}, shrinks: []bool{false, false, true, true}}
-	for _, f := range t.Findings {
-		rows.rows = append(rows.rows, []string{Safe(f.Code), string(f.Severity), absentIfEmpty(f.Context), Safe(f.Message)})
+	var text bytes.Buffer
+	if err := Findings(&text, &inspect.FindingList{Items: t.Findings}, o); err != nil {
+		return nil, err
 	}
-	return titled("Findings", rows, o)
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	return append([]string{"", palette{o.Color}.bold("Findings")}, lines...), nil
 }

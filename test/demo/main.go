@@ -76,6 +76,7 @@ func show(ctx context.Context, set *clusters.Set) error {
 		"kubectl jobs-managedby ls --all-contexts -A",
 		"kubectl jobs-managedby trace train -n ml",
 		"kubectl jobs-managedby trace sweep -n ml",
+		"kubectl jobs-managedby check -A --grace 0s --fail-on none",
 	}
 	if *record != "" {
 		if err := errors.Join(os.RemoveAll(*record), os.MkdirAll(filepath.Dir(*record), 0o755)); err != nil {

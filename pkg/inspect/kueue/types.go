@@ -54,6 +54,22 @@ type WorkloadSpec struct {
 	// Active is false where somebody deactivated it.
 	Active   *bool  `json:"active,omitempty"`
 	Priority *int32 `json:"priority,omitempty"`
+	// PriorityRef names the class that the priority comes from, in v1beta2;
+	// PriorityClassName does so in v1beta1.
+	PriorityRef *struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+	} `json:"priorityClassRef,omitempty"`
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+}
+
+// PriorityClass is the name of the class that the priority comes from, "" if
+// there is none.
+func (s *WorkloadSpec) PriorityClass() string {
+	if s.PriorityRef != nil {
+		return s.PriorityRef.Name
+	}
+	return s.PriorityClassName
 }
 
 // WorkloadStatus is what is kept of a Workload's status.
@@ -63,6 +79,33 @@ type WorkloadStatus struct {
 	ClusterName     *string            `json:"clusterName,omitempty"`
 	Nominated       []string           `json:"nominatedClusterNames,omitempty"`
 	Conditions      []metav1.Condition `json:"conditions,omitempty"`
+	// PastSeconds is how long it had been admitted before it was evicted, all such
+	// times together.
+	PastSeconds *int32 `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
+	// Stats count its evictions.
+	Stats *struct {
+		Evictions []Eviction `json:"evictions,omitempty"`
+	} `json:"schedulingStats,omitempty"`
+}
+
+// Eviction is how often a Workload was evicted for a reason.
+type Eviction struct {
+	Reason string `json:"reason"`
+	Count  int32  `json:"count"`
+}
+
+// Evictions is how often it was evicted for a reason.
+func (s *WorkloadStatus) Evictions(reason string) int32 {
+	if s.Stats == nil {
+		return 0
+	}
+	var n int32
+	for _, e := range s.Stats.Evictions {
+		if e.Reason == reason {
+			n += e.Count
+		}
+	}
+	return n
 }
 
 // Admission says which ClusterQueue a Workload has its quota from.

@@ -13,6 +13,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"gotest.tools/v3/assert"
+	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
@@ -45,12 +46,17 @@ type edit struct {
 	patch string
 	// fails records the context as one that did not answer.
 	fails bool
+	// skew is how many seconds the context's clock is ahead, 0 leaves it as it is.
+	skew float64
 }
 
-func patch(context, object, text string) edit { return edit{context: context, object: object, patch: text} }
-func remove(context, object string) edit      { return edit{context: context, object: object} }
-func add(context, text string) edit           { return edit{context: context, patch: text} }
-func unreachable(context string) edit         { return edit{context: context, fails: true} }
+func patch(context, object, text string) edit {
+	return edit{context: context, object: object, patch: text}
+}
+func remove(context, object string) edit          { return edit{context: context, object: object} }
+func add(context, text string) edit               { return edit{context: context, patch: text} }
+func unreachable(context string) edit             { return edit{context: context, fails: true} }
+func skewed(context string, seconds float64) edit { return edit{context: context, skew: seconds} }
 
 // cases are those of all families.
 func cases() []testCase {
@@ -92,6 +98,8 @@ func (c testCase) inventory(t *testing.T) *inspect.Inventory {
 			case e.fails:
 				delete(context, "file")
 				context["error"] = "connection refused"
+			case e.skew != 0:
+				context["clockSkewSeconds"] = e.skew
 			default:
 				items = e.apply(t, items)
 			}
@@ -110,7 +118,7 @@ func inventory(t *testing.T, dir string) *inspect.Inventory {
 	t.Helper()
 	b, err := bundle.Open(dir)
 	assert.NilError(t, err)
-	f := fleet.Open(t.Context(), b.Contexts(), fleet.Options{AllNamespaces: true})
+	f := fleet.Open(t.Context(), b.Contexts(), fleet.Options{AllNamespaces: true, Clock: testingclock.NewFakePassiveClock(b.TakenAt())})
 	addresses := b.Others()
 	for _, c := range b.Contexts() {
 		addresses = append(addresses, c.Address())

@@ -5,55 +5,119 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // engagement are the ways in which a delegation never begins (JM012 to JM018).
-func engagement() []Rule { return []Rule{nobodyDelegates()} }
+func engagement() []Rule {
+	return []Rule{
+		managedByMissing(), nobodyDelegates(), ownerUnknown(), kindHasNoAdapter(), customJobsGateOff(), noWorkloadMade(), managerIsItsWorker(),
+	}
+}
+
+// All of them can be seen from outside.
+func engagementUnseen() []Unseen { return nil }
 
 func nobodyDelegates() Rule {
 	return Rule{
 		Code: "JM013", Title: "managed by MultiKueue, and nothing dispatches it", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks,
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,
 		},
-		Why: `The Job's managedBy names MultiKueue, so the built-in controller leaves it alone; but Kueue does not
-know of it. Mostly it names no queue: Kueue only looks at Jobs with the label kueue.x-k8s.io/queue-name. Or
-Kueue is not installed on that cluster, or its MultiKueue feature gate is off. managedBy cannot be changed.`,
-		Shows: `managedBy is kueue.x-k8s.io/multikueue, no Workload has the Job's uid, the status was never written,
-and kubectl says Running.`,
+		Why: `The Job's managedBy names MultiKueue, so the built-in controller leaves it alone; but MultiKueue does not
+get to see it. Mostly it names no queue: Kueue only looks at Jobs with the label kueue.x-k8s.io/queue-name. Or the
+ClusterQueue behind its queue has no MultiKueue check, and Kueue admits the Job on this cluster, where nothing runs it.
+Or Kueue is not installed there. managedBy cannot be changed.`,
+		Shows: `managedBy is kueue.x-k8s.io/multikueue, the status was never written, and kubectl says Running. No Workload
+has the Job's uid, or its Workload is admitted without an admission check and without clusterName.`,
 		Remedy: `Create the Job again with the label of a LocalQueue whose ClusterQueue has a MultiKueue check, or
 without managedBy to run it on this cluster.`,
 		Link: "https://kueue.sigs.k8s.io/docs/tasks/run/multikueue/job/",
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
-				j := s.Job()
-				if j.ManagedBy != delegation.MultiKueue || j.Status != delegation.Unclaimed || s.Workload != nil || !s.WorkloadKnown {
+				if s.Job().ManagedBy != delegation.MultiKueue || isMirrored(s.Job()) || !isLive(s) {
 					continue
 				}
-				evidence := []string{fmt.Sprintf("%s: spec.managedBy of Job %s/%s is %s; its status was never written", j.Context, j.Namespace, j.Name, j.ManagedBy)}
-				message := "no Workload was made for it, so MultiKueue will never dispatch it"
-				remedy := fmt.Sprintf("kubectl --context %s -n %s delete job %s, and create it again; see whether Kueue runs there and serves its queue %s",
-					j.Context, j.Namespace, j.Name, j.Queue())
-				has, known := v.HasKueue(s.Manager)
-				switch {
-				case known && !has:
-					message = "Kueue is not installed on " + j.Context + ", so nothing will ever dispatch it"
-					evidence = append(evidence, j.Context+": kueue.x-k8s.io is not served")
-					remedy = fmt.Sprintf("create the Job again without spec.managedBy to run it on %s, or on a cluster that has Kueue", j.Context)
-				case j.Queue() == "":
-					message = "it names no queue, so Kueue will never see it"
-					evidence = append(evidence, fmt.Sprintf("%s: the Job has no label %s", j.Context, delegation.QueueNameLabel))
-					remedy = fmt.Sprintf("kubectl --context %s -n %s delete job %s, and create it again with metadata.labels[%s] set to a LocalQueue of namespace %s",
-						j.Context, j.Namespace, j.Name, delegation.QueueNameLabel, j.Namespace)
+				if s.Workload == nil {
+					reportUnqueued(v, s)
+				} else {
+					reportAdmittedHere(v, s)
 				}
-				v.Report(Sighting{
-					Object: Of(j), Since: j.CreationTimestamp.Time, Message: message, Evidence: evidence, Remedy: remedy,
-					Jobs: []*inspect.Job{j},
-				})
 			}
 		},
 	}
 }
 
-func engagementUnseen() []Unseen { return nil }
+// isMirrored is whether a Job was made by MultiKueue; that such a one is delegated
+// again is another rule's.
+func isMirrored(j *inspect.Job) bool { return j.Marks != nil && j.Marks.MultiKueueOrigin != "" }
+
+func notWritten(j *inspect.Job) string {
+	return fmt.Sprintf("%s: spec.managedBy of Job %s/%s is %s; it was created at %s, and its status was never written",
+		j.Context, j.Namespace, j.Name, j.ManagedBy, stamp(j.CreationTimestamp))
+}
+
+// reportUnqueued reports a Job that Kueue does not see.
+func reportUnqueued(v *View, s Submission) {
+	j := s.Job()
+	has, known := v.HasKueue(s.Manager)
+	if j.Status != delegation.Unclaimed || !s.WorkloadKnown || !known {
+		return
+	}
+	sighting := Sighting{Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}}
+	switch {
+	case !has:
+		sighting.Message = fmt.Sprintf("Kueue is not installed on %s, so nothing will ever dispatch it", j.Context)
+		sighting.Evidence = []string{notWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
+		sighting.Remedy = fmt.Sprintf("%s, and create it again without spec.managedBy to run it on %s, or on a cluster that has Kueue", deleteJob(j), j.Context)
+		sighting.Cause = "no Kueue on " + j.Context
+	case j.Queue() == "":
+		sighting.Message = "it names no queue, so Kueue will never see it"
+		sighting.Evidence = []string{notWritten(j), fmt.Sprintf("%s: Job %s/%s has no label %s", j.Context, j.Namespace, j.Name, delegation.QueueNameLabel)}
+		sighting.Remedy = fmt.Sprintf("%s, and create it again with label %s=%s", deleteJob(j), delegation.QueueNameLabel, dispatchingQueue(v, s))
+	default:
+		// Kueue was told of it and made nothing: JM017.
+		return
+	}
+	v.Report(sighting)
+}
+
+// dispatchingQueue is the LocalQueue of a Job's namespace that leads to MultiKueue.
+func dispatchingQueue(v *View, s Submission) string {
+	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
+	for _, local := range queues {
+		if is, _ := v.isDispatched(s.Manager, local.Namespace, local.Name); is {
+			return local.Name
+		}
+	}
+	return fmt.Sprintf("<a LocalQueue of namespace %s whose ClusterQueue has a MultiKueue check>", s.Job().Namespace)
+}
+
+// reportAdmittedHere reports a Job that Kueue admitted for this very cluster, where
+// nobody runs it.
+func reportAdmittedHere(v *View, s Submission) {
+	j, w := s.Job(), s.Workload
+	admitted := kueue.Condition(w.Status.Conditions, kueue.Admitted)
+	if admitted == nil || admitted.Status != "True" || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
+		return
+	}
+	q, ok := v.ClusterQueue(s.Manager, w.Status.Admission.ClusterQueue)
+	if !ok || q == nil || j.StartTime != nil || j.Active > 0 {
+		return
+	}
+	if is, known := v.dispatches(s.Manager, q); is || !known {
+		return
+	}
+	v.Report(Sighting{
+		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check, so Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: spec.managedBy of Job %s/%s is %s", j.Context, j.Namespace, j.Name, j.ManagedBy),
+			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
+				j.Context, w.Namespace, w.Name, stamp(admitted.LastTransitionTime)),
+		},
+		Remedy: fmt.Sprintf("%s, and create it again without spec.managedBy to run it on %s, or with label %s=%s",
+			deleteJob(j), j.Context, delegation.QueueNameLabel, dispatchingQueue(v, s)),
+	})
+}

@@ -96,7 +96,7 @@ func (r Rule) finding(s Sighting) judged {
 		Code: r.Code, Severity: cmp.Or(s.Severity, r.Severity), Title: r.Title, Message: s.Message,
 		Context: s.Object.Context, APIVersion: s.Object.APIVersion, Kind: s.Object.Kind,
 		Namespace: s.Object.Namespace, Name: s.Object.Name,
-		Evidence: append([]string{}, s.Evidence...), Remedy: s.Remedy, Docs: docs + strings.ToLower(r.Code),
+		Evidence: append([]string{}, s.Evidence...), Remedy: s.Remedy, Docs: r.Docs(),
 		Jobs: []inspect.Ref{},
 	}
 	j := judged{Finding: f, rule: r}

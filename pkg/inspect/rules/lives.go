@@ -1,3 +1,101 @@
 package rules
 
-func lives() []Rule { return nil }
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// lives is what holds for every owner, as far as it is about how a Job ends (JM110
+// to JM113).
+func lives() []Rule { return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart()} }
+
+func deletionHangs() Rule {
+	return Rule{
+		Code: "JM111", Title: "its deletion waits for a finalizer", Severity: inspect.Warning,
+		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
+		Why: `A Job that is deleted stays until each of its finalizers is taken off, by who has put it on. That
+controller does not run any more, or waits for something itself. Also, pods that a delegated Job controls are never
+let go by the built-in controller as long as the Job is there, so that deleting it in the foreground never ends.`,
+		Shows: `metadata.deletionTimestamp is set, and metadata.finalizers is not empty.`,
+		Remedy: `See that the controller whose finalizer it is runs. If it is gone for good, take the finalizer off; what
+it would have cleaned up is then yours to clean up.`,
+		Link: "https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/",
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				for _, j := range v.Jobs(f) {
+					isMirror := j.Marks != nil && (j.Marks.OriginUID != "" || j.Marks.MultiKueueOrigin != "")
+					if j.DeletedAt == nil || len(j.Finalizers) == 0 || j.ManagedBy.IsBuiltIn() && !isMirror {
+						continue
+					}
+					reportHanging(v, f, j)
+				}
+			}
+		},
+	}
+}
+
+// foreground is the finalizer of a deletion that waits for what the object owns.
+const foreground = "foregroundDeletion"
+
+func reportHanging(v *View, f *inspect.Facts, j *inspect.Job) {
+	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == foreground
+	pods, known := v.Pods(f, j)
+	if isForeground && j.ManagedBy.IsBuiltIn() && (len(pods) > 0 || !known) {
+		// Its pods have as long to end as they are given.
+		return
+	}
+	s := Sighting{
+		Object: Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
+		Message: "its deletion waits for " + strings.Join(j.Finalizers, " and "),
+		Evidence: []string{
+			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, named(Of(j)), stamp(*j.DeletedAt)),
+			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
+		},
+		Remedy: fmt.Sprintf("see that the controller that takes %s off runs; if it is gone for good: kubectl --context %s -n %s patch job %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
+			strings.Join(j.Finalizers, ", "), j.Context, j.Namespace, j.Name),
+	}
+	if len(pods) > 0 {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d pods, such as %s", j.Context, len(pods), pods[0].Name))
+	}
+	v.Report(s)
+}
+
+// shortest is the least TTL that leaves a controller time to see how a Job ended.
+const shortest = time.Minute
+
+func shortTTL() Rule {
+	return Rule{
+		Code: "JM112", Title: "its mirror may be deleted before its end is heard of", Severity: inspect.Warning,
+		Families: []Family{FamilyDispatch, FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Why: `The mirror has a short ttlSecondsAfterFinished. Its cluster deletes it so many seconds after it has
+finished, whether its last status was copied to the origin by then or not; the origin would then say forever that it
+runs.`,
+		Shows: `The mirror's spec.ttlSecondsAfterFinished is less than a minute, and the origin is not finished.`,
+		Remedy: `Take the TTL off the mirror. That of the origin is enough: it counts from the end of the Job, and its
+deletion is the time to delete the mirror.`,
+		Link: "https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/",
+		Detect: func(v *View) {
+			for _, p := range v.Pairs() {
+				for _, m := range p.Mirrors {
+					j := m.Job
+					isOpen := !p.Origin.Status.IsFinished() && p.Origin.DeletedAt == nil && j.DeletedAt == nil
+					if !isOpen || !m.Current || m.Relation != inspect.ByDispatch || j.TTL == nil || time.Duration(*j.TTL)*time.Second >= shortest {
+						continue
+					}
+					v.Report(Sighting{
+						Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j, p.Origin},
+						Message: fmt.Sprintf("it is deleted %ds after it has finished, perhaps before %s has its status", *j.TTL, p.Origin.Context),
+						Evidence: []string{
+							fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is %d", j.Context, named(Of(j)), *j.TTL),
+							markOf(j), stateOf(p.Origin),
+						},
+						Remedy: fmt.Sprintf("kubectl --context %s -n %s patch job %s --type=merge -p '{\"spec\":{\"ttlSecondsAfterFinished\":null}}'", j.Context, j.Namespace, j.Name),
+					})
+				}
+			}
+		},
+	}
+}

@@ -1,3 +1,182 @@
 package rules_test
 
-func orphanCases() []testCase { return nil }
+import "fmt"
+
+// originUIDs are those of Jobs that cases add; the names of their Workloads hold
+// them.
+const (
+	newerUID      = "11111111-1111-4111-8111-111111111111"
+	newerWorkload = "job-newer-942e9"
+	otherUID      = "22222222-2222-4222-8222-222222222222"
+	otherWorkload = "job-other-e42b0"
+)
+
+// addOrigin adds a Job of MultiKueue's.
+func addOrigin(context, name, uid string) edit {
+	return add(context, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job,
+		metadata: {name: %s, namespace: default, uid: %s, creationTimestamp: "2026-11-20T23:43:30Z", labels: {kueue.x-k8s.io/queue-name: user-queue}},
+		spec: {managedBy: kueue.x-k8s.io/multikueue, completions: 1, parallelism: 1, suspend: false},
+		status: {active: 1, ready: 1, startTime: "2026-11-20T23:43:31Z"}}`, name, uid))
+}
+
+// addMirror adds the mirror that MultiKueue made of it.
+func addMirror(context, name, workload, origin string) edit {
+	return add(context, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job,
+		metadata: {name: %s, namespace: default, uid: mirror-of-%s, creationTimestamp: "2026-11-20T23:43:31Z",
+			labels: {kueue.x-k8s.io/queue-name: user-queue, kueue.x-k8s.io/multikueue-origin: %s},
+			annotations: {kueue.x-k8s.io/prebuilt-workload-name: %s}},
+		spec: {completions: 1, parallelism: 1, suspend: false},
+		status: {active: 1, ready: 1, startTime: "2026-11-20T23:43:31Z"}}`, name, name, origin, workload))
+}
+
+// addWorkload adds a Workload, with more of its metadata and with a status.
+func addWorkload(context, name, metadata, status string) edit {
+	return add(context, fmt.Sprintf(`{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload,
+		metadata: {name: %s, namespace: default, uid: uid-of-%s-%s, creationTimestamp: "2026-11-20T23:43:30Z", %s},
+		spec: {queueName: user-queue}, status: {%s}}`, name, name, context, metadata, status))
+}
+
+func orphanCases() []testCase {
+	var all []testCase
+	for _, cases := range [][]testCase{strayCases(), cutOffCases(), twiceCases(), leftCases(), markCases(), olderCases()} {
+		all = append(all, cases...)
+	}
+	return all
+}
+
+func strayCases() []testCase {
+	const base = "origin-deleted-controller-down"
+	toBeDeleted := patch("kwok-w2", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:27:38Z", finalizers: [foregroundDeletion]}}`)
+	return []testCase{
+		{name: "origin deleted", code: "JM053", base: base, fires: true},
+		{name: "only the copy of the Workload is left", code: "JM053", base: base, fires: true, edits: []edit{
+			remove("kwok-w2", "Job/train"),
+			patch("kwok-w2", "Workload/job-train-01764", `{metadata: {ownerReferences: null}}`),
+		}},
+		{name: "finished", code: "JM053", base: base, fires: true, edits: []edit{
+			patch("kwok-w2", "Job/train", `{status: {active: 0, succeeded: 2, conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`),
+		}},
+		{name: "another worker is not reached", code: "JM053", base: base, fires: true, edits: []edit{unreachable("kwok-w1")}},
+		{name: "origin there", code: "JM053", base: "running"},
+		{name: "being deleted", code: "JM053", base: base, edits: []edit{toBeDeleted}},
+		{name: "the management cluster does not answer", code: "JM053", base: base, edits: []edit{unreachable("kwok-mgr")}},
+		{name: "the Workload is still there", code: "JM053", base: base, edits: []edit{
+			addWorkload("kwok-mgr", "job-train-01764", `deletionTimestamp: "2026-11-20T23:27:38Z", finalizers: [kueue.x-k8s.io/resource-in-use]`, ""),
+		}},
+		{name: "of a management cluster that is not among the contexts", code: "JM053", base: base, edits: []edit{
+			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "multikueue"),
+			patch("kwok-w2", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: somebody-else}}}`),
+		}},
+
+		{name: "its Workload is gone too", code: "JM057", base: base, fires: true, edits: []edit{remove("kwok-w2", "Workload/job-train-01764")}},
+		{name: "its Workload is there", code: "JM057", base: base},
+		{name: "origin there", code: "JM057", base: "running", edits: []edit{remove("kwok-w1", "Workload/job-train-1c348")}},
+	}
+}
+
+func cutOffCases() []testCase {
+	gone := remove("kwok-mgr", "MultiKueueCluster/worker1")
+	return []testCase{
+		{name: "MultiKueueCluster deleted while it ran", code: "JM054", base: "cluster-removed-from-config", fires: true, edits: []edit{gone}},
+		{name: "origin deleted as well", code: "JM054", base: "cluster-removed-from-config", fires: true, edits: []edit{
+			gone, addMirror("kwok-w1", "other", otherWorkload, "multikueue"),
+		}},
+		{name: "MultiKueueCluster there", code: "JM054", base: "cluster-removed-from-config"},
+		{name: "the MultiKueueCluster that has it seems to lead elsewhere", code: "JM054", base: "cluster-removed-from-config", edits: []edit{
+			gone, remove("kwok-w2", "Job/train"),
+		}},
+		{name: "another MultiKueueCluster leads nobody knows where", code: "JM054", base: "cluster-removed-from-config", edits: []edit{
+			gone, add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: mystery},
+				spec: {clusterSource: {clusterProfileRef: {name: mystery}}}}`),
+		}},
+		{name: "a mirror of a management cluster that is not among the contexts", code: "JM054", base: "no-queue-name", edits: []edit{
+			gone, addMirror("kwok-w1", "other", otherWorkload, "multikueue"),
+		}},
+	}
+}
+
+func twiceCases() []testCase {
+	const base = "cluster-removed-from-config"
+	inConfig := patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1, worker2]}}`)
+	finished := patch("kwok-w1", "Job/train", `{status: {active: 0, succeeded: 2, conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:49:05Z"}]}}`)
+	heldBack := patch("kwok-w1", "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0}}`)
+	return []testCase{
+		{name: "runs on both", code: "JM055", base: base, fires: true},
+		{name: "not yet given to another cluster", code: "JM055", base: base, fires: true, edits: []edit{
+			remove("kwok-w2", "Job/train"), patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: null}}`),
+		}},
+		{name: "the cluster is in the config", code: "JM055", base: base, edits: []edit{inConfig}},
+		{name: "still has it", code: "JM055", base: base, edits: []edit{
+			patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: worker1}}`),
+		}},
+		{name: "finished there", code: "JM055", base: base, edits: []edit{finished}},
+		{name: "held back there", code: "JM055", base: base, edits: []edit{heldBack}},
+
+		{name: "the lost worker is back", code: "JM056", base: base, fires: true, edits: []edit{inConfig}},
+		{name: "given to nobody yet", code: "JM056", base: base, edits: []edit{
+			inConfig, patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: null}}`),
+		}},
+		{name: "held back there", code: "JM056", base: base, edits: []edit{inConfig, heldBack}},
+		{name: "taken out of the config", code: "JM056", base: base},
+		{name: "runs where it should", code: "JM056", base: "running"},
+	}
+}
+
+func leftCases() []testCase {
+	const orphan = "origin-deleted-controller-down"
+	copied := `labels: {kueue.x-k8s.io/multikueue-origin: multikueue}`
+	forGone := `labels: {kueue.x-k8s.io/job-uid: 33333333-3333-4333-8333-333333333333}`
+	return []testCase{
+		{name: "a worker has a copy", code: "JM058", base: "managed-by-missing", fires: true, edits: []edit{
+			addWorkload("kwok-w1", "job-train-f2552", copied, ""),
+		}},
+		{name: "no worker has one", code: "JM058", base: "managed-by-missing"},
+		{name: "not rejected", code: "JM058", base: "running"},
+
+		{name: "the Workload has lost its Job", code: "JM062", base: orphan, fires: true, edits: []edit{
+			addWorkload("kwok-mgr", "job-train-01764", forGone,
+				`conditions: [{type: Finished, status: "True", reason: OwnerNotFound, message: "", lastTransitionTime: "2026-11-20T23:27:35Z"}]`),
+		}},
+		{name: "the Workload has an owner", code: "JM062", base: orphan, edits: []edit{
+			addWorkload("kwok-mgr", "job-train-01764", forGone+`, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: x, controller: true}]`, ""),
+		}},
+		{name: "the Workload is gone", code: "JM062", base: orphan},
+	}
+}
+
+func markCases() []testCase {
+	second := []edit{
+		addOrigin("kwok-w2", "other", otherUID),
+		addWorkload("kwok-w2", otherWorkload, `labels: {kueue.x-k8s.io/job-uid: `+otherUID+`}`, `clusterName: theirs`),
+		add("kwok-w2", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: theirs}, spec: {}}`),
+	}
+	return []testCase{
+		{name: "what came later is marked in another way", code: "JM059", base: "running", fires: true, edits: []edit{
+			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a"),
+		}},
+		{name: "all is marked in one way", code: "JM059", base: "running", edits: []edit{
+			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "multikueue"),
+		}},
+
+		{name: "two management clusters, one name", code: "JM060", base: "running", fires: true, edits: append([]edit{
+			addWorkload("kwok-w1", otherWorkload, `labels: {kueue.x-k8s.io/multikueue-origin: multikueue}`, ""),
+		}, second...)},
+		{name: "two management clusters, two names", code: "JM060", base: "running", edits: append([]edit{
+			addWorkload("kwok-w1", otherWorkload, `labels: {kueue.x-k8s.io/multikueue-origin: fleet-b}`, ""),
+		}, second...)},
+	}
+}
+
+func olderCases() []testCase {
+	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:40Z"}}`)
+	return []testCase{
+		{name: "the origin was created again", code: "JM063", base: "running", fires: true, edits: []edit{again}},
+		{name: "it is the same origin", code: "JM063", base: "running"},
+		{name: "the Workload was made by a person, under a name of its own", code: "JM063", base: "running", edits: []edit{
+			again, patch("kwok-mgr", "Workload/job-train-1c348", `{metadata: {labels: {kueue.x-k8s.io/job-uid: `+otherUID+`}}}`),
+		}},
+		{name: "being deleted", code: "JM063", base: "running", edits: []edit{
+			again, patch("kwok-w1", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:43:41Z", finalizers: [foregroundDeletion]}}`),
+		}},
+	}
+}

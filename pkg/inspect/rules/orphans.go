@@ -1,5 +1,157 @@
 package rules
 
-func orphans() []Rule { return nil }
+import (
+	"fmt"
 
-func orphanUnseen() []Unseen { return nil }
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// orphans are what MultiKueue leaves behind, and what it runs twice (JM053 to
+// JM063).
+func orphans() []Rule {
+	return []Rule{
+		originGone(), cutOff(), takenOut(), cameBack(), withoutWorkload(), rejectedLeaves(), renamedOrigin(),
+		sharedOrigin(), keptByWorkload(), olderIncarnation(),
+	}
+}
+
+func orphanUnseen() []Unseen {
+	return []Unseen{{
+		Code: "JM061", Title: "pods are left after their mirror was deleted",
+		Reason: "pods are read by the Jobs that control them, and here that Job is gone; Kueue from 0.13 on deletes mirrors together with their pods",
+	}}
+}
+
+func originGone() Rule {
+	return Rule{
+		Code: "JM053", Title: "its origin is gone, and it is still on the worker", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `When an origin is deleted, MultiKueue deletes what it has made of it on the worker. If the worker was not
+reachable then, or Kueue was not running on the management cluster, that is left to a garbage collection once a minute
+(gcInterval), which needs the connection too. Until then the mirror runs on, and holds quota, for nobody.`,
+		Shows: `On the worker there is a Job or a Workload with the label kueue.x-k8s.io/multikueue-origin; the management
+cluster that dispatches to this worker has neither the Job nor the Workload of that name.`,
+		Remedy: `If Kueue runs on the management cluster and reaches the worker, it is gone within a minute. Else delete
+the Job on the worker, and then the Workload.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/2320",
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, s := range append(e.strays(), e.strayCopies()...) {
+				d := e.maker(s)
+				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || e.lacksWorkload(s) {
+					continue
+				}
+				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
+					v.Report(gone(d, s))
+				}
+			}
+		},
+	}
+}
+
+// gone tells of what is left of an origin that was deleted.
+func gone(d *dispatcher, s stray) Sighting {
+	sighting := Sighting{
+		Object: s.object(), Since: s.since(),
+		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
+		Message:  fmt.Sprintf("a copy of a Workload that %s no longer has is still queued, or holds quota, on %s", d.Context, s.worker.Context),
+		Remedy:   fmt.Sprintf("start Kueue on %s, which deletes it within a minute, or %s", d.Context, s.delete()),
+	}
+	if s.job == nil {
+		return sighting
+	}
+	sighting.Jobs = []*inspect.Job{s.job}
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no Job %s/%s of MultiKueue's", d.Context, s.job.Namespace, s.job.Name), stateOf(s.job))
+	sighting.Message = fmt.Sprintf("its origin on %s is gone, and it still runs on %s", d.Context, s.worker.Context)
+	if s.job.Status.IsFinished() {
+		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it is left, finished, on %s", d.Context, s.worker.Context)
+	}
+	return sighting
+}
+
+// lacksWorkload is whether a mirror has no Workload, without which Kueue's garbage
+// collection does not find it.
+func (e *estate) lacksWorkload(s stray) bool {
+	w, known := e.Workload(s.worker, s.namespace, s.name)
+	return s.job != nil && w == nil && known
+}
+
+// object is the stray itself.
+func (s *stray) object() Object {
+	if s.job != nil {
+		return Of(s.job)
+	}
+	return OfKueue(s.worker, "Workload", s.namespace, s.name)
+}
+
+// mark quotes what says that MultiKueue made it.
+func (s *stray) mark() string {
+	created := s.since()
+	if s.job != nil {
+		created = s.job.CreationTimestamp.Time
+	}
+	return fmt.Sprintf("%s: label %s of %s is %s since %s", s.worker.Context, delegation.MultiKueueOriginLabel, named(s.object()), s.origin, day(created))
+}
+
+// delete are the commands that delete it.
+func (s *stray) delete() string {
+	workload := ""
+	if s.copied != nil {
+		workload = deleteWorkload(s.worker, s.namespace, s.name)
+	}
+	switch {
+	case s.job == nil:
+		return workload
+	case workload == "":
+		return deleteJob(s.job)
+	}
+	return deleteJob(s.job) + ", and then " + workload
+}
+
+// deleteWorkload is the command that deletes a Workload.
+func deleteWorkload(f *inspect.Facts, namespace, name string) string {
+	return fmt.Sprintf("kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s", f.Context, namespace, name)
+}
+
+func withoutWorkload() Rule {
+	return Rule{
+		Code: "JM057", Title: "a mirror without a Workload, which Kueue never collects", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `Kueue's garbage collection looks for Workloads on the workers that carry the name of the management cluster,
+and deletes each with the Job it belongs to. A mirror whose Workload was deleted first is never found. Kueue before
+0.16.2 left such Jobs behind now and then.`,
+		Shows: `A Job on the worker has the label kueue.x-k8s.io/multikueue-origin, and the Workload that its annotation
+kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the management cluster.`,
+		Remedy: `Delete the Job on the worker; nobody else will.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/releases/tag/v0.16.2",
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, s := range e.strays() {
+				d := e.maker(s)
+				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || !e.lacksWorkload(s) {
+					continue
+				}
+				if _, original, known := e.home(s.worker, s.namespace, s.name); original != nil || !known {
+					continue
+				}
+				v.Report(Sighting{
+					Object: s.object(), Since: s.since(), Jobs: []*inspect.Job{s.job},
+					Message: "its origin and its Workload are gone, so Kueue's garbage collection will never find it",
+					Evidence: []string{
+						s.mark(), stateOf(s.job),
+						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the Job names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload),
+						fmt.Sprintf("%s: there is no Job %s/%s of MultiKueue's, and no Workload %s/%s", d.Context, s.job.Namespace, s.job.Name, s.namespace, s.name),
+					},
+					Remedy: s.delete(),
+				})
+			}
+		},
+	}
+}

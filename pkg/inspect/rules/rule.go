@@ -5,6 +5,7 @@
 package rules
 
 import (
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -102,6 +103,9 @@ func ByCode(code string) (Rule, bool) {
 	}
 	return Rule{}, false
 }
+
+// Docs is where the rule is told of at length.
+func (r Rule) Docs() string { return docs + strings.ToLower(r.Code) }
 
 // docs is the page that holds a section for every code.
 const docs = "https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/codes.md#"

@@ -68,7 +68,7 @@ func (v *View) note(f *inspect.Facts, parts ...inspect.Part) (ok bool) {
 	v.read.Insert(parts...)
 	ok = f != nil && f.Err == nil
 	for _, p := range parts {
-		ok = ok && f.Gaps[p] == nil
+		ok = ok && f.Gaps[p] == nil && !f.Unasked[p]
 	}
 	return ok
 }

@@ -2,67 +2,113 @@ package rules
 
 import (
 	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // waiting are the reasons why no cluster admits a Job (JM019 to JM033).
-func waiting() []Rule { return []Rule{noQuotaOnWorkers()} }
+func waiting() []Rule {
+	return []Rule{
+		heldOnManager(), otherCheckPending(), nobodyNominates(), admissionNotRecorded(), nominatedUnreachable(),
+		namespaceMissing(), copyRefused(), localQueueMissing(), clusterQueueUnusable(), namespaceExcluded(),
+		noQuotaOnWorkers(), workersCheckPending(), kueueDownOnWorker(), nominatedInPart(), preemptionGated(),
+	}
+}
+
+// waitingUnseen is empty: each of these can be seen from outside.
+func waitingUnseen() []Unseen { return nil }
+
+// checkText quotes how an AdmissionCheck stands for a Workload.
+func checkText(workload Object, state kueue.CheckState) string {
+	text := fmt.Sprintf("%s: status.admissionChecks[%s] of %s is %s since %s",
+		workload.Context, state.Name, named(workload), state.State, stamp(state.LastTransitionTime))
+	if state.Message != "" {
+		text += ": " + state.Message
+	}
+	return text
+}
+
+// latest is the later one of two times of one cluster.
+func latest(a metav1.Time, b time.Time) time.Time {
+	if a.After(b) {
+		return a.Time
+	}
+	return b
+}
 
 func noQuotaOnWorkers() Rule {
 	return Rule{
 		Code: "JM029", Title: "no worker has quota for it", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Why: `The management cluster has reserved quota and offers the Job to its workers, and none of them has room.
-ExceedsMaxQuota means that none of them ever will. The quota on the management cluster is held all the while;
+To wait for room is what a queue is for, and is told for information. ExceedsMaxQuota and NoMatchingFlavor on every
+worker mean that none of them ever will have any: the quota on the management cluster is held all the while, and
 MultiKueue does not give up (kueue issue 8602).`,
-		Shows: `The Workload's copies on all nominated workers have QuotaReserved=False with reason WaitingForQuota or
-ExceedsMaxQuota. Nothing on the management cluster says so.`,
+		Shows: `The Workload's copies on all nominated workers have QuotaReserved=False with reason WaitingForQuota,
+ExceedsMaxQuota or NoMatchingFlavor (before Kueue 0.19 Pending, and only the message tells). Nothing on the
+management cluster says so.`,
 		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, or delete the Job.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/8602",
-		Detect: func(v *View) {
-			for _, s := range v.Submissions() {
-				if s.WaitsForWorkers() {
-					reportQuota(v, s)
-				}
-			}
-		},
+		Detect: detectNoQuota,
 	}
 }
 
-// reportQuota reports a submission if every worker that it was offered to has
-// refused it for quota.
-func reportQuota(v *View, s Submission) {
-	copies := v.Copies(s)
-	if len(copies) == 0 || len(copies) < len(s.Nominated()) {
-		return
-	}
-	j := s.Job()
-	var evidence []string
-	never := true
-	for _, c := range copies {
-		quota := kueue.Condition(c.Workload.Status.Conditions, kueue.QuotaReserved)
-		if quota == nil || quota.Status == "True" || quota.Reason != "WaitingForQuota" && quota.Reason != "ExceedsMaxQuota" {
-			return
+// detectNoQuota reports a submission if every worker that it can be offered to
+// has refused it for quota.
+func detectNoQuota(v *View) {
+	for _, w := range v.waiters() {
+		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+			continue
 		}
-		never = never && quota.Reason == "ExceedsMaxQuota"
-		evidence = append(evidence, fmt.Sprintf("%s: Workload %s/%s has QuotaReserved=False since %s, %s: %s",
-			c.Worker.Context, c.Workload.Namespace, c.Workload.Name, stamp(quota.LastTransitionTime), quota.Reason, quota.Message))
+		if _, rest, known := v.notOffered(w); !known || len(rest) > 0 {
+			// Others may have room: JM032.
+			continue
+		}
+		evidence, held := quotaOn(w.offers)
+		j := w.Job()
+		s := Sighting{
+			Object: Of(j), Since: w.since, Evidence: evidence, Jobs: []*inspect.Job{j},
+			Remedy: fmt.Sprintf("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers, or %s",
+				j.Namespace, w.Workload.Spec.QueueName, deleteJob(j)),
+		}
+		switch held {
+		case heldForRoom:
+			// However many wait there: one finding.
+			s.Object = OfKueue(w.Manager, "LocalQueue", j.Namespace, w.Workload.Spec.QueueName)
+			s.Cause = w.Manager.Context + " " + named(s.Object)
+			s.Severity, s.Message = inspect.Info, fmt.Sprintf("Jobs of LocalQueue %s/%s wait for room on the workers, none of which has any so far", j.Namespace, w.Workload.Spec.QueueName)
+		case heldForGood:
+			s.Message = "it asks for more than any worker's quota can ever hold"
+		default:
+			continue
+		}
+		v.Report(s)
 	}
-	sighting := Sighting{
-		Object: Of(j), Since: s.Check.LastTransitionTime.Time, Message: "no worker has quota for it so far",
-		Evidence: evidence, Severity: inspect.Warning, Jobs: []*inspect.Job{j},
-		Remedy: fmt.Sprintf("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers, or kubectl --context %s -n %s delete job %s",
-			j.Namespace, s.Workload.Spec.QueueName, j.Context, j.Namespace, j.Name),
-	}
-	if never {
-		sighting.Severity, sighting.Message = inspect.Error, "it asks for more than any worker's quota can ever hold"
-	}
-	v.Report(sighting)
 }
 
-func waitingUnseen() []Unseen { return nil }
+// quotaOn is how offers are held for quota: for good if all of them are, and
+// heldNot if one is not held for quota.
+func quotaOn(offers []offer) (evidence []string, held hold) {
+	held = heldForGood
+	for _, o := range offers {
+		if o.copied == nil {
+			return nil, heldNot
+		}
+		copyHeld, c := holdOf(o.copied)
+		if copyHeld != heldForRoom && copyHeld != heldForGood {
+			return nil, heldNot
+		}
+		if copyHeld == heldForRoom {
+			held = heldForRoom
+		}
+		evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), c))
+	}
+	return evidence, held
+}

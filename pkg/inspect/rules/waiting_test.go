@@ -1,12 +1,309 @@
 package rules_test
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
 func waitingCases() []testCase {
+	return slices.Concat(
+		managerQueueCases(), managerRoomCases(), otherCheckCases(), nominationCases(), notRecordedCases(), nominatedPartCases(),
+		noCopyCases(), workerQueueCases(), workerRoomCases(), workerCheckCases(), kueueDownCases(), gatedCases(),
+	)
+}
+
+// The Workload of no-quota-on-workers, of which most cases here are made, and that
+// of kueue-down-on-workers.
+const (
+	recordedNoQuota   = "no-quota-on-workers"
+	waitingWorkload   = "Workload/job-train-aa7b6"
+	recordedKueueDown = "kueue-down-on-workers"
+	untouchedWorkload = "Workload/job-train-4d173"
+)
+
+// withoutQuota is a Workload's status without quota, for a reason.
+func withoutQuota(reason, message string) string {
+	return fmt.Sprintf(`{status: {admission: null, conditions: [
+		{type: QuotaReserved, status: "False", reason: %s, message: %q, lastTransitionTime: "2026-11-20T23:24:45Z"}]}}`, reason, message)
+}
+
+// backInQueue takes the quota on the management cluster away.
+func backInQueue(reason, message string) edit {
+	e := patch("kwok-mgr", waitingWorkload, withoutQuota(reason, message))
+	e.patch = strings.Replace(e.patch, "admission: null", "admission: null, admissionChecks: null, nominatedClusterNames: null", 1)
+	return e
+}
+
+func onWorkers(reason, message string) []edit {
+	return []edit{patch("kwok-w1", waitingWorkload, withoutQuota(reason, message)), patch("kwok-w2", waitingWorkload, withoutQuota(reason, message))}
+}
+
+const stoppedQueue = `{spec: {stopPolicy: Hold}, status: {conditions: [
+	{type: Active, status: "False", reason: Stopped, message: "Can't admit new workloads: is stopped", lastTransitionTime: "2026-11-20T23:24:40Z"}]}}`
+
+const admittedCopy = `{status: {conditions: [
+	{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"},
+	{type: Admitted, status: "True", reason: Admitted, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`
+
+func managerQueueCases() []testCase {
+	const inactive = "ClusterQueue cluster-queue is inactive"
+	anotherQueue := func(clusterQueue string) []edit {
+		return []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: local}}}`),
+			patch("kwok-mgr", "Workload/job-train-6a5f2", `{spec: {queueName: local}}`),
+			patch("kwok-mgr", "Workload/job-train-6a5f2", withoutQuota("ExceedsMaxQuota", "couldn't assign flavors")),
+			add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: local, namespace: default}, spec: {clusterQueue: `+clusterQueue+`}}`),
+			add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: plain}, spec: {namespaceSelector: {}}}`),
+		}
+	}
 	return []testCase{
-		{name: "on all workers", code: "JM029", base: "no-quota-on-workers", fires: true},
-		{name: "admitted", code: "JM029", base: "running"},
+		{name: "no such queue", code: "JM019", base: "wrong-queue", fires: true},
 		{
-			name: "one worker has not answered yet", code: "JM029", base: "no-quota-on-workers",
-			edits: []edit{patch("kwok-w2", "Workload/job-train-aa7b6", `{status: {conditions: []}}`)},
+			name: "no such queue, before Kueue 0.19", code: "JM019", base: "wrong-queue", fires: true,
+			edits: []edit{patch("kwok-mgr", "Workload/job-train-6a5f2", withoutQuota("Inadmissible", "LocalQueue no-such-queue doesn't exist"))},
 		},
+		{
+			name: "the queue was just created", code: "JM019", base: "wrong-queue",
+			edits: []edit{add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: no-such-queue, namespace: default}, spec: {clusterQueue: cluster-queue}}`)},
+		},
+		{
+			name: "no such queue, and the Job is being deleted", code: "JM019", base: "wrong-queue",
+			edits: []edit{patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:24:28Z", finalizers: [example.com/wait]}}`)},
+		},
+		{name: "a queue of MultiKueue's", code: "JM019", base: "wrong-queue", fires: true, edits: anotherQueue("cluster-queue")},
+		{name: "a queue that is none of MultiKueue's", code: "JM019", base: "wrong-queue", edits: anotherQueue("plain")},
+		{
+			name: "no such ClusterQueue", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{backInQueue("Misconfigured", "ClusterQueue cluster-queue doesn't exist"), remove("kwok-mgr", "ClusterQueue/cluster-queue")},
+		},
+		{
+			name: "stopped", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{backInQueue("Suspended", inactive), patch("kwok-mgr", "ClusterQueue/cluster-queue", stoppedQueue)},
+		},
+		{
+			name: "the LocalQueue is stopped", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{
+				backInQueue("Suspended", "LocalQueue user-queue is inactive"),
+				patch("kwok-mgr", "LocalQueue/default/user-queue", `{spec: {stopPolicy: HoldAndDrain}}`),
+			},
+		},
+		{name: "started again", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("Suspended", inactive)}},
+		{
+			name: "inactive for want of a flavor", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{backInQueue("Suspended", inactive), patch("kwok-mgr", "ClusterQueue/cluster-queue", strings.NewReplacer("Hold", "None", "Stopped", "FlavorNotFound").Replace(stoppedQueue))},
+		},
+		{
+			name: "inactive for its check, which JM008 tells", code: "JM019", base: recordedNoQuota,
+			edits: []edit{backInQueue("Suspended", inactive), patch("kwok-mgr", "ClusterQueue/cluster-queue", strings.NewReplacer("Hold", "None", "Stopped", "AdmissionCheckInactive").Replace(stoppedQueue))},
+		},
+		{
+			name: "the namespace is excluded", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{
+				backInQueue("Pending", "Workload namespace doesn't match ClusterQueue selector"),
+				patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: {matchLabels: {team: a}}}}`),
+			},
+		},
+	}
+}
+
+func managerRoomCases() []testCase {
+	tooBig := backInQueue("ExceedsMaxQuota", "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor")
+	return []testCase{
+		{name: "too big", code: "JM019", base: recordedNoQuota, fires: true, edits: []edit{tooBig}},
+		{
+			name: "too big, before Kueue 0.19", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{backInQueue("Pending", "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor f, request > maximum capacity (2 > 1)")},
+		},
+		{
+			name: "waits for room", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{backInQueue("WaitingForQuota", "insufficient unused quota for cpu in flavor default-flavor, 1 more needed")},
+		},
+		{
+			name: "another mistake", code: "JM019", base: recordedNoQuota, fires: true,
+			edits: []edit{backInQueue("Misconfigured", "resources validation failed")},
+		},
+		{name: "not looked at yet", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("PendingEvaluation", "")}},
+		{name: "gated by somebody", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("AdmissionGated", "Admission is gated by: example.com/gate")}},
+		{name: "too big, and deactivated", code: "JM019", base: recordedNoQuota, edits: []edit{tooBig, patch("kwok-mgr", waitingWorkload, `{spec: {active: false}}`)}},
+		{
+			name: "a bigger size of what runs", code: "JM019", base: recordedNoQuota,
+			edits: []edit{tooBig, patch("kwok-mgr", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}, spec: {suspend: false},
+				status: {startTime: "2026-11-20T23:24:30Z", active: 2, ready: 2, conditions: []}}`)},
+		},
+		{name: "managedBy was missing", code: "JM019", base: "managed-by-missing"},
+	}
+}
+
+// noNomination is the state in which nobody has nominated a cluster, with these
+// other checks.
+func noNomination(others string) []edit {
+	return []edit{
+		patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: null, admissionChecks: [
+			{name: multikueue, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:24:44Z"}`+others+`]}}`),
+		remove("kwok-w1", waitingWorkload), remove("kwok-w2", waitingWorkload),
+	}
+}
+
+func otherCheckCases() []testCase {
+	approval := func(state string) []edit {
+		return append(noNomination(`, {name: approval, state: `+state+`, message: "ask the boss", lastTransitionTime: "2026-11-20T23:24:44Z"}`),
+			add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: approval}, spec: {controllerName: example.com/approval},
+				status: {conditions: [{type: Active, status: "True", reason: Active, message: "", lastTransitionTime: "2026-11-20T23:24:40Z"}]}}`))
+	}
+	return []testCase{
+		{name: "pending", code: "JM020", base: recordedNoQuota, fires: true, edits: approval("Pending")},
+		{name: "ready", code: "JM020", base: recordedNoQuota, edits: approval("Ready")},
+		{
+			name: "it does not exist", code: "JM020", base: recordedNoQuota, fires: true,
+			edits: append(approval("Pending"), remove("kwok-mgr", "AdmissionCheck/approval")),
+		},
+		{name: "none but MultiKueue's", code: "JM020", base: recordedNoQuota, edits: noNomination("")},
+		{name: "pending, told by another", code: "JM021", base: recordedNoQuota, edits: approval("Pending")},
+	}
+}
+
+func nominationCases() []testCase {
+	down := func(context, cluster string) edit {
+		return patch(context, "MultiKueueCluster/"+cluster, `{status: {conditions: [
+			{type: Active, status: "False", reason: ClientConnectionFailed, message: "connection refused", lastTransitionTime: "2026-11-20T23:24:40Z"}]}}`)
+	}
+	bothDown := []edit{down("kwok-mgr", "worker1"), down("kwok-mgr", "worker2")}
+	noCopies := []edit{remove("kwok-w1", waitingWorkload), remove("kwok-w2", waitingWorkload)}
+	return []testCase{
+		{name: "nobody nominates", code: "JM021", base: recordedNoQuota, fires: true, edits: noNomination("")},
+		{name: "nominated", code: "JM021", base: recordedNoQuota},
+		{name: "there is no usable cluster", code: "JM021", base: recordedNoQuota, edits: append(noNomination(""), bothDown...)},
+		{
+			name: "before Kueue 0.13, which wrote no nominations", code: "JM021", base: recordedNoQuota,
+			edits: []edit{patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: null}}`)},
+		},
+		{
+			name: "evicted, and not back yet", code: "JM021", base: recordedNoQuota,
+			edits: append(noNomination(""), patch("kwok-mgr", waitingWorkload, `{status: {conditions: [
+				{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-11-20T23:24:44Z"},
+				{type: Evicted, status: "True", reason: AdmissionCheck, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}]}}`)),
+		},
+		{name: "running", code: "JM021", base: "running"},
+		{name: "all are down", code: "JM023", base: recordedNoQuota, fires: true, edits: slices.Concat(bothDown, noCopies)},
+		{name: "one is down", code: "JM023", base: recordedNoQuota, edits: append([]edit{bothDown[0]}, noCopies...)},
+		{name: "it runs on one that is down", code: "JM023", base: "worker-lost"},
+	}
+}
+
+func notRecordedCases() []testCase {
+	mirror := add("kwok-w1", `{apiVersion: batch/v1, kind: Job, metadata: {name: train, namespace: default, uid: 11111111-2222-3333-4444-555555555555,
+		creationTimestamp: "2026-11-20T23:24:46Z", labels: {kueue.x-k8s.io/multikueue-origin: multikueue, kueue.x-k8s.io/queue-name: user-queue},
+		annotations: {kueue.x-k8s.io/prebuilt-workload-name: job-train-aa7b6}}, spec: {parallelism: 2, completions: 2, suspend: false},
+		status: {active: 2, ready: 2, startTime: "2026-11-20T23:24:46Z"}}`)
+	dispatcher := patch("kwok-mgr", waitingWorkload, `{metadata: {managedFields: [{manager: my-dispatcher, operation: Apply, apiVersion: kueue.x-k8s.io/v1beta2,
+		fieldsType: FieldsV1, subresource: status, fieldsV1: {"f:status": {"f:nominatedClusterNames": {}}}}]}}`)
+	return []testCase{
+		{
+			name: "its mirror runs", code: "JM022", base: recordedNoQuota, fires: true,
+			edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy), mirror, dispatcher},
+		},
+		{name: "admitted, and no mirror, which JM035 tells", code: "JM022", base: recordedNoQuota, edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy)}},
+		{name: "a stranger's Job, which JM034 tells", code: "JM022", base: "same-name-on-workers"},
+		{name: "out of sync, which JM037 tells", code: "JM022", base: "mirror-mutated-on-worker"},
+		{
+			name: "another manager's mirror, which JM034 tells", code: "JM022", base: recordedNoQuota,
+			edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy), mirror, patch("kwok-w1", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: another}}}`)},
+		},
+		{name: "recorded", code: "JM022", base: "running"},
+	}
+}
+
+func nominatedPartCases() []testCase {
+	one := []edit{patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`), remove("kwok-w2", waitingWorkload)}
+	return []testCase{
+		{name: "one of two", code: "JM032", base: recordedNoQuota, fires: true, edits: one},
+		{name: "both", code: "JM032", base: recordedNoQuota},
+		{
+			name: "the other one is not configured", code: "JM032", base: recordedNoQuota,
+			edits: append(one, patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1]}}`)),
+		},
+		{name: "the one has admitted it", code: "JM032", base: recordedNoQuota, edits: append(one, patch("kwok-w1", waitingWorkload, admittedCopy))},
+	}
+}
+
+// TestWaitingFindings checks how findings of one cause are told.
+func TestWaitingFindings(t *testing.T) {
+	const namesQueue = `{metadata: {labels: {kueue.x-k8s.io/queue-name: user-queue}}}`
+	cases := map[string]struct {
+		testCase
+		severity inspect.Severity
+		object   string
+		message  string
+		remedy   string
+		findings int
+	}{
+		"a queue that does not exist": {
+			testCase: testCase{code: "JM019", base: "wrong-queue"}, severity: inspect.Error, findings: 1,
+			object: "kwok-mgr LocalQueue default/no-such-queue", message: "LocalQueue default/no-such-queue does not exist on kwok-mgr",
+			remedy: "kubectl --context kwok-mgr -n default delete job train, and create it again with the label kueue.x-k8s.io/queue-name=user-queue: only at creation Kueue gives a Job to MultiKueue",
+		},
+		"a LocalQueue that two workers lack": {
+			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
+			object:  "kwok-w1 LocalQueue default/user-queue",
+			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can take the Job",
+			remedy: `echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -; ` +
+				`echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`,
+		},
+		"a queue that is stopped on one of two": {
+			testCase: testCase{code: "JM027", base: recordedNoQuota, edits: []edit{
+				patch("kwok-w1", waitingWorkload, withoutQuota("Suspended", "ClusterQueue cluster-queue is inactive")),
+				patch("kwok-w1", "ClusterQueue/cluster-queue", stoppedQueue), patch("kwok-w2", waitingWorkload, withoutQuota("WaitingForQuota", "")),
+			}},
+			severity: inspect.Warning, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
+			message: "ClusterQueue cluster-queue is stopped on kwok-w1",
+			remedy:  `kubectl --context kwok-w1 patch clusterqueue cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
+		},
+		"a namespace that does not match": {
+			testCase: testCase{code: "JM028", base: recordedNoQuota, edits: append(onWorkers("Misconfigured", "Workload namespace doesn't match ClusterQueue selector"),
+				patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: {matchLabels: {team: a}}}}`),
+				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
+			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
+			message: "ClusterQueue cluster-queue takes nothing from namespace default on kwok-w1, kwok-w2, and no other worker can take the Job",
+			remedy:  `kubectl --context kwok-w1 label namespace default --overwrite team=a; kubectl --context kwok-w2 patch clusterqueue cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`,
+		},
+		"two workers without Kueue": {
+			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,
+			object: "kwok-mgr MultiKueueCluster worker1", message: "no Kueue controller looks at Workloads on kwok-w1",
+			remedy: "kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1; kubectl --context kwok-w1 -n kueue-system get pods shows why it does not run",
+		},
+		"room that others have": {
+			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
+			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
+			message: "Jobs of LocalQueue default/user-queue wait for room on the workers, none of which has any so far",
+			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or kubectl --context kwok-mgr -n default delete job train",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			rule, ok := rules.ByCode(c.code)
+			assert.Assert(t, ok)
+			found := judge(t, c.inventory(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), c.findings, "%+v", found)
+			f := found[0]
+			namespace := ""
+			if f.Namespace != "" {
+				namespace = f.Namespace + "/"
+			}
+			assert.Equal(t, f.Context+" "+f.Kind+" "+namespace+f.Name, c.object)
+			assert.Equal(t, f.Severity, c.severity)
+			assert.Equal(t, f.Message, c.message)
+			assert.Equal(t, f.Remedy, c.remedy)
+			assert.Equal(t, len(f.Jobs), 1)
+			// The recordings are a few seconds old.
+			assert.Equal(t, len(judge(t, c.inventory(t), []rules.Rule{rule}, time.Minute)), 0)
+		})
 	}
 }

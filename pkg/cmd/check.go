@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// Output formats that only check has.
+const (
+	junit = "junit"
+	sarif = "sarif"
+)
+
+// defaultGrace is how long something may be in progress.
+const defaultGrace = 5 * time.Minute
+
+// failOnNone has no finding make the exit code.
+const failOnNone = "none"
+
+// checkFlags are what a user typed behind check.
+type checkFlags struct {
+	*globalFlags
+	grace     time.Duration
+	failOn    string
+	suppress  []string
+	watch     bool
+	output    string
+	noHeaders bool
+}
+
+// checkOptions are what check needs to run, checked.
+type checkOptions struct {
+	Environment
+	flags    *globalFlags
+	contexts []fleet.Context
+	query    inspect.Query
+	rules    []rules.Rule
+	judging  rules.Options
+	failOn   inspect.Severity
+	watch    bool
+	format   *printers.Format
+	table    printers.TableOptions
+}
+
+func newCheckCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &checkFlags{globalFlags: global}
+	cmd := &cobra.Command{
+		Use: "check [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Find delegated Jobs that are stuck, orphaned or run twice, and say what to do",
+		Long: `Look at delegated Jobs, their mirrors, and what MultiKueue has made of them, on
+all contexts of the kubeconfig unless some are chosen, and tell what is wrong, the
+worst first: a code, what was seen, and what to do. explain CODE tells more.
+
+What began less than --grace ago counts as in progress. What could not be looked
+at is told, with the codes that were therefore not judged, and never taken for
+health. The exit code is 3 if there is a finding at or above --fail-on.`,
+		Example: strings.ReplaceAll(`  # Everything, on all clusters of the kubeconfig
+  NAME check -A
+
+  # Right after a change: judge all as it stands, and leave out what is known
+  NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
+
+  # In CI
+  NAME check -A --fail-on warning -o junit > report.xml`, "NAME", env.displayName()),
+		Args: noArguments,
+	}
+	f.addTo(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o, err := f.toOptions(env, cmd.CommandPath())
+		if err != nil {
+			return err
+		}
+		return o.run(cmd.Context())
+	}
+	return cmd
+}
+
+func (f *checkFlags) addTo(flags *pflag.FlagSet) {
+	f.addListFlags(flags)
+	f.addFromFlag(flags)
+	flags.DurationVar(&f.grace, "grace", defaultGrace, "How long something may be in progress before it is judged; some rules wait longer. Zero judges all as it stands")
+	flags.StringVar(&f.failOn, "fail-on", string(inspect.Error), "The least severity that makes the exit code 3. One of: (error, warning, info, none)")
+	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME, where * stands for anything")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every few seconds, and show what has changed")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), junit, sarif), ", ")+")")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles, evidence and remedies")
+}
+
+func (f *checkFlags) toOptions(env Environment, command string) (*checkOptions, error) {
+	o := &checkOptions{
+		Environment: env, flags: f.globalFlags, rules: rules.All(), watch: f.watch,
+		query:  inspect.Query{AllNamespaces: f.allNamespaces},
+		failOn: inspect.Severity(f.failOn),
+	}
+	suppressed, err := newSuppression(f.suppress, o.rules)
+	var formatErr error
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
+	if err := errors.Join(err, formatErr, f.conflicts()); err != nil {
+		return nil, &usageError{err: err, command: command}
+	}
+	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches}
+	o.contexts, err = f.load(&o.Environment, everyContext)
+	var refused *fleet.RefusedFlagsError
+	if errors.As(err, &refused) {
+		return nil, &usageError{err: err, command: command}
+	}
+	if err != nil {
+		return nil, err
+	}
+	oneNamespace(o.contexts)
+	o.table = printers.TableOptions{Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
+	return o, nil
+}
+
+// oneNamespace has the same namespace looked at on all clusters, that of the first
+// context, which is the current one: mirrors are in their origins' namespaces, and
+// would else seem to be nobody's.
+func oneNamespace(contexts []fleet.Context) {
+	for i := range contexts {
+		contexts[i].Namespace = contexts[0].Namespace
+	}
+}
+
+func (f *checkFlags) conflicts() error {
+	severities := inspect.Severities()
+	switch {
+	case f.grace < 0:
+		return fmt.Errorf("--grace cannot be less than zero, and is %s", f.grace)
+	case f.failOn != failOnNone && !slices.Contains(severities, inspect.Severity(f.failOn)):
+		return fmt.Errorf("--fail-on is one of error, warning, info and none, not %q", f.failOn)
+	case f.from != "" && f.watch:
+		return errors.New("--from cannot be combined with --watch: nothing changes in a bundle")
+	case f.watch && (f.output == junit || f.output == sarif):
+		return fmt.Errorf("-o %s is one report, and cannot be combined with --watch", f.output)
+	}
+	return nil
+}

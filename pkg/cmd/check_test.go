@@ -1,0 +1,163 @@
+package cmd
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	junitreport "github.com/jstemmer/go-junit-report/v2/junit"
+	sarifreport "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestCheckOfRecordings shows what check says of each recording, judged as it
+// stands.
+func TestCheckOfRecordings(t *testing.T) {
+	eachRecording(t, func(t *testing.T, name, dir string) {
+		t.Helper()
+		out, errOut, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
+		golden.Assert(t, out, "check/"+name+".txt")
+		healthy := name == "running" || name == "starting"
+		assert.Equal(t, code == ExitOK, healthy, errOut)
+		if healthy {
+			assert.Equal(t, errOut, "No findings: looked at 1 delegated Job in all namespaces of kwok-mgr, kwok-w1, kwok-w2\n")
+		}
+		out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "json")
+		fits(t, "findinglist", out)
+		out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "1000h")
+		assert.Assert(t, !strings.Contains(out, "JM0"), "what is young is in progress: %s", out)
+	})
+}
+
+func TestCheckReports(t *testing.T) {
+	dir := filepath.Join(recordings, "worker-lost")
+	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "sarif")
+	assert.Equal(t, code, ExitFindings)
+	report, err := sarifreport.FromString(out)
+	assert.NilError(t, err)
+	assert.NilError(t, report.Validate())
+	assert.Assert(t, len(report.Runs[0].Results) > 0)
+	assert.Assert(t, !*report.Runs[0].Invocations[0].ExecutionSuccessful, "a context could not be read")
+
+	out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "junit")
+	var suites junitreport.Testsuites
+	assert.NilError(t, xml.Unmarshal([]byte(out), &suites))
+	assert.Equal(t, suites.Errors, 1, "the context that could not be read")
+	assert.Assert(t, suites.Failures > 0)
+	assert.Assert(t, suites.Tests >= len(rules.All()))
+}
+
+func TestCheckExitCodes(t *testing.T) {
+	sick, well := filepath.Join(recordings, "no-queue-name"), filepath.Join(recordings, "running")
+	for name, tt := range map[string]struct {
+		args []string
+		code int
+		err  string
+	}{
+		"found":                 {[]string{"--from", sick, "--grace", "0s"}, ExitFindings, "error: found 1 error\n"},
+		"nothing to fail on":    {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, ExitOK, ""},
+		"suppressed":            {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, ExitOK, "No findings"},
+		"suppressed by name":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, ExitOK, "No findings"},
+		"another suppressed":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, ExitFindings, "error: found"},
+		"well":                  {[]string{"--from", well}, ExitOK, "No findings"},
+		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, ExitPartial, "error: 1 of 3 contexts"},
+		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, ExitFindings, "error: found"},
+		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, ExitUsage, `error: there is no code "JM999"`},
+		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, ExitUsage, `error: --suppress "JM013=train" is not of the form`},
+		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, ExitUsage, "error: --fail-on is one of"},
+		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, ExitUsage, "error: --grace cannot be less"},
+		"watch a bundle":        {[]string{"--from", well, "-w"}, ExitUsage, "error: --from cannot be combined with --watch"},
+		"an argument":           {[]string{"train"}, ExitUsage, "error: kubectl jobs-managedby check takes no arguments"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errOut, code := run(t, append([]string{"check"}, tt.args...)...)
+			assert.Equal(t, code, tt.code, errOut)
+			assert.Assert(t, strings.HasPrefix(errOut, tt.err), errOut)
+		})
+	}
+}
+
+// TestNotJudged: what may not be looked at is told with the codes that hang on it,
+// and is no health.
+func TestNotJudged(t *testing.T) {
+	dir := copyOf(t, "running", func(snapshot string) string {
+		return strings.Replace(snapshot, "  file: kwok-w1.yaml", `  file: kwok-w1.yaml
+  unread:
+  - resource: workloads.kueue.x-k8s.io
+    status: {code: 403, reason: Forbidden, message: 'workloads is forbidden: User "u" cannot list'}`, 1)
+	})
+	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
+	assert.Equal(t, code, ExitPartial)
+	assert.Assert(t, strings.Contains(out, "could not look at workloads, so JM0") && strings.Contains(out, "were not judged"), out)
+	assert.Assert(t, !strings.Contains(out, "JM024  "), "nothing follows from what is not seen: %s", out)
+}
+
+// TestClockSkewIsShown: a cluster whose clock is off is told of, and its times are
+// left as they are.
+func TestClockSkewIsShown(t *testing.T) {
+	dir := copyOf(t, "running", func(snapshot string) string {
+		return strings.Replace(snapshot, "  file: kwok-w1.yaml", "  clockSkewSeconds: 90\n  file: kwok-w1.yaml", 1)
+	})
+	out, _, _ := run(t, "trace", "train", "--from", dir)
+	assert.Assert(t, strings.Contains(out, "note: the clock of kwok-w1 is 90s ahead of ours"), out)
+	out, _, _ = run(t, "trace", "train", "--from", dir, "-o", "json")
+	var trace inspect.Trace
+	assert.NilError(t, json.Unmarshal([]byte(out), &trace))
+	assert.DeepEqual(t, trace.Clocks, []inspect.ClockSkew{{Context: "kwok-w1", AheadSeconds: 90}})
+}
+
+// TestOlderKueue reads the same chain where the clusters serve v1beta1 alone.
+func TestOlderKueue(t *testing.T) {
+	dir := copyOf(t, "running", func(snapshot string) string { return snapshot })
+	for _, file := range []string{"kwok-mgr.yaml", "kwok-w1.yaml", "kwok-w2.yaml"} {
+		path := filepath.Join(dir, file)
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		older := strings.ReplaceAll(string(text), "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
+		older = strings.ReplaceAll(older, "    clusterSource:\n      kubeConfig:\n        location: worker", "    kubeConfig:\n        location: worker")
+		assert.NilError(t, os.WriteFile(path, []byte(older), 0o600))
+	}
+	newer, _, _ := run(t, "trace", "train", "--from", filepath.Join(recordings, "running"))
+	out, _, code := run(t, "trace", "train", "--from", dir)
+	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, out, newer)
+}
+
+func TestExplain(t *testing.T) {
+	out, _, code := run(t, "explain")
+	assert.Equal(t, code, ExitOK)
+	for _, r := range rules.All() {
+		assert.Assert(t, strings.Contains(out, r.Code))
+		text, _, code := run(t, "explain", strings.ToLower(r.Code))
+		assert.Equal(t, code, ExitOK)
+		for _, heading := range []string{r.Title, "Why it happens", "How it shows", "What to do", r.Link} {
+			assert.Assert(t, strings.Contains(text, heading), text)
+		}
+		for line := range strings.Lines(text) {
+			assert.Assert(t, len(line) < 200, line)
+		}
+	}
+	_, errOut, code := run(t, "explain", "JM99")
+	assert.Equal(t, code, ExitUsage)
+	assert.Assert(t, strings.HasPrefix(errOut, `error: there is no code "JM99"`), errOut)
+}
+
+// copyOf copies a recording with its snapshot.yaml changed.
+func copyOf(t *testing.T, name string, change func(string) string) string {
+	t.Helper()
+	dir := t.TempDir()
+	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, name))))
+	path := filepath.Join(dir, "snapshot.yaml")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	changed := change(string(text))
+	assert.NilError(t, os.WriteFile(path, []byte(changed), 0o600))
+	return dir
+}

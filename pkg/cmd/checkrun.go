@@ -1,0 +1,139 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// checked is what a check has found, with how much it looked at.
+type checked struct {
+	List *inspect.FindingList
+	// Delegated and Contexts say what was looked at.
+	Delegated int
+	Contexts  []string
+}
+
+func (o *checkOptions) run(ctx context.Context) error {
+	f := o.flags.open(ctx, o.Environment, o.contexts)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	tellAliases(o.ErrOut, f)
+	addresses := o.flags.addresses(o.contexts, f)
+	read := func(ctx context.Context) (*checked, error) { return o.read(ctx, f, addresses), nil }
+	if o.watch {
+		again := &repeated[*checked]{
+			Environment: o.Environment, isTable: o.format.IsTable(), read: read, write: o.write, show: o.show,
+		}
+		return again.run(ctx, f)
+	}
+	found, err := read(ctx)
+	if stopped := interrupted(ctx); stopped != nil {
+		return stopped
+	}
+	if err != nil {
+		return err
+	}
+	return o.show(found)
+}
+
+func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {
+	inventory := inspect.ReadAll(ctx, f, o.query, addresses, o.Clock.Now)
+	judgment := rules.Judge(inventory, o.rules, o.judging)
+	found := &checked{List: inspect.NewFindingList(), Delegated: len(inventory.Pairs.Pairs)}
+	found.List.Items = judgment.Findings
+	for _, n := range judgment.NotJudged {
+		found.List.Errors = append(found.List.Errors, n.Error())
+	}
+	for _, facts := range inventory.Clusters {
+		if facts.Err == nil {
+			found.Contexts = append(found.Contexts, facts.Context)
+		}
+	}
+	return found
+}
+
+// show prints what was found, and makes the exit code of it.
+func (o *checkOptions) show(found *checked) error {
+	out := bufio.NewWriter(o.Out)
+	if err := o.write(out, found); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	o.tell(found)
+	return errors.Join(o.verdict(found), o.partial(found))
+}
+
+// tell says beside the output what it does not.
+func (o *checkOptions) tell(found *checked) {
+	tellsErrors := o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders || o.format.Is(junit) || o.format.Is(sarif)
+	for _, e := range found.List.Errors {
+		if !tellsErrors {
+			tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
+		}
+	}
+	if len(found.List.Items) == 0 && o.format.IsTable() && len(found.Contexts) > 0 {
+		jobs := "delegated Jobs"
+		if found.Delegated == 1 {
+			jobs = "delegated Job"
+		}
+		where := "in namespace " + o.contexts[0].Namespace
+		if o.query.AllNamespaces {
+			where = "in all namespaces"
+		}
+		tell(o.ErrOut, "No findings: looked at %d %s %s of %s", found.Delegated, jobs, where, strings.Join(found.Contexts, ", "))
+	}
+}
+
+func (o *checkOptions) verdict(found *checked) error {
+	if o.failOn == failOnNone {
+		return nil
+	}
+	for i := range found.List.Items {
+		if found.List.Items[i].Severity.IsAtLeast(o.failOn) {
+			return &findingsError{printers.CountFindings(found.List)}
+		}
+	}
+	return nil
+}
+
+func (o *checkOptions) partial(found *checked) error {
+	failed := map[string]bool{}
+	for _, e := range found.List.Errors {
+		failed[e.Context] = true
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return &partialError{failed: len(failed), total: len(o.contexts)}
+}
+
+func (o *checkOptions) write(w io.Writer, found *checked) error {
+	switch {
+	case o.format.Is(junit):
+		return printers.JUnit(w, found.List, o.rules)
+	case o.format.Is(sarif):
+		return printers.SARIF(w, found.List, o.rules, version())
+	case o.format.IsPerJob():
+		return o.format.PrintFindings(w, found.List.Items)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, found.List)
+	}
+	table := o.table
+	table.Now = o.Clock.Now()
+	if size, ok := o.terminal(); ok {
+		table.Width = int(size.Width)
+	}
+	return printers.Findings(w, found.List, table)
+}

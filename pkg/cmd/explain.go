@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+func newExplainCommand(env Environment, global *globalFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "explain [CODE]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Tell what a code of check means, how it shows, and what to do",
+		Long: `Tell what a code of check means, how it comes about, how it shows, what to do, and
+where it is documented. Without a CODE, list all of them. No cluster is asked.`,
+		Example: strings.ReplaceAll(`  # All codes
+  NAME explain
+
+  # One of them
+  NAME explain JM034
+
+  # What is known of it, from what check has found
+  NAME check -A -o jsonpath='{.items[0].code}' | xargs NAME explain`, "NAME", env.displayName()),
+		Args: atMostOne("a code", "CODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all := rules.All()
+			table := printers.TableOptions{Color: env.wantsColor(global.color)}
+			if size, ok := env.terminal(); ok {
+				table.Width = int(size.Width)
+			}
+			if len(args) == 0 {
+				return written(env.Out, func(w io.Writer) error { return printers.Rules(w, all, table) })
+			}
+			rule, ok := rules.ByCode(strings.ToUpper(args[0]))
+			if !ok {
+				for _, u := range rules.AllUnseen() {
+					if strings.EqualFold(u.Code, args[0]) {
+						return fmt.Errorf("check does not judge %s (%s): %s", u.Code, u.Title, u.Reason)
+					}
+				}
+				return &usageError{err: unknownCode(args[0], all), command: cmd.CommandPath()}
+			}
+			return written(env.Out, func(w io.Writer) error { return printers.Rule(w, rule, table) })
+		},
+	}
+}
+
+func written(w io.Writer, write func(io.Writer) error) error {
+	if err := write(w); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	return nil
+}

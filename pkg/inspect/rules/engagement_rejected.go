@@ -1,0 +1,173 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// rejection is a Workload that MultiKueue will not dispatch.
+type rejection struct {
+	manager  *inspect.Facts
+	workload *kueue.Workload
+	state    kueue.CheckState
+	// owner is what the Workload was made for, as far as it tells.
+	owner metav1.OwnerReference
+	// job is that, where it is a Job.
+	job *inspect.Job
+}
+
+// rejections are those with a message that says so.
+func rejections(v *View, says string) []rejection {
+	var found []rejection
+	for _, f := range v.Clusters() {
+		var jobs map[string]*inspect.Job
+		workloads, _ := v.Workloads(f)
+		for _, w := range workloads {
+			state := rejectedBy(v, f, w)
+			if state == nil || !strings.Contains(state.Message, says) {
+				continue
+			}
+			r := rejection{manager: f, workload: w, state: *state}
+			if owner := metav1.GetControllerOf(w); owner != nil {
+				r.owner = *owner
+			}
+			if jobs == nil {
+				jobs = byUID(v.Jobs(f))
+			}
+			if r.settle(jobs) {
+				found = append(found, r)
+			}
+		}
+	}
+	return found
+}
+
+// rejectedBy is the state of MultiKueue's check on a Workload that waits for
+// nothing else; nil if it has not rejected it.
+func rejectedBy(v *View, f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
+	if w.DeletionTimestamp != nil || kueue.IsTrue(w.Status.Conditions, kueue.Finished) {
+		return nil
+	}
+	for i := range w.Status.AdmissionChecks {
+		state := &w.Status.AdmissionChecks[i]
+		if state.State != kueue.CheckRejected {
+			continue
+		}
+		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
+			return state
+		}
+	}
+	return nil
+}
+
+func byUID(jobs []*inspect.Job) map[string]*inspect.Job {
+	found := make(map[string]*inspect.Job, len(jobs))
+	for _, j := range jobs {
+		found[j.UID] = j
+	}
+	return found
+}
+
+// settle finds the Job; false if it is gone, or wants nothing any more.
+func (r *rejection) settle(jobs map[string]*inspect.Job) bool {
+	kind := schema.FromAPIVersionAndKind(r.owner.APIVersion, r.owner.Kind)
+	if _, known := delegation.KindOf(kind); !known {
+		return true
+	}
+	r.job = jobs[string(r.owner.UID)]
+	return r.job != nil && !r.job.Status.IsFinished() && r.job.Status != delegation.Terminating
+}
+
+// kind is the kind of the owner.
+func (r *rejection) kind() string {
+	if r.owner.Kind == "" {
+		return "object"
+	}
+	return r.owner.Kind
+}
+
+// sighting begins the report of it: about the Job, or else the Workload.
+func (r *rejection) sighting() Sighting {
+	s := Sighting{
+		Object: OfKueue(r.manager, "Workload", r.workload.Namespace, r.workload.Name), Since: r.state.LastTransitionTime.Time,
+		Evidence: []string{fmt.Sprintf("%s: admission check %s of Workload %s/%s is %s since %s: %s",
+			r.manager.Context, r.state.Name, r.workload.Namespace, r.workload.Name, r.state.State, stamp(r.state.LastTransitionTime), r.state.Message)},
+	}
+	if r.job != nil {
+		s.Object, s.Jobs = Of(r.job), []*inspect.Job{r.job}
+	}
+	return s
+}
+
+// again is how to have it tried again.
+func (r *rejection) again() string {
+	return fmt.Sprintf(`kubectl --context %s -n %s patch workload %s --type merge -p '{"spec":{"active":true}}'`,
+		r.manager.Context, r.workload.Namespace, r.workload.Name)
+}
+
+func kindHasNoAdapter() Rule {
+	return Rule{
+		Code: "JM015", Title: "MultiKueue cannot dispatch this kind", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `MultiKueue copies objects with an adapter for each kind. There is none for this kind, or its integration is
+not enabled in the manager's configuration.`,
+		Shows: `MultiKueue's admission check of the Workload is Rejected with "No multikueue adapter found", and the
+Workload is deactivated.`,
+		Remedy: `Enable the framework in integrations.frameworks of the manager's configuration, or name the kind in
+multiKueue.externalFrameworks if it has spec.managedBy. Else submit it to a queue that does not dispatch.`,
+		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
+		Detect: func(v *View) {
+			for _, r := range rejections(v, "No multikueue adapter found") {
+				reportNoAdapter(v, r)
+			}
+		},
+	}
+}
+
+func reportNoAdapter(v *View, r rejection) {
+	s := r.sighting()
+	if r.owner.Kind == "" {
+		s.Message = fmt.Sprintf("Workload %s/%s was made for nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
+		s.Remedy = fmt.Sprintf("kubectl --context %s -n %s delete workload %s, and submit what it was made for to a queue that does not dispatch",
+			r.manager.Context, r.workload.Namespace, r.workload.Name)
+		v.Report(s)
+		return
+	}
+	kind := schema.FromAPIVersionAndKind(r.owner.APIVersion, r.owner.Kind)
+	s.Message = fmt.Sprintf("MultiKueue on %s has no adapter for kind %s of %s, so it will never be dispatched", r.manager.Context, kind.Kind, kind.GroupVersion())
+	s.Remedy = fmt.Sprintf("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, then %s",
+		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())
+	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
+	v.Report(s)
+}
+
+func customJobsGateOff() Rule {
+	return Rule{
+		Code: "JM016", Title: "MultiKueue's support for other kinds of jobs is off", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `The kind is named in multiKueue.externalFrameworks, and the manager's feature gate
+MultiKueueAdaptersForCustomJobs, which serves those, is off. It is on by default since Kueue 0.15.`,
+		Shows: `MultiKueue's admission check of the Workload is Rejected with "MultiKueueAdaptersForCustomJobs feature gate
+is disabled".`,
+		Remedy: `Turn the feature gate on, restart the manager, and activate the Workload again.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/2349-multikueue-external-custom-job-support",
+		Detect: func(v *View) {
+			for _, r := range rejections(v, "MultiKueueAdaptersForCustomJobs") {
+				s := r.sighting()
+				s.Message = fmt.Sprintf("the feature gate MultiKueueAdaptersForCustomJobs is off on %s, so %s is not dispatched", r.manager.Context, r.kind())
+				s.Remedy = fmt.Sprintf("start the Kueue manager on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, then %s", r.manager.Context, r.again())
+				s.Cause = "gate off on " + r.manager.Context
+				v.Report(s)
+			}
+		},
+	}
+}

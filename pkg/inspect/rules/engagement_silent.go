@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func noWorkloadMade() Rule {
+	return Rule{
+		Code: "JM017", Title: "Kueue has made no Workload for it", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartEvents,
+		},
+		Why: `Kueue makes a Workload for each Job that names a queue, even for a queue that does not exist. It makes none
+while its controller on the management cluster is down, where the namespace is not among those that its
+managedJobsNamespaceSelector selects (kube-system and kueue-system are left out by default), or where the priority class
+that the label kueue.x-k8s.io/priority-class names does not exist.`,
+		Shows: `The Job has the label kueue.x-k8s.io/queue-name and is suspended or has no status, and no Workload has its
+uid. The reason is in the log of Kueue's controller, and at times in a warning about the Job.`,
+		Remedy: `See that Kueue runs, label the namespace so that it is selected, or create the WorkloadPriorityClass.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/3439",
+		Detect: func(v *View) {
+			for _, s := range v.Submissions() {
+				if lacksWorkload(v, s) {
+					reportNoWorkload(v, s)
+				}
+			}
+		},
+	}
+}
+
+// lacksWorkload is whether Kueue should have made a Workload by now.
+func lacksWorkload(v *View, s Submission) bool {
+	j := s.Job()
+	if s.Workload != nil || !s.WorkloadKnown || !isLive(s) || j.Queue() == "" || j.Prebuilt() != "" || isMirrored(j) {
+		return false
+	}
+	if has, known := v.HasKueue(s.Manager); !has || !known {
+		return false
+	}
+	if j.ManagedBy == delegation.MultiKueue {
+		return j.Status == delegation.Unclaimed
+	}
+	// Of those that Kueue runs where they are, nothing is said here.
+	is, _ := v.isDispatched(s.Manager, j.Namespace, j.Queue())
+	return is && j.Suspended
+}
+
+func reportNoWorkload(v *View, s Submission) {
+	j := s.Job()
+	evidence := []string{
+		fmt.Sprintf("%s: label %s of Job %s/%s is %s since %s", j.Context, delegation.QueueNameLabel, j.Namespace, j.Name, j.Queue(), stamp(j.CreationTimestamp)),
+		fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID),
+	}
+	if e, _ := v.LastWarning(s.Manager, j); e != nil {
+		evidence = append(evidence, fmt.Sprintf("%s: warning %s about Job %s/%s: %s", j.Context, e.Reason, j.Namespace, j.Name, e.Message))
+	}
+	v.Report(Sighting{
+		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence,
+		Message: fmt.Sprintf("it names queue %s, and Kueue on %s has made no Workload for it", j.Queue(), j.Context),
+		Remedy: fmt.Sprintf("see whether Kueue runs (kubectl --context %s -n %s get pods), whether its managedJobsNamespaceSelector selects namespace %s (kubectl --context %s get namespace %s --show-labels), and that the Job's kueue.x-k8s.io/priority-class exists",
+			j.Context, kueue.Namespace, j.Namespace, j.Context, j.Namespace),
+		Cause: "no Workloads in " + j.Namespace + " on " + j.Context,
+	})
+}
+
+func managerIsItsWorker() Rule {
+	return Rule{
+		Code: "JM018", Title: "a manager is its own worker", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets},
+		Why: `The copy of a Workload has the namespace and name of the original, so a management cluster cannot be one of
+its own workers: there, the copy is the original. MultiKueue does not support it, and does not refuse it either.`,
+		Shows:  `The kubeconfig of a MultiKueueCluster leads to the API server of the cluster that it is defined on.`,
+		Remedy: `Use another cluster as the worker, and take this MultiKueueCluster off the MultiKueueConfig.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/5704",
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				clusters, _ := v.MultiKueueClusters(f)
+				for _, c := range clusters {
+					if c.DeletionTimestamp == nil && v.IsItself(f, c) {
+						reportItself(v, f, c)
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportItself(v *View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
+	var jobs []*inspect.Job
+	for _, s := range v.Submissions() {
+		if s.Manager == f && s.Chosen() == c.Name && isLive(s) {
+			jobs = append(jobs, s.Job())
+		}
+	}
+	var configs []string
+	all, _ := v.Configs(f)
+	for _, config := range all {
+		if slices.Contains(config.Spec.Clusters, c.Name) {
+			configs = append(configs, config.Name)
+		}
+	}
+	remedy := fmt.Sprintf("kubectl --context %s delete multikueuecluster %s", f.Context, c.Name)
+	if len(configs) > 0 {
+		remedy = fmt.Sprintf("take %s off the clusters of %s: kubectl --context %s edit multikueueconfig %s; then %s",
+			c.Name, strings.Join(configs, " and "), f.Context, strings.Join(configs, " "), remedy)
+	}
+	v.Report(Sighting{
+		Object: OfKueue(f, "MultiKueueCluster", "", c.Name), Since: c.CreationTimestamp.Time, Jobs: jobs,
+		Message: fmt.Sprintf("MultiKueueCluster %s leads back to %s, which cannot be its own worker", c.Name, f.Context),
+		Evidence: []string{fmt.Sprintf("%s: server in Secret %s of MultiKueueCluster %s is %s, which is %s itself",
+			f.Context, c.SecretName(), c.Name, v.ServerOf(f, c.Name), f.Context)},
+		Remedy: remedy,
+	})
+}

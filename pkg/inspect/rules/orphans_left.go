@@ -1,0 +1,202 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func cutOff() Rule {
+	return Rule{
+		Code: "JM054", Title: "left on a cluster whose MultiKueueCluster is gone", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `MultiKueue reaches a worker by its MultiKueueCluster alone. Once that is deleted, it neither follows what
+runs on the worker nor cleans up there, and what is left runs to its end unheard, perhaps a second time.`,
+		Shows: `A Job on a cluster has the label kueue.x-k8s.io/multikueue-origin and comes from a management cluster
+that has no MultiKueueCluster which leads there.`,
+		Remedy: `Delete the Jobs and Workloads that carry the label on that cluster, or create the MultiKueueCluster again,
+and MultiKueue cleans up within a minute.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
+		Covers: []string{"JM107"},
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, p := range v.Pairs() {
+				d := e.dispatcher(p.Origin.Context)
+				if p.Origin.ManagedBy != delegation.MultiKueue || d == nil {
+					continue
+				}
+				for _, m := range p.Mirrors {
+					if m.Relation == inspect.ByMultiKueue && m.Current && isLiveJob(m.Job) && d.isCutOff(m.Job.Context) && !e.isPlaced(d, p, m.Job) {
+						v.Report(unreached(d, m.Job, []*inspect.Job{p.Origin, m.Job}))
+					}
+				}
+			}
+			for _, s := range e.strays() {
+				d := e.maker(s)
+				if d == nil || !d.isCutOff(s.worker.Context) {
+					continue
+				}
+				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
+					v.Report(unreached(d, s.job, []*inspect.Job{s.job}))
+				}
+			}
+		},
+	}
+}
+
+// isPlaced is whether a mirror may be where it was put after all: its management
+// cluster has given the Job to a MultiKueueCluster that is there, and no other
+// mirror is found where that seems to lead.
+func (e *estate) isPlaced(d *dispatcher, p inspect.Pair, mirror *inspect.Job) bool {
+	w, known := e.Workload(d.Facts, mirror.Namespace, mirror.Prebuilt())
+	if w == nil || w.Status.ClusterName == nil {
+		return !known
+	}
+	context, isThere := d.contexts[*w.Status.ClusterName]
+	return isThere && !slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
+}
+
+func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting {
+	return Sighting{
+		Object: Of(mirror), Since: newest(mirror.CreationTimestamp.Time, timeOf(mirror.FinishedTime)), Jobs: jobs,
+		Cause:   "cut off " + d.Context + " " + mirror.Context,
+		Message: fmt.Sprintf("no MultiKueueCluster of %s leads to %s any more, so nothing follows or deletes what it has there", d.Context, mirror.Context),
+		Evidence: []string{
+			stateOf(mirror),
+			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), mirror.Marks.MultiKueueOrigin),
+			fmt.Sprintf("%s: none of its %d MultiKueueClusters leads to %s", d.Context, len(d.contexts), mirror.Context),
+		},
+		Remedy: fmt.Sprintf("create the MultiKueueCluster on %s again, or %s, and so for all Jobs named here", d.Context, deleteJob(mirror)),
+	}
+}
+
+func rejectedLeaves() Rule {
+	return Rule{
+		Code: "JM058", Title: "MultiKueue has rejected it, and its copies are left on workers", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `Where MultiKueue rejects a Workload, it does not delete the copies that it has already made on workers;
+these are collected only once the Workload is gone from the management cluster. Until then they wait in the workers'
+queues, or hold quota there.`,
+		Shows: `The state of MultiKueue's check in the Workload's status is Rejected, and a worker has a Workload of the
+same name with the label kueue.x-k8s.io/multikueue-origin.`,
+		Remedy: `Delete the origin, which has to be created anew anyway, or delete the copies on the workers.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/3841",
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, d := range e.dispatchers {
+				workloads, _ := v.Workloads(d.Facts)
+				for _, w := range workloads {
+					state := v.checkState(d.Facts, w)
+					if state != nil && state.State == kueue.CheckRejected && w.DeletionTimestamp == nil {
+						e.reportCopies(d, w, state)
+					}
+				}
+			}
+		},
+	}
+}
+
+// reportCopies reports what is left on workers of a Workload that was rejected.
+func (e *estate) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.CheckState) {
+	var remedy string
+	evidence := []string{fmt.Sprintf("%s: status.admissionChecks[%s].state of Workload %s/%s is Rejected since %s: %s",
+		d.Context, state.Name, w.Namespace, w.Name, stamp(state.LastTransitionTime), state.Message)}
+	for _, f := range e.Clusters() {
+		copied, _ := e.Workload(f, w.Namespace, w.Name)
+		if len(d.at(f.Context)) == 0 || f == d.Facts || copied == nil || copied.DeletionTimestamp != nil || copied.Labels[delegation.MultiKueueOriginLabel] == "" {
+			continue
+		}
+		evidence = append(evidence, fmt.Sprintf("%s: Workload %s/%s is there since %s", f.Context, w.Namespace, w.Name, stamp(copied.CreationTimestamp)))
+		if remedy != "" {
+			remedy += "; "
+		}
+		remedy += deleteWorkload(f, w.Namespace, w.Name)
+	}
+	if len(evidence) == 1 {
+		return
+	}
+	s := Sighting{
+		Object: OfKueue(d.Facts, "Workload", w.Namespace, w.Name), Since: state.LastTransitionTime.Time, Evidence: evidence,
+		Message: "MultiKueue has rejected it, and left its copies on the workers", Remedy: remedy,
+	}
+	if j := e.jobOf(d.Facts, w); j != nil {
+		s.Object, s.Jobs = Of(j), []*inspect.Job{j}
+	}
+	e.Report(s)
+}
+
+// jobOf is the Job that a Workload was made for on its own cluster, nil if it is
+// not there.
+func (e *estate) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
+	uid := w.Labels[kueue.JobUIDLabel]
+	if owner := metav1.GetControllerOf(w); owner != nil {
+		uid = string(owner.UID)
+	}
+	for _, j := range e.Jobs(f) {
+		if j.UID == uid {
+			return j
+		}
+	}
+	return nil
+}
+
+func keptByWorkload() Rule {
+	return Rule{
+		Code: "JM062", Title: "its origin is gone, but the Workload keeps it running", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `An origin that is deleted with --cascade=orphan leaves its Workload behind, without an owner. As long as
+the Workload exists on the management cluster, MultiKueue keeps what it has made of it on the worker, and nobody will
+ever hear how the mirror ends.`,
+		Shows: `The Workload on the management cluster has no ownerReferences, and the Job whose uid its label
+kueue.x-k8s.io/job-uid has is not there; the mirror is still on the worker.`,
+		Remedy: `Delete the Workload on the management cluster; MultiKueue then deletes the mirror. If it does not, delete
+the mirror too.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/1789",
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, s := range e.strays() {
+				manager, w, _ := e.home(s.worker, s.namespace, s.name)
+				if w == nil || w.DeletionTimestamp != nil || len(w.OwnerReferences) > 0 || w.Labels[kueue.JobUIDLabel] == "" || e.jobOf(manager, w) != nil {
+					continue
+				}
+				v.Report(kept(manager, w, s, v.checkState(manager, w)))
+			}
+		},
+	}
+}
+
+func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.CheckState) Sighting {
+	sighting := Sighting{
+		Object: OfKueue(manager, "Workload", w.Namespace, w.Name), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{s.job},
+		Message: fmt.Sprintf("the Job that it was made for is gone, but it keeps the mirror on %s alive", s.worker.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: %s has no ownerReferences, and the Job of its label %s=%s is not there",
+				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), kueue.JobUIDLabel, w.Labels[kueue.JobUIDLabel]),
+			stateOf(s.job),
+		},
+		Remedy: deleteWorkload(manager, w.Namespace, w.Name) + "; if the mirror is still there a minute later, " + deleteJob(s.job),
+	}
+	if c := kueue.Condition(w.Status.Conditions, kueue.Finished); c != nil && c.Status == metav1.ConditionTrue {
+		sighting.Since = c.LastTransitionTime.Time
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of it is True since %s, %s", manager.Context, stamp(c.LastTransitionTime), c.Reason))
+	} else if state != nil {
+		sighting.Since = state.LastTransitionTime.Time
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.admissionChecks[%s].state of it is %s since %s",
+			manager.Context, state.Name, state.State, stamp(state.LastTransitionTime)))
+	}
+	return sighting
+}

@@ -1,0 +1,153 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func renamedOrigin() Rule {
+	return Rule{
+		Code: "JM059", Title: "left from before multiKueue.origin was changed", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `MultiKueue marks what it makes on workers by the name multiKueue.origin of its configuration, and takes
+nothing else for its own. Since that name was changed, it neither follows nor deletes what carries the old one; and a
+Job of the same name that is dispatched there finds its place taken.`,
+		Shows: `Mirrors of one management cluster carry different values of the label kueue.x-k8s.io/multikueue-origin,
+and all with the one value are older than all with the other.`,
+		Remedy: `Delete the Jobs and Workloads with the old value on the workers, or set multiKueue.origin back until
+they have finished.`,
+		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, p := range v.Pairs() {
+				d := e.dispatcher(p.Origin.Context)
+				if p.Origin.ManagedBy != delegation.MultiKueue || d == nil {
+					continue
+				}
+				for _, m := range p.Mirrors {
+					if m.Relation == inspect.ByMultiKueue && m.Current && m.Job.DeletedAt == nil {
+						reportOldName(v, d, m.Job, []*inspect.Job{p.Origin, m.Job})
+					}
+				}
+			}
+			for _, s := range e.strays() {
+				d := e.maker(s)
+				if d == nil {
+					continue
+				}
+				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
+					reportOldName(v, d, s.job, []*inspect.Job{s.job})
+				}
+			}
+		},
+	}
+}
+
+// reportOldName reports a mirror that carries another name than its management
+// cluster has now.
+func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) {
+	old, now := mirror.Marks.MultiKueueOrigin, d.origin()
+	if old == now || d.origins[old].last.IsZero() || !d.origins[old].last.Before(d.origins[now].first) {
+		return
+	}
+	v.Report(Sighting{
+		Object: Of(mirror), Since: newest(d.origins[now].first, timeOf(mirror.FinishedTime)), Jobs: jobs,
+		Cause:   "renamed " + d.Context + " " + old,
+		Message: fmt.Sprintf("%s calls itself %s now, so it neither follows nor deletes what it made as %s", d.Context, now, old),
+		Evidence: []string{
+			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
+			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.origins[now].first), now),
+		},
+		Remedy: fmt.Sprintf("kubectl --context %s -n %s delete jobs,workloads.kueue.x-k8s.io -l %s=%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
+			mirror.Context, mirror.Namespace, delegation.MultiKueueOriginLabel, old, d.Context, old),
+	})
+}
+
+func sharedOrigin() Rule {
+	return Rule{
+		Code: "JM060", Title: "two management clusters share a worker under one name", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `MultiKueue collects once a minute what carries its own name on a worker and has no Workload on its
+management cluster. Two management clusters of the same name (multiKueue.origin, by default "multikueue") that share
+a worker take each other's Workloads for garbage, and delete them within a minute of their creation.`,
+		Shows: `Two clusters have a MultiKueueCluster that leads to the same worker, and what both of them made carries
+the same value of the label kueue.x-k8s.io/multikueue-origin.`,
+		Remedy: `Set multiKueue.origin in Kueue's configuration to another name on each management cluster, at a time
+when nothing of it runs on the workers.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/1643",
+		Detect: func(v *View) {
+			e := newEstate(v)
+			e.seeCopies()
+			for i, a := range e.dispatchers {
+				for _, b := range e.dispatchers[i+1:] {
+					e.reportShared(a, b)
+				}
+			}
+		},
+	}
+}
+
+// seeCopies notes how copies of Workloads are marked, for a mirror comes late and
+// may never come.
+func (e *estate) seeCopies() {
+	if len(e.dispatchers) < 2 {
+		return
+	}
+	for _, f := range e.Clusters() {
+		workloads, _ := e.Workloads(f)
+		for _, w := range workloads {
+			origin := w.Labels[delegation.MultiKueueOriginLabel]
+			if origin == "" {
+				continue
+			}
+			for _, d := range e.dispatchers {
+				if e.original(d.Facts, f, w.Namespace, w.Name) != nil && len(d.at(f.Context)) > 0 {
+					d.use(origin, w.CreationTimestamp.Time)
+				}
+			}
+		}
+	}
+}
+
+// reportShared reports two management clusters that share a worker and a name.
+func (e *estate) reportShared(a, b *dispatcher) {
+	name := a.origin()
+	if name == "" || name != b.origin() || a.Context == b.Context {
+		return
+	}
+	for _, f := range e.Clusters() {
+		there, too := a.at(f.Context), b.at(f.Context)
+		if len(there) == 0 || len(too) == 0 {
+			continue
+		}
+		s := Sighting{
+			Object:  OfKueue(b.Facts, "MultiKueueCluster", "", too[0]),
+			Message: fmt.Sprintf("%s and %s both dispatch to %s as %s, and delete each other's Workloads there", a.Context, b.Context, f.Context, name),
+			Evidence: []string{
+				fmt.Sprintf("%s: MultiKueueCluster %s leads to %s", a.Context, there[0], f.Context),
+				fmt.Sprintf("%s: MultiKueueCluster %s leads to %s", b.Context, too[0], f.Context),
+				fmt.Sprintf("%s: label %s of what it makes is %s", a.Context, delegation.MultiKueueOriginLabel, name),
+				fmt.Sprintf("%s: label %s of what it makes is %s", b.Context, delegation.MultiKueueOriginLabel, name),
+			},
+			Remedy: fmt.Sprintf("set multiKueue.origin in Kueue's configuration on %s to a name of its own, and restart Kueue there", b.Context),
+		}
+		if c, _ := e.MultiKueueCluster(b.Facts, too[0]); c != nil {
+			s.Since = newest(c.CreationTimestamp.Time, a.origins[name].first, b.origins[name].first)
+		}
+		for _, p := range e.Pairs() {
+			isOfThem := p.Origin.Context == a.Context || p.Origin.Context == b.Context
+			if isOfThem && p.Origin.ManagedBy == delegation.MultiKueue && !p.Origin.Status.IsFinished() {
+				s.Jobs = append(s.Jobs, p.Origin)
+			}
+		}
+		e.Report(s)
+	}
+}

@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func olderIncarnation() Rule {
+	return Rule{
+		Code: "JM063", Title: "the mirror of an older Job of the same name is still there", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
+		Why: `The origin was deleted and created again under the same name, and the mirror of the old one was not cleaned
+up: the worker was not reachable at the time, or Kueue did not run. It runs what nobody asks for any more, and keeps
+the place that the new mirror needs.`,
+		Shows: `The name of the Workload in the mirror's annotation kueue.x-k8s.io/prebuilt-workload-name ends in a hash
+of the origin's uid, and it is not that of the origin that is there now.`,
+		Remedy: `Delete the old mirror and its Workload on the worker.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
+		Detect: func(v *View) {
+			for _, p := range v.Pairs() {
+				for _, m := range p.Mirrors {
+					if !m.Current && m.Relation == inspect.ByMultiKueue && m.Job.DeletedAt == nil && p.Origin.DeletedAt == nil {
+						reportOlder(v, p.Origin, m.Job)
+					}
+				}
+			}
+		},
+	}
+}
+
+// reportOlder reports a mirror that runs under a Workload of another incarnation
+// of its origin.
+func reportOlder(v *View, origin, mirror *inspect.Job) {
+	f, _ := v.Facts(origin.Context)
+	w, known := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
+	isChosen := origin.Prebuilt() != "" && origin.Prebuilt() == mirror.Prebuilt()
+	if mirror.Prebuilt() == "" || !known || isChosen || w != nil && isFor(w, origin) {
+		// People may make the Workload themselves, under any name.
+		return
+	}
+	s := Sighting{
+		Object: Of(mirror), Since: newest(origin.CreationTimestamp.Time, timeOf(mirror.FinishedTime)), Jobs: []*inspect.Job{origin, mirror},
+		Message: fmt.Sprintf("it belongs to an older Job of the same name on %s", origin.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: annotation %s of %s is %s, which is not a name for uid %s", mirror.Context, delegation.PrebuiltWorkload, named(Of(mirror)), mirror.Prebuilt(), origin.UID),
+			fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", origin.Context, named(Of(origin)), origin.UID, stamp(origin.CreationTimestamp)),
+			stateOf(mirror),
+		},
+		Remedy: deleteJob(mirror),
+	}
+	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
+		s.Remedy += ", and then " + deleteWorkload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt())
+	}
+	if mirror.Status.IsFinished() {
+		s.Severity = inspect.Warning
+	}
+	v.Report(s)
+}
+
+// factsOf is what was read of a Job's cluster.
+func factsOf(v *View, j *inspect.Job) *inspect.Facts {
+	f, _ := v.Facts(j.Context)
+	return f
+}
+
+// isFor says whether a Workload was made for a Job.
+func isFor(w *kueue.Workload, j *inspect.Job) bool {
+	return w.Labels[kueue.JobUIDLabel] == j.UID ||
+		slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return string(o.UID) == j.UID })
+}

@@ -1,0 +1,203 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// misplaced is a mirror that runs where its management cluster did not put it.
+type misplaced struct {
+	origin, mirror *inspect.Job
+	manager        *dispatcher
+	// workload is the management cluster's, check how MultiKueue's stands for it, nil
+	// if it does not.
+	workload *kueue.Workload
+	check    *kueue.CheckState
+	// chosen is the MultiKueueCluster that has it, "" if none; here are those that
+	// lead to the mirror.
+	chosen string
+	here   []string
+}
+
+// misplaced are the mirrors that run on another cluster than the one that their
+// management cluster has given them to.
+func (e *estate) misplaced() []misplaced {
+	var found []misplaced
+	for _, p := range e.Pairs() {
+		d := e.dispatcher(p.Origin.Context)
+		if p.Origin.ManagedBy != delegation.MultiKueue || p.Origin.DeletedAt != nil || d == nil {
+			continue
+		}
+		for _, m := range p.Mirrors {
+			if !m.Current || m.Relation != inspect.ByMultiKueue || !isLiveJob(m.Job) {
+				continue
+			}
+			w, _ := e.Workload(d.Facts, m.Job.Namespace, m.Job.Prebuilt())
+			if w == nil {
+				continue
+			}
+			x := misplaced{origin: p.Origin, mirror: m.Job, manager: d, workload: w, here: d.at(m.Job.Context)}
+			if w.Status.ClusterName != nil {
+				x.chosen = *w.Status.ClusterName
+			}
+			if x.chosen != "" && e.ContextOf(d.Facts, x.chosen) == m.Job.Context {
+				continue
+			}
+			x.check = e.checkState(d.Facts, w)
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// checkState is how MultiKueue's check stands for a Workload, nil if it has none.
+func (v *View) checkState(f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
+	for i := range w.Status.AdmissionChecks {
+		state := &w.Status.AdmissionChecks[i]
+		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
+			return state
+		}
+	}
+	return nil
+}
+
+// since is when the management cluster took the Job from where the mirror is.
+func (x *misplaced) since() time.Time {
+	if x.check == nil {
+		return x.mirror.CreationTimestamp.Time
+	}
+	return x.check.LastTransitionTime.Time
+}
+
+// isConfigured is whether a MultiKueueConfig that the Workload is dispatched by
+// has the cluster on which the mirror is; known is false where that cannot be told.
+func (e *estate) isConfigured(x misplaced) (is bool, config string, known bool) {
+	configs, known := e.Configs(x.manager.Facts)
+	wanted := ""
+	if x.check != nil {
+		if check, _ := e.Check(x.manager.Facts, x.check.Name); check != nil && check.Spec.Parameters != nil {
+			wanted = check.Spec.Parameters.Name
+		}
+	}
+	for _, c := range configs {
+		if wanted != "" && c.Name != wanted {
+			continue
+		}
+		config = c.Name
+		if slices.ContainsFunc(c.Spec.Clusters, func(name string) bool { return slices.Contains(x.here, name) }) {
+			return true, c.Name, known
+		}
+	}
+	return false, config, known && config != ""
+}
+
+// place quotes to which cluster the management cluster has given the Job.
+func (x *misplaced) place() string {
+	w := fmt.Sprintf("Workload %s/%s", x.workload.Namespace, x.workload.Name)
+	if x.chosen == "" {
+		return fmt.Sprintf("%s: status.clusterName of %s is not set since %s", x.manager.Context, w, day(x.since()))
+	}
+	return fmt.Sprintf("%s: status.clusterName of %s is %s since %s", x.manager.Context, w, x.chosen, day(x.since()))
+}
+
+// elsewhere says where else the Job runs, or waits to.
+func (x *misplaced) elsewhere() string {
+	if x.chosen == "" {
+		return "and MultiKueue looks for another cluster to run it"
+	}
+	return "and " + x.chosen + " was given it too"
+}
+
+// sighting is what all misplaced mirrors have in common.
+func (x *misplaced) sighting() Sighting {
+	return Sighting{
+		Object: OfKueue(x.manager.Facts, "MultiKueueCluster", "", x.here[0]), Since: x.since(),
+		Evidence: []string{x.place(), stateOf(x.mirror)},
+		Jobs:     []*inspect.Job{x.origin, x.mirror},
+		Cause:    x.manager.Context + "/" + x.here[0],
+	}
+}
+
+// deleteBoth are the commands that delete the mirror and its Workload.
+func (x *misplaced) deleteBoth() string {
+	return fmt.Sprintf("%s, and then kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s; so for all Jobs named here",
+		deleteJob(x.mirror), x.mirror.Context, x.mirror.Namespace, x.mirror.Prebuilt())
+}
+
+func takenOut() Rule {
+	return Rule{
+		Code: "JM055", Title: "runs on a cluster that was taken out of the MultiKueueConfig", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `When a cluster is taken out of a MultiKueueConfig, MultiKueue takes its Jobs back and gives them to another
+cluster, from the start. It does not delete what runs on the old one: its garbage collection keeps a copy as long as
+the Workload exists on the management cluster, wherever that runs. So the Job runs twice, and only one of the two is
+heard.`,
+		Shows: `A mirror runs on a cluster whose MultiKueueCluster is in no MultiKueueConfig of the check, while the
+Workload's status.clusterName on the management cluster names another one, or none.`,
+		Remedy: `Delete the mirror and its Workload on the cluster that was taken out. The next time, drain a cluster
+before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is left.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
+		Covers: []string{"JM107"},
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, x := range e.misplaced() {
+				is, config, known := e.isConfigured(x)
+				if is || !known || len(x.here) == 0 || slices.Contains(x.here, x.chosen) {
+					continue
+				}
+				s := x.sighting()
+				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but what it was given still runs there, %s", x.here[0], config, x.elsewhere())
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
+				s.Remedy = x.deleteBoth()
+				v.Report(s)
+			}
+		},
+	}
+}
+
+func cameBack() Rule {
+	return Rule{
+		Code: "JM056", Title: "still runs on a cluster that it was taken from", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `A worker that is not reached for 15 minutes (workerLostTimeout) counts as lost, and its Jobs are given to
+others, while they run on where they are. When the worker comes back, MultiKueue takes the copy that was admitted
+first for the right one, whatever the Workload's clusterName says, which cannot be changed any more; so it may not
+come to rest.`,
+		Shows: `A mirror runs on a worker, and the Workload's status.clusterName on the management cluster names another
+one.`,
+		Remedy: `Delete the mirror and its Workload on the cluster that is not the Workload's clusterName.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
+		Covers: []string{"JM107"},
+		Detect: func(v *View) {
+			e := newEstate(v)
+			for _, x := range e.misplaced() {
+				is, _, known := e.isConfigured(x)
+				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) {
+					continue
+				}
+				s := x.sighting()
+				if c, _ := v.MultiKueueCluster(x.manager.Facts, x.here[0]); c != nil {
+					if active := kueue.Condition(c.Status.Conditions, kueue.Active); active != nil {
+						s.Since = newest(s.Since, active.LastTransitionTime.Time)
+						s.Evidence = append(s.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is %s since %s",
+							x.manager.Context, c.Name, active.Status, stamp(active.LastTransitionTime)))
+					}
+				}
+				s.Message = fmt.Sprintf("what was taken from %s still runs there, %s", x.here[0], x.elsewhere())
+				s.Remedy = x.deleteBoth()
+				v.Report(s)
+			}
+		},
+	}
+}

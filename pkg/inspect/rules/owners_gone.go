@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func mirrorGone() Rule {
+	return Rule{
+		Code: "JM105", Title: "it says that it runs, and its mirror is gone", Severity: inspect.Error,
+		Families: []Family{FamilyAny},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `The mirror was deleted on its cluster: by a person, by a TTL, or with its namespace. The origin keeps the
+last status that was copied, and says that it runs. The owner has not noticed, because its controller does not run or
+has no connection, or does not look after a mirror once it is made.`,
+		Shows: `The origin has started and has active pods, by its status; the cluster that its owner has given it to,
+by the Workload's status.clusterName or the annotation jobmanagedby.github.io/mirror, was read, and has no such Job.`,
+		Remedy: `See that the owner's controller runs: MultiKueue then has the Job run again. What no controller looks
+after has to be dispatched, or created, again.`,
+		Link: docsJobs,
+		Detect: func(v *View) {
+			jobs := newJobFinder(v)
+			for _, p := range v.Pairs() {
+				o := p.Origin
+				isRunning := o.StartTime != nil && o.Active > 0 && !o.Status.IsFinished() && !o.Suspended && o.DeletedAt == nil
+				if !isRunning || hasCurrent(p) {
+					continue
+				}
+				switch {
+				case o.ManagedBy == delegation.MultiKueue:
+					reportWorkerEmpty(v, jobs, p)
+				case o.Marks != nil && !o.Marks.Mirror.IsZero():
+					reportPlaceEmpty(v, jobs, o)
+				}
+			}
+		},
+	}
+}
+
+// hasCurrent is whether an origin has a mirror, in whatever state.
+func hasCurrent(p inspect.Pair) bool {
+	for _, m := range p.Mirrors {
+		if m.Current {
+			return true
+		}
+	}
+	return false
+}
+
+// reportWorkerEmpty reports a Job that is not on the cluster to which MultiKueue
+// has given it. While it is taken back, or the manager does not reach the
+// cluster, other rules have more to say.
+func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
+	s := v.submission(p)
+	if s.Workload == nil || s.IsFinished() || s.Chosen() == "" || !hasState(s, kueue.CheckReady) || isEvicted(s) || !worksOn(v, s, s.Chosen()) {
+		return
+	}
+	c, ok := v.CopyOn(s, s.Chosen())
+	// What has finished there is about to be told, and what is not admitted taken.
+	isTaken := c.Workload != nil &&
+		(!kueue.IsTrue(c.Workload.Status.Conditions, kueue.Admitted) || kueue.IsTrue(c.Workload.Status.Conditions, kueue.Finished))
+	j := s.Job()
+	if !ok || isTaken || jobs.find(c.Worker, j.Namespace, j.Name) != nil {
+		return
+	}
+	copied := fmt.Sprintf("%s: there is no Workload %s/%s either", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
+	if c.Workload != nil {
+		copied = fmt.Sprintf("%s: Workload %s/%s is still there", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
+	}
+	v.Report(Sighting{
+		Object: Of(j), Since: lastWord(j, s.Check.LastTransitionTime.Time), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such Job on %s", s.Chosen(), c.Worker.Context),
+		Evidence: []string{
+			checkOf(s), stateOf(j),
+			fmt.Sprintf("%s: there is no Job %s/%s, which status.clusterName %s of the Workload means", c.Worker.Context, j.Namespace, j.Name, s.Chosen()),
+			copied,
+		},
+		Remedy: fmt.Sprintf("see whether Kueue runs on %s: kubectl --context %s -n %s get pods; once it does, it has the Job run again; or %s",
+			j.Context, j.Context, kueue.Namespace, deleteJob(j)),
+	})
+}
+
+// lastWord is the last time at which an origin's mirror was certainly there.
+func lastWord(j *inspect.Job, given time.Time) time.Time {
+	return newest(given, timeOf(j.StartTime), timeOf(j.StatusWrittenAt))
+}
+
+// reportPlaceEmpty reports a Job that is not where its own annotation says.
+func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
+	f := v.clusterOf(j.Marks.Mirror.ClusterUID)
+	place := j.Marks.Mirror
+	// Another namespace may not have been read.
+	if f == nil || place.Namespace != j.Namespace || jobs.find(f, place.Namespace, place.Name) != nil {
+		return
+	}
+	v.Report(Sighting{
+		Object: Of(j), Since: lastWord(j, timeOf(j.SpecWrittenAt)), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, f.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.MirrorAnnotation, named(Of(j)), place),
+			stateOf(j),
+			fmt.Sprintf("%s: there is no Job %s/%s", f.Context, place.Namespace, place.Name),
+		},
+		Remedy: deleteJob(j) + ", and create and dispatch it again",
+	})
+}
+
+// clusterOf is what was read of the cluster with a uid, nil if nothing was.
+func (v *View) clusterOf(uid string) *inspect.Facts {
+	for _, f := range v.Clusters() {
+		if f.ClusterUID == uid && uid != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+func dispatchedOriginGone() Rule {
+	return Rule{
+		Code: "JM106", Title: "its origin is gone, and it runs on", Severity: inspect.Warning,
+		Families: []Family{FamilyDispatch, FamilyAny},
+		Reads:    []inspect.Part{inspect.PartJobs},
+		Why: `Deleting an origin deletes nothing on another cluster: no owner reference reaches across. Its owner has to
+delete the mirror, and did not: nobody ran it at the time, or it has lost its rights or the connection. The mirror
+uses up resources for nobody.`,
+		Shows: `A Job has the label jobmanagedby.github.io/origin-uid and is not finished; the cluster that its
+annotation jobmanagedby.github.io/origin names was read, and has no Job with that uid.`,
+		Remedy: `Delete the mirror, unless its results are still wanted.`,
+		Link:   kepManagedBy,
+		Detect: func(v *View) {
+			for _, j := range v.Orphans() {
+				isLeft := j.Marks.OriginUID != "" && j.DeletedAt == nil && !j.Status.IsFinished()
+				f := v.clusterOf(j.Marks.Origin.ClusterUID)
+				// Another namespace may not have been read.
+				if !isLeft || f == nil || j.Marks.Origin.Namespace != j.Namespace || hasJob(v, f, j.Marks.OriginUID) {
+					continue
+				}
+				v.Report(Sighting{
+					Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
+					Message: fmt.Sprintf("its origin %s/%s on %s is gone, and it is not finished", j.Marks.Origin.Namespace, j.Marks.Origin.Name, f.Context),
+					Evidence: []string{
+						fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.OriginAnnotation, named(Of(j)), j.Marks.Origin),
+						markOf(j), stateOf(j),
+						fmt.Sprintf("%s: there is no Job %s/%s of that uid", f.Context, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
+					},
+					Remedy: deleteJob(j),
+				})
+			}
+		},
+	}
+}
+
+// hasJob says whether a cluster has the Job with a uid.
+func hasJob(v *View, f *inspect.Facts, uid string) bool {
+	for _, j := range v.Jobs(f) {
+		if j.UID == uid {
+			return true
+		}
+	}
+	return false
+}

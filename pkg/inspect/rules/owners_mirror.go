@@ -1,0 +1,98 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func mirrorDelegated() Rule {
+	return Rule{
+		Code: "JM103", Title: "a mirror that is itself delegated will never run", Severity: inspect.Error,
+		Families: []Family{FamilyAny},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartChecks},
+		Why: `A mirror is there to be run by the built-in controller of its cluster, and must not have managedBy.
+Something on that cluster has set it as the mirror was created, such as an admission webhook that delegates every Job
+of a queue, or the controller that made the mirror did not take it away. managedBy cannot be changed.`,
+		Shows: `A Job has the marks of a mirror and a managedBy that is not the built-in controller's, it has never
+started, and nothing on its cluster takes it up.`,
+		Remedy: `Exempt mirrors from what sets managedBy on that cluster, and delete the mirror, so that it is made again.`,
+		Link:   kepManagedBy,
+		Covers: []string{"JM014", "JM101", "JM102"},
+		Detect: func(v *View) {
+			origins := &originFinder{view: v}
+			for _, p := range v.Pairs() {
+				j := p.Origin
+				isMirror := j.Marks != nil && (j.Marks.OriginUID != "" || j.Marks.MultiKueueOrigin != "")
+				if isMirror && j.DeletedAt == nil && len(p.Mirrors) == 0 && isForgotten(v, j) {
+					v.Report(delegatedAgain(j, origins.of(j)))
+				}
+			}
+		},
+	}
+}
+
+// isForgotten says whether a delegated Job has never run, and nobody on its
+// cluster is going to change that. Where MultiKueue dispatches from a worker, it
+// may serve the mirror there.
+func isForgotten(v *View, j *inspect.Job) bool {
+	if j.StartTime != nil || j.Active+j.Succeeded+j.Failed > 0 || j.Status.IsFinished() {
+		return false
+	}
+	if j.ManagedBy != delegation.MultiKueue {
+		return j.Status == delegation.Unclaimed
+	}
+	f, ok := v.Facts(j.Context)
+	_, known := v.Checks(f)
+	return ok && known && !v.Dispatches(f)
+}
+
+func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
+	return Sighting{
+		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: append([]*inspect.Job{j}, origins...),
+		Message: fmt.Sprintf("it is a mirror, and is itself managed by %s, so nothing on %s runs it", j.ManagedBy, j.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: spec.managedBy of %s is %s since %s", j.Context, named(Of(j)), j.ManagedBy, stamp(j.CreationTimestamp)),
+			markOf(j),
+		},
+		Remedy: fmt.Sprintf("find what sets spec.managedBy: kubectl --context %s get mutatingwebhookconfigurations; exempt mirrors from it, and then %s",
+			j.Context, deleteJob(j)),
+	}
+}
+
+// originFinder finds the origins of what is marked as a mirror. It makes its index
+// once it is asked.
+type originFinder struct {
+	view   *View
+	byMark map[string][]*inspect.Job
+}
+
+// of are the origins on other clusters that a mirror may have.
+func (x *originFinder) of(mirror *inspect.Job) []*inspect.Job {
+	if x.byMark == nil {
+		x.byMark = map[string][]*inspect.Job{}
+		for _, p := range x.view.Pairs() {
+			o := p.Origin
+			x.byMark[o.UID] = append(x.byMark[o.UID], o)
+			if o.ManagedBy == delegation.MultiKueue {
+				x.byMark[o.Namespace+"/"+o.Name] = append(x.byMark[o.Namespace+"/"+o.Name], o)
+			}
+		}
+	}
+	mark := mirror.Marks.OriginUID
+	if mark == "" {
+		mark = mirror.Namespace + "/" + mirror.Name
+	}
+	return slices.DeleteFunc(slices.Clone(x.byMark[mark]), func(o *inspect.Job) bool { return o.Context == mirror.Context })
+}
+
+// markOf quotes what says that a Job is a mirror.
+func markOf(j *inspect.Job) string {
+	key, value := delegation.OriginUIDLabel, j.Marks.OriginUID
+	if value == "" {
+		key, value = delegation.MultiKueueOriginLabel, j.Marks.MultiKueueOrigin
+	}
+	return fmt.Sprintf("%s: label %s of %s is %s", j.Context, key, named(Of(j)), value)
+}

@@ -1,0 +1,75 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func ownerMistyped() Rule {
+	return Rule{
+		Code: "JM102", Title: "its owner's name looks like a typing mistake", Severity: inspect.Error,
+		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Why: `The API server takes any name in managedBy; nothing checks that there is such a controller. This one is
+known to nobody, and one or two letters away from one that is. managedBy cannot be changed.`,
+		Shows: `managedBy is none of the known values, nobody ever wrote the status of a Job with that owner, and another
+owner that is known, or that takes up other Jobs of the fleet, has nearly the same name.`,
+		Remedy: `Delete the Job and create it again with the right name.`,
+		Link:   docsJobs,
+		Covers: []string{"JM014"},
+		Detect: func(v *View) {
+			served := servedOwners(v)
+			known := knownOwners().Union(served)
+			for _, p := range v.Pairs() {
+				j := p.Origin
+				if known.Has(j.ManagedBy) || j.Status != delegation.Unclaimed {
+					continue
+				}
+				meant := nearestOwner(j.ManagedBy, known)
+				if meant == "" {
+					continue
+				}
+				whose := "which a controller is known to answer to"
+				if served.Has(meant) {
+					whose = "which has taken up other Jobs here"
+				}
+				v.Report(Sighting{
+					Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
+					Message:  fmt.Sprintf("nobody knows %s; it may be meant to be %s", j.ManagedBy, meant),
+					Evidence: []string{notWritten(j), fmt.Sprintf("it is nearly %s, %s", meant, whose)},
+					Remedy:   fmt.Sprintf("%s, and create it again with spec.managedBy: %s", deleteJob(j), meant),
+				})
+			}
+		},
+	}
+}
+
+// nearestOwner is the one of the known owners that was probably meant, "" if none
+// looks like it. Owners have long names with much in common, so that only a
+// letter or two make a mistake; where the whole name has the letters of another
+// one in another case, or other separators, it is one too.
+func nearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) delegation.Owner {
+	const mistakes = 2
+	var nearest delegation.Owner
+	least := mistakes + 1
+	for _, owner := range sets.List(known) {
+		if owner.IsBuiltIn() {
+			continue
+		}
+		distance := levenshtein.ComputeDistance(plain(typed), plain(owner))
+		if distance < least {
+			nearest, least = owner, distance
+		}
+	}
+	return nearest
+}
+
+// plain is a name without what people do not remember of it.
+func plain(o delegation.Owner) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(string(o)))
+}

@@ -1,0 +1,164 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func statusStale() Rule {
+	return Rule{
+		Code: "JM104", Title: "its status is no longer copied from the mirror", Severity: inspect.Warning,
+		Families: []Family{FamilyAny},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `The status of a delegated Job is a copy that its owner makes of what the mirror tells. The owner's
+controller has stopped to write it: it does not run, has lost its rights on jobs/status or the connection to the
+mirror's cluster, or the API server refuses what it writes. The Job itself runs on; only nobody hears of it.`,
+		Shows: `The counts of active, ready, succeeded and failed pods differ between the origin and its mirror, and the
+mirror has told its own for longer than a copy takes.`,
+		Remedy: `See whether the owner's controller runs and what it logs about this Job. Until then look at the mirror to
+know how far the Job is.`,
+		Link:   docsJobs,
+		Detect: func(v *View) { v.eachCopied(reportStale) },
+	}
+}
+
+// eachCopied visits the pairs whose status has to be a copy: their owner has
+// marked the mirror as its own, reaches it, and has not given the origin to
+// somebody else. What waits in a suspended origin is not copied by design.
+func (v *View) eachCopied(visit func(*View, *inspect.Job, inspect.Pair, inspect.Mirror)) {
+	for _, p := range v.Pairs() {
+		o := p.Origin
+		if o.DeletedAt != nil || o.Status.IsFinished() {
+			continue
+		}
+		for _, m := range p.Mirrors {
+			if !m.Current || m.Relation == inspect.ByName || m.Job.DeletedAt != nil || sameCounts(o, m.Job) {
+				continue
+			}
+			if o.ManagedBy != delegation.MultiKueue || v.isCopied(o, m.Job) {
+				visit(v, o, p, m)
+			}
+		}
+	}
+}
+
+// sameCounts is whether an origin tells what its mirror tells.
+func sameCounts(origin, mirror *inspect.Job) bool {
+	count := func(n *int32) int32 {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	return origin.Active == mirror.Active && origin.Succeeded == mirror.Succeeded && origin.Failed == mirror.Failed &&
+		count(origin.Ready) == count(mirror.Ready) && origin.Status.IsFinished() == mirror.Status.IsFinished()
+}
+
+// isCopied is whether MultiKueue has given a Job to where its mirror is, and has
+// a connection to there.
+func (v *View) isCopied(origin, mirror *inspect.Job) bool {
+	f, _ := v.Facts(origin.Context)
+	w, _ := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
+	if w == nil || w.DeletionTimestamp != nil || w.Status.ClusterName == nil || kueue.IsTrue(w.Status.Conditions, kueue.Evicted) {
+		return false
+	}
+	state := v.checkState(f, w)
+	if state == nil || state.State != kueue.CheckReady || v.ContextOf(f, *w.Status.ClusterName) != mirror.Context {
+		return false
+	}
+	c, _ := v.MultiKueueCluster(f, *w.Status.ClusterName)
+	return c != nil && kueue.IsTrue(c.Status.Conditions, kueue.Active)
+}
+
+func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror) {
+	mirror := m.Job
+	changed := newest(mirror.CreationTimestamp.Time, timeOf(mirror.StartTime), timeOf(mirror.StatusWrittenAt))
+	changed = v.On(origin.Context, mirror.Context, changed)
+	if mirror.Status.IsFinished() || origin.Suspended || timeOf(origin.StatusWrittenAt).After(changed) {
+		// What was written later than the mirror changed is what its owner makes of it,
+		// or newer than our reading of the mirror.
+		return
+	}
+	fields := []string{"status.active", "status.ready", "status.succeeded", "status.failed"}
+	var evidence []string
+	for _, d := range v.Differences(p, m) {
+		if slices.Contains(fields, d.Field) && !d.Lag {
+			evidence = append(evidence, fmt.Sprintf("%s: %s of %s is %s; %s: it is %s",
+				origin.Context, d.Field, named(Of(origin)), orNothing(d.Origin), mirror.Context, orNothing(d.Mirror)))
+		}
+	}
+	if len(evidence) == 0 {
+		return
+	}
+	last := "it was never written"
+	if origin.StatusWrittenAt != nil {
+		last = "it was last written " + stamp(*origin.StatusWrittenAt)
+	}
+	evidence = append(evidence, fmt.Sprintf("%s: status of %s: %s", origin.Context, named(Of(origin)), last))
+	v.Report(Sighting{
+		Object: Of(origin), Since: changed, Jobs: []*inspect.Job{origin},
+		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
+		Message:  fmt.Sprintf("%s has stopped to copy its status from %s", origin.ManagedBy, mirror.Context),
+		Evidence: evidence,
+		Remedy: fmt.Sprintf("%s; until then the mirror tells more: kubectl --context %s -n %s get job %s",
+			haveCopied(origin, mirror), mirror.Context, mirror.Namespace, mirror.Name),
+	})
+}
+
+// haveCopied is what to do to have a status copied again.
+func haveCopied(origin, mirror *inspect.Job) string {
+	switch origin.ManagedBy {
+	case delegation.MultiKueue:
+		return fmt.Sprintf("see whether Kueue runs on %[1]s, and what it logs about the Job: kubectl --context %[1]s -n %[2]s get pods", origin.Context, kueue.Namespace)
+	case delegation.Dispatch:
+		return fmt.Sprintf("dispatch it again, which goes on with the same mirror: kubectl jobs-managedby dispatch --context %s -n %s %s --to %s",
+			origin.Context, origin.Namespace, origin.Name, mirror.Context)
+	default:
+		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
+	}
+}
+
+func endUnheard() Rule {
+	return Rule{
+		Code: "JM110", Title: "its mirror has finished, and it never heard of it", Severity: inspect.Error,
+		Families: []Family{FamilyAny},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `The mirror has come to its end, and its owner has to copy that to the origin; only then does the Job count
+as finished. The owner's controller does not run, has lost its rights or the connection, or the API server refuses
+what it writes, such as a status that contradicts an earlier one. If the mirror is deleted before that, how the Job
+ended is lost.`,
+		Shows: `The mirror has the condition Complete or Failed, and the origin has neither, for longer than a copy takes.`,
+		Remedy: `See whether the owner's controller runs and what it logs about this Job. Do not delete the mirror
+before the origin has its status.`,
+		Link:   docsJobs,
+		Detect: func(v *View) { v.eachCopied(reportUnheard) },
+	}
+}
+
+func reportUnheard(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror) {
+	mirror := m.Job
+	ended := timeOf(mirror.FinishedTime)
+	isRunElsewhere := slices.ContainsFunc(p.Mirrors, func(other inspect.Mirror) bool { return other.Current && isLiveJob(other.Job) })
+	if !mirror.Status.IsFinished() || isRunElsewhere || v.Age(mirror.Context, ended) < inspect.Settling {
+		return
+	}
+	evidence := []string{stateOf(mirror), stateOf(origin)}
+	if mirror.TTL != nil {
+		evidence = append(evidence, fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is %d", mirror.Context, named(Of(mirror)), *mirror.TTL))
+	}
+	v.Report(Sighting{
+		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, ended), Jobs: []*inspect.Job{origin},
+		Message:  fmt.Sprintf("its mirror on %s is %s, and it still says %s", mirror.Context, mirror.Status, origin.Status),
+		Evidence: evidence,
+		Remedy: fmt.Sprintf("%s; save how it ended before the mirror goes: kubectl --context %s -n %s get job %s -o yaml",
+			haveCopied(origin, mirror), mirror.Context, mirror.Namespace, mirror.Name),
+	})
+}

@@ -1,0 +1,189 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func chainBroken() Rule {
+	return Rule{
+		Code: "JM008", Title: "a queue leads to no worker", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
+		},
+		Why: `A ClusterQueue dispatches through an AdmissionCheck, which names a MultiKueueConfig, which names
+MultiKueueClusters. One of these does not exist, is named wrongly, or none of the clusters is usable. Kueue then takes
+the whole ClusterQueue out of service, and nothing that is submitted to it is admitted. Where all workers are merely out
+of reach, JM004 tells of it instead.`,
+		Shows: `The AdmissionCheck's condition Active is False with reason BadConfig or NoUsableClusters, and the
+ClusterQueue's with AdmissionCheckInactive or AdmissionCheckNotFound; Workloads wait with "ClusterQueue is inactive".`,
+		Remedy: `Correct the name at which the chain breaks, or create what it names. parameters of the AdmissionCheck must
+have apiGroup kueue.x-k8s.io, kind MultiKueueConfig and the name of one.`,
+		Link: setup,
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				checks, ok := v.Checks(f)
+				for _, c := range checks {
+					reportInactiveCheck(v, f, c)
+				}
+				if ok && isManager(v, f) {
+					reportChecksOfQueues(v, f)
+				}
+			}
+		},
+	}
+}
+
+// isManager is whether anything on a cluster is there for MultiKueue.
+func isManager(v *View, f *inspect.Facts) bool {
+	configs, _ := v.Configs(f)
+	clusters, _ := v.MultiKueueClusters(f)
+	return v.Dispatches(f) || len(configs)+len(clusters) > 0
+}
+
+func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
+	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	if !c.IsMultiKueue() || active == nil || active.Status != metav1.ConditionFalse || c.DeletionTimestamp != nil {
+		return
+	}
+	u, known := unusableOf(v, f, c)
+	if known && len(u.names()) > 0 && u.areLost() {
+		return
+	}
+	o := OfKueue(f, "AdmissionCheck", "", c.Name)
+	s := Sighting{
+		Object: o, Since: active.LastTransitionTime.Time,
+		Message:  fmt.Sprintf("AdmissionCheck %s dispatches to no worker: %s", c.Name, cmp.Or(active.Message, active.Reason)),
+		Evidence: []string{conditionText(o, active)}, Remedy: fmt.Sprintf("see what it lacks: kubectl --context %s describe admissioncheck %s", f.Context, c.Name),
+		Jobs: v.undispatched(f, names(c)),
+	}
+	switch {
+	case known && len(u.names()) > 0:
+		s.Evidence = append(s.Evidence, u.evidence(f)...)
+		s.Remedy = u.repair(f)
+	case active.Reason == "BadConfig":
+		s.Remedy = repairParameters(v, f, c)
+	}
+	queues, ok := v.ClusterQueues(f)
+	if ok && !slices.ContainsFunc(queues, names(c)) {
+		s.Severity = inspect.Warning
+		s.Evidence = append(s.Evidence, f.Context+": no ClusterQueue names it")
+	}
+	v.Report(s)
+}
+
+// repairParameters is what to do where a check names no MultiKueueConfig.
+func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) string {
+	p := c.Spec.Parameters
+	if p != nil && p.APIGroup == kueue.Group && p.Kind == "MultiKueueConfig" && p.Name != "" {
+		return fmt.Sprintf("create MultiKueueConfig %s on %s, or name another one: kubectl --context %s edit admissioncheck %s", p.Name, f.Context, f.Context, c.Name)
+	}
+	name := "<a MultiKueueConfig>"
+	if configs, _ := v.Configs(f); len(configs) == 1 {
+		name = configs[0].Name
+	}
+	return fmt.Sprintf(`kubectl --context %s patch admissioncheck %s --type merge -p '{"spec":{"parameters":{"apiGroup":"%s","kind":"MultiKueueConfig","name":"%s"}}}'`,
+		f.Context, c.Name, kueue.Group, name)
+}
+
+// reportChecksOfQueues reports the ClusterQueues of a manager that are out of
+// service because of an AdmissionCheck which is not MultiKueue's, or not there.
+func reportChecksOfQueues(v *View, f *inspect.Facts) {
+	queues, _ := v.ClusterQueues(f)
+	for _, q := range queues {
+		active := kueue.Condition(q.Status.Conditions, kueue.Active)
+		if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
+			continue
+		}
+		o := OfKueue(f, "ClusterQueue", "", q.Name)
+		s := Sighting{Object: o, Since: active.LastTransitionTime.Time, Evidence: []string{conditionText(o, active)}}
+		missing, inactive := brokenChecks(v, f, q)
+		is, _ := v.dispatches(f, q)
+		switch {
+		case active.Reason == "AdmissionCheckNotFound" && len(missing) > 0:
+			list := strings.Join(missing, " and ")
+			s.Message = fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", q.Name, list)
+			s.Remedy = fmt.Sprintf("create AdmissionCheck %s on %s, or name another one: kubectl --context %s edit clusterqueue %s", list, f.Context, f.Context, q.Name)
+		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
+			list := strings.Join(inactive, " and ")
+			s.Message = fmt.Sprintf("ClusterQueue %s is out of service, because AdmissionCheck %s is not active", q.Name, list)
+			s.Remedy = fmt.Sprintf("see what it lacks: kubectl --context %s describe admissioncheck %s", f.Context, strings.Join(inactive, " "))
+		default:
+			continue
+		}
+		s.Jobs = v.held(f, func(other *kueue.ClusterQueue) bool { return other == q })
+		v.Report(s)
+	}
+}
+
+// brokenChecks are the AdmissionChecks of a ClusterQueue that do not exist, and
+// those of other controllers than MultiKueue's that are not active.
+func brokenChecks(v *View, f *inspect.Facts, q *kueue.ClusterQueue) (missing, inactive []string) {
+	for _, name := range q.Checks() {
+		c, _ := v.Check(f, name)
+		switch {
+		case c == nil:
+			missing = append(missing, name)
+		case !c.IsMultiKueue() && !kueue.IsTrue(c.Status.Conditions, kueue.Active):
+			inactive = append(inactive, name)
+		}
+	}
+	return missing, inactive
+}
+
+func queueShapeRefused() Rule {
+	return Rule{
+		Code: "JM009", Title: "a ClusterQueue uses MultiKueue in a way that Kueue refuses", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks},
+		Why: `A ClusterQueue may have one MultiKueue check, for all of its flavors, and no ProvisioningRequest check beside
+it on the management cluster. Kueue takes one that does otherwise out of service.`,
+		Shows: `The ClusterQueue's condition Active is False with reason MultipleMultiKueueAdmissionChecks,
+MultiKueueAdmissionCheckAppliedPerFlavor or MultiKueueWithProvisioningRequest.`,
+		Remedy: `Leave one MultiKueue check in admissionChecksStrategy, without onFlavors, and move the ProvisioningRequest
+check to the workers' ClusterQueues.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/8347",
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				queues, _ := v.ClusterQueues(f)
+				for _, q := range queues {
+					reportShape(v, f, q)
+				}
+			}
+		},
+	}
+}
+
+func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
+	active := kueue.Condition(q.Status.Conditions, kueue.Active)
+	if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
+		return
+	}
+	what := ""
+	switch active.Reason {
+	case "MultipleMultiKueueAdmissionChecks":
+		what = "leave one MultiKueue check in spec.admissionChecksStrategy"
+	case "MultiKueueAdmissionCheckAppliedPerFlavor":
+		what = "remove onFlavors of the MultiKueue check in spec.admissionChecksStrategy"
+	case "MultiKueueWithProvisioningRequest":
+		what = "remove the ProvisioningRequest check from spec.admissionChecksStrategy; it belongs to the workers"
+	default:
+		return
+	}
+	o := OfKueue(f, "ClusterQueue", "", q.Name)
+	v.Report(Sighting{
+		Object: o, Since: active.LastTransitionTime.Time,
+		Message:  fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message),
+		Evidence: []string{conditionText(o, active)},
+		Remedy:   fmt.Sprintf("%s: kubectl --context %s edit clusterqueue %s", what, f.Context, q.Name),
+		Jobs:     v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
+	})
+}

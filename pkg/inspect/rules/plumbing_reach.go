@@ -1,0 +1,165 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func workerOutOfReach() Rule {
+	return Rule{
+		Code: "JM004", Title: "a worker is out of the manager's reach", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(inspect.PartSecrets, inspect.PartQueues),
+		Why: `The manager gets no connection to the API server of a worker: the cluster or the way to it is down, its
+address has changed, or the certificate that it shows is not signed by the authority in the kubeconfig. The manager
+tries again and again, at last every five minutes. Jobs that run there go on, but their status stands still; after
+workerLostTimeout (15 minutes) the manager gives them to another worker, while the old copy may still run.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed; the message speaks of
+a refused connection, a timeout, a name that is not known or x509, and of the next attempt.`,
+		Remedy: `Restore the connection between the two API servers, or correct server and certificate-authority-data in
+the Secret. Do it within workerLostTimeout to keep the Jobs that run there.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/13091",
+		Detect: detectBrokenWith("JM004", adviseUnreachable, undispatchedFor),
+	}
+}
+
+func adviseUnreachable(v *View, b brokenWorker) (string, []string) {
+	if strings.Contains(b.active.Message, "x509") {
+		return newKubeconfig(b, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
+	}
+	server := cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name)
+	facts, context := v.Worker(b.manager, b.cluster.Name)
+	switch {
+	case context == "" || context == b.manager.Context:
+		return fmt.Sprintf("restore the connection from %s to %s", b.manager.Context, server), nil
+	case facts != nil:
+		return fmt.Sprintf("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context),
+			[]string{fmt.Sprintf("%s: the worker's API server answers us", context)}
+	}
+	remedy := fmt.Sprintf("bring %s back, or restore the connection from %s to it; kubectl --context %s get --raw /readyz tells when it answers",
+		server, b.manager.Context, context)
+	if err := v.Failed(context); err != nil {
+		return remedy, []string{fmt.Sprintf("%s: the worker does not answer us either", context)}
+	}
+	return remedy, nil
+}
+
+// undispatchedFor are the Jobs that no worker can be offered to while this one,
+// and all others of its check, are out of reach.
+func undispatchedFor(v *View, b brokenWorker) []*inspect.Job {
+	checks, _ := v.Checks(b.manager)
+	var jobs []*inspect.Job
+	for _, c := range checks {
+		active := kueue.Condition(c.Status.Conditions, kueue.Active)
+		if !c.IsMultiKueue() || active == nil || active.Status == "True" {
+			continue
+		}
+		if u, ok := unusableOf(v, b.manager, c); ok && u.areLost() && u.has(b.cluster.Name) {
+			jobs = append(jobs, v.undispatched(b.manager, names(c))...)
+		}
+	}
+	return jobs
+}
+
+// kindPattern finds the kind that a worker does not serve.
+const kindPattern = `no matches for kind "([^"]+)" in version "([^"]+)"`
+
+// missingPattern finds it where the API server itself says so.
+const missingPattern = `could not find the requested resource \(\w+ ([\w.-]+)\)`
+
+// missingKind is that kind in words.
+func missingKind(b brokenWorker) string {
+	if m := regexp.MustCompile(kindPattern).FindStringSubmatch(b.active.Message); m != nil {
+		return fmt.Sprintf("kind %s (%s)", m[1], m[2])
+	}
+	if m := regexp.MustCompile(missingPattern).FindStringSubmatch(b.active.Message); m != nil {
+		return m[1]
+	}
+	return "the kind that the message names"
+}
+
+// onWorker is the flag that leads kubectl to a worker, as far as that is known.
+func onWorker(v *View, b brokenWorker) string {
+	if context := v.ContextOf(b.manager, b.cluster.Name); context != "" {
+		return "--context " + context
+	}
+	return "--kubeconfig " + b.cluster.Name + ".kubeconfig"
+}
+
+func kindMissingOnWorker() Rule {
+	return Rule{
+		Code: "JM005", Title: "a kind that Kueue is set up for is missing on a worker", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(inspect.PartSecrets),
+		Why: `The manager watches on each worker every kind that its integrations.frameworks lists. If the worker does not
+serve one of them, the whole worker is unusable, for Jobs of every kind.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and a message such as
+no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha2".`,
+		Remedy: `Install the operator of that kind, or at least its CRD, on the worker; or take the framework off the
+manager's integrations.frameworks.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/3582",
+		Detect: detectBroken("JM005", func(v *View, b brokenWorker) (string, []string) {
+			kind := missingKind(b)
+			return fmt.Sprintf("install the CRD of %s on %s (kubectl %s apply -f <its CRD>), or take it off integrations.frameworks in the Kueue manager's configuration on %s",
+				kind, b.cluster.Name, onWorker(v, b), b.manager.Context), nil
+		}),
+	}
+}
+
+func workerForbids() Rule {
+	return Rule{
+		Code: "JM006", Title: "a worker forbids the manager what it needs", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(inspect.PartSecrets),
+		Why: `The manager logs in to the worker, and its role there does not allow to list and watch one of the kinds that
+the manager is set up for. One kind is enough to make the worker unusable for all. The role that Kueue's sample script
+makes does not name every kind that is enabled by default.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and a message with
+forbidden, the user, the verb and the resource.`,
+		Remedy: `Add the verb and the resource to the ClusterRole that the manager's user has on the worker.`,
+		Link:   setup,
+		Detect: detectBroken("JM006", func(v *View, b brokenWorker) (string, []string) { return allow(v, b), nil }),
+	}
+}
+
+// forbiddenPattern finds who may not do what.
+const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
+
+// allow is the command that gives the manager's user on a worker what it lacks.
+func allow(v *View, b brokenWorker) string {
+	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
+	if m == nil {
+		return fmt.Sprintf("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
+	}
+	flag, role, resource := onWorker(v, b), "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
+	return fmt.Sprintf("kubectl %s create clusterrole %s --verb=get,list,watch,create,update,patch,delete --resource=%s && kubectl %s create clusterrolebinding %s --clusterrole=%s --user='%s'",
+		flag, role, resource, flag, role, role, m[1])
+}
+
+func workerKueueTooOld() Rule {
+	return Rule{
+		Code: "JM007", Title: "a worker has no Kueue, or one that is too old", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(inspect.PartSecrets, inspect.PartKueue),
+		Why: `The manager speaks kueue.x-k8s.io/v1beta2 to its workers. A worker without Kueue does not serve it, nor does
+one with a Kueue before 0.15.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and the message no
+matches for kind "Workload" in version "kueue.x-k8s.io/v1beta2".`,
+		Remedy: `Install Kueue on the worker, or upgrade it there; upgrade workers before the manager.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/installation/",
+		Detect: detectBroken("JM007", func(v *View, b brokenWorker) (string, []string) {
+			var evidence []string
+			if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
+				switch has, known := v.HasKueue(f); {
+				case has:
+					evidence = []string{fmt.Sprintf("%s: kueue.x-k8s.io is served as %s", context, f.Kueue.Version)}
+				case known:
+					evidence = []string{fmt.Sprintf("%s: kueue.x-k8s.io is not served", context)}
+				}
+			}
+			return fmt.Sprintf("install Kueue 0.15 or later on %s: kubectl %s apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml",
+				b.cluster.Name, onWorker(v, b)), evidence
+		}),
+	}
+}

@@ -1,0 +1,118 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// setup is the page that says how a manager is given access to its workers.
+const setup = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/"
+
+func kubeconfigMissing() Rule {
+	return Rule{
+		Code: "JM001", Title: "the kubeconfig of a worker cannot be read", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(),
+		Why: `A MultiKueueCluster names a Secret in Kueue's own namespace, or a file in the manager's container, that
+holds the kubeconfig of the worker. The Secret does not exist, is in another namespace, or keeps the kubeconfig under
+another key than kubeconfig; or the file is missing or outside /etc/multikueue/kubeconfigs. A Secret that does
+not exist is not asked for again until somebody makes it. A manager that restarts in this state also forgets the Jobs that run on that worker (kueue
+issue 13238).`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason BadKubeConfig; the message says what is
+missing.`,
+		Remedy: `Put the kubeconfig under the key kubeconfig of a Secret of that name in the namespace that Kueue runs in.
+The change is seen at once.`,
+		Link: setup,
+		Detect: detectBroken("JM001", func(_ *View, b brokenWorker) (string, []string) {
+			if b.cluster.SecretName() == "" {
+				return fmt.Sprintf("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
+					b.cluster.Name, b.cluster.Name, b.manager.Context), nil
+			}
+			return putKubeconfig(b), nil
+		}),
+	}
+}
+
+// putKubeconfig is the command that writes a worker's Secret, whether or not there
+// is one.
+func putKubeconfig(b brokenWorker) string {
+	return fmt.Sprintf("kubectl --context %s -n %s create secret generic %s --from-file=kubeconfig=%s.kubeconfig --dry-run=client -o yaml | kubectl --context %s apply -f -",
+		b.manager.Context, kueue.Namespace, b.cluster.SecretName(), b.cluster.Name, b.manager.Context)
+}
+
+// newKubeconfig is what to do where a worker's kubeconfig has to be replaced.
+func newKubeconfig(b brokenWorker, by string) string {
+	switch {
+	case b.cluster.SecretName() != "":
+		return by + ", then " + putKubeconfig(b)
+	case b.cluster.Spec.Source != nil && b.cluster.Spec.Source.ClusterProfileRef != nil:
+		return fmt.Sprintf("%s, and give it to ClusterProfile %s on %s", by, b.cluster.Spec.Source.ClusterProfileRef.Name, b.manager.Context)
+	}
+	return fmt.Sprintf("%s, and replace the file that MultiKueueCluster %s on %s names", by, b.cluster.Name, b.manager.Context)
+}
+
+func kubeconfigRefused() Rule {
+	return Rule{
+		Code: "JM002", Title: "the kubeconfig of a worker is refused", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(),
+		Why: `Kueue takes no kubeconfig that could read files of the manager or run programs in it, or that does not
+check the server's certificate. It refuses tokenFile, exec plugins, auth providers, user name and password,
+insecure-skip-tls-verify, a certificate-authority that is a file, and a server that is neither a host name nor an
+address. A kubeconfig that cannot be parsed is refused in the same way.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason InsecureKubeConfig; the message names the
+rule that was broken.`,
+		Remedy: `Write a kubeconfig with certificate-authority-data and with a token, or with client-certificate-data and
+client-key-data, and replace the Secret's content.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/pull/7439",
+		Detect: detectBroken("JM002", func(_ *View, b brokenWorker) (string, []string) {
+			return newKubeconfig(b, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name)), nil
+		}),
+	}
+}
+
+func credentialsRefused() Rule {
+	return Rule{
+		Code: "JM003", Title: "a worker does not accept the manager's credentials", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(),
+		Why: `The worker answers, and does not know who the manager is: the token or the client certificate in the
+kubeconfig has expired or was revoked, or its service account was deleted. Tokens of service accounts that kubectl
+create token makes last an hour unless told otherwise.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed, and the message says
+Unauthorized, asks for credentials, or speaks of system:anonymous.`,
+		Remedy: `Make new credentials on the worker and replace the content of the Secret; Kueue watches it and connects
+again.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/9280",
+		Detect: detectBroken("JM003", func(_ *View, b brokenWorker) (string, []string) {
+			return newKubeconfig(b, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
+		}),
+	}
+}
+
+func clusterProfileUnusable() Rule {
+	return Rule{
+		Code: "JM010", Title: "a worker's ClusterProfile cannot be used", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue}, Reads: readsOfBroken(),
+		Why: `The MultiKueueCluster names a ClusterProfile in place of a kubeconfig. That takes the manager's feature gate
+MultiKueueClusterProfile, which is off by default, a ClusterProfile of that name in Kueue's namespace, and an access
+provider in the manager's configuration that knows how to log in to it.`,
+		Shows: `The MultiKueueCluster's condition Active is False with reason MultiKueueClusterProfileFeatureDisabled,
+BadClusterProfile or BadRestConfig.`,
+		Remedy: `Turn the feature gate on, correct the name of the ClusterProfile or of the provider, or give the
+MultiKueueCluster a kubeconfig Secret.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
+		Detect: detectBroken("JM010", func(_ *View, b brokenWorker) (string, []string) {
+			profile := ""
+			if s := b.cluster.Spec.Source; s != nil && s.ClusterProfileRef != nil {
+				profile = " " + s.ClusterProfileRef.Name
+			}
+			if strings.Contains(b.active.Reason, "FeatureDisabled") {
+				return fmt.Sprintf("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
+					b.manager.Context, b.cluster.Name), nil
+			}
+			return fmt.Sprintf("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
+				profile, kueue.Namespace, b.manager.Context), nil
+		}),
+	}
+}

@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func foreignJob() Rule {
+	return Rule{
+		Code: "JM034", Title: "another Job of the same name is in the way on the worker", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `A mirror has its origin's namespace and name. The worker that admitted the Job has a Job of that name
+already, which MultiKueue did not make, or which it made for another management cluster. MultiKueue does not touch
+what is not its own, so it cannot make the mirror; and as the copies on all other workers are deleted once one worker
+has admitted the Job, it does not try another one either (kueue issue 12404).`,
+		Shows: `The copy of the Workload on a worker is admitted and has no owner, and the Job of that name there lacks
+the label kueue.x-k8s.io/multikueue-origin, or has another value than the copy. On the management cluster the check is
+Pending without a word, and quota is held on both sides.`,
+		Remedy: `Delete the other Job on the worker, after having saved it under another name if somebody needs it;
+the Job then goes on by itself. Or delete the origin and create it under a name that is free on all workers.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/12404",
+		Covers: []string{"JM022"},
+		Detect: func(v *View) {
+			jobs := newJobFinder(v)
+			for _, s := range underWay(v) {
+				for _, c := range ownerless(v, s) {
+					j := jobs.find(c.Worker, s.Job().Namespace, s.Job().Name)
+					if j != nil && !isOf(j, c.Workload) {
+						v.Report(clash(v, s, c, j))
+						break
+					}
+				}
+			}
+		},
+	}
+}
+
+// ownerless are the copies of a Job that waits for workers that one has admitted,
+// and that no mirror was made for.
+func ownerless(v *View, s Submission) []Copy {
+	if !s.WaitsForWorkers() {
+		return nil
+	}
+	var found []Copy
+	for _, c := range v.Copies(s) {
+		conditions := c.Workload.Status.Conditions
+		if kueue.IsTrue(conditions, kueue.Admitted) && !kueue.IsTrue(conditions, kueue.Finished) && metav1.GetControllerOf(c.Workload) == nil {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// isOf says whether a Job comes from the management cluster that made a copy.
+func isOf(j *inspect.Job, w *kueue.Workload) bool {
+	return j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Marks.MultiKueueOrigin == w.Labels[delegation.MultiKueueOriginLabel]
+}
+
+// admittedAt is when a worker admitted a copy, by the manager's clock.
+func admittedAt(v *View, s Submission, c Copy) time.Time {
+	admitted := kueue.Condition(c.Workload.Status.Conditions, kueue.Admitted)
+	return v.On(s.Manager.Context, c.Worker.Context, admitted.LastTransitionTime.Time)
+}
+
+func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
+	j := s.Job()
+	mark := "has no label " + delegation.MultiKueueOriginLabel
+	if other.Marks != nil && other.Marks.MultiKueueOrigin != "" {
+		mark = fmt.Sprintf("has the label %s=%s", delegation.MultiKueueOriginLabel, other.Marks.MultiKueueOrigin)
+	}
+	evidence := []string{
+		conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
+		fmt.Sprintf("%s: %s, created %s, %s", other.Context, named(Of(other)), stamp(other.CreationTimestamp), mark),
+		checkOf(s),
+	}
+	for _, n := range s.Pair.Namesakes {
+		if n != other {
+			evidence = append(evidence, fmt.Sprintf("%s: there is another %s too", n.Context, named(Of(n))))
+		}
+	}
+	return Sighting{
+		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
+		Message: fmt.Sprintf("%s (%s) admitted it, and a Job of the same name that is not its mirror is in the way there", c.Cluster, c.Worker.Context),
+		Remedy: fmt.Sprintf("if nobody needs the other Job: %s; else %s, and create it under another name",
+			deleteJob(other), deleteJob(j)),
+	}
+}
+
+func mirrorRefused() Rule {
+	return Rule{
+		Code: "JM035", Title: "a worker admitted it, and refuses its mirror", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `Once a worker has admitted the copy of the Workload, MultiKueue makes the mirror there. The worker's API
+server refuses it: a ResourceQuota or an admission policy forbids it, the account of MultiKueue may not create Jobs, or
+the Job is not valid there. A Job with spec.manualSelector never is, for MultiKueue takes the selector away. Nobody
+else gets the Job meanwhile; the reason stands in the log of Kueue's controller on the management cluster ("Syncing
+remote controller object") and nowhere else. The same is to be seen if that controller is not running.`,
+		Shows: `The copy of the Workload on a worker is admitted and has no owner, and there is no Job of that name.
+On the management cluster the check is Pending without a word, and quota is held on both sides.`,
+		Remedy: `Find out what refuses it, by creating a Job in that namespace of the worker with --dry-run=server, and
+change the quota, the policy or the Job. Then it goes on by itself.`,
+		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
+		Detect: func(v *View) {
+			jobs := newJobFinder(v)
+			for _, s := range underWay(v) {
+				copies := ownerless(v, s)
+				refused := len(copies) > 0
+				for _, c := range copies {
+					refused = refused && jobs.find(c.Worker, s.Job().Namespace, s.Job().Name) == nil
+				}
+				if refused {
+					v.Report(refusal(v, s, copies[0]))
+				}
+			}
+		},
+	}
+}
+
+func refusal(v *View, s Submission, c Copy) Sighting {
+	j := s.Job()
+	sighting := Sighting{
+		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there: something refuses it", c.Cluster, c.Worker.Context),
+		Evidence: []string{
+			conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
+			fmt.Sprintf("%s: there is no Job %s/%s", c.Worker.Context, j.Namespace, j.Name),
+			checkOf(s),
+		},
+		Remedy: fmt.Sprintf("see what refuses Jobs there: kubectl --context %[1]s -n %[2]s create job %[3]s --image=busybox --dry-run=server -- true; "+
+			"and kubectl --context %[1]s -n %[2]s get resourcequotas; then change that, or the Job", c.Worker.Context, j.Namespace, j.Name),
+		Cause: "refused " + c.Worker.Context + "/" + j.Namespace,
+	}
+	if j.ManualSelector {
+		sighting.Cause = ""
+		sighting.Message = fmt.Sprintf("%s (%s) admitted it, and refuses its mirror, because the Job has spec.manualSelector", c.Cluster, c.Worker.Context)
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, named(Of(j))))
+		sighting.Remedy = startAgain(j) + " without spec.manualSelector and spec.selector"
+	}
+	return sighting
+}

@@ -1,0 +1,183 @@
+package rules
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func versionSkew() Rule {
+	return Rule{
+		Code: "JM040", Title: "the worker's Kueue made a second Workload for the mirror", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `A mirror names the Workload that it runs under: from Kueue 0.18 on in an annotation, before in a label. A
+worker with an older Kueue than the management cluster's looks for the label only, so it makes a Workload of its own for
+the mirror, and the one that was admitted has no owner. The quota is held twice, and MultiKueue watches the wrong one.`,
+		Shows: `On the worker there are two Workloads for the mirror: the one that its annotation
+kueue.x-k8s.io/prebuilt-workload-name names, which has no owner, and another one, which the mirror owns.`,
+		Remedy: `Upgrade Kueue on the workers first and on the management cluster last. Until then turn the feature gate
+WorkloadIdentifierAnnotations off on the management cluster; then create the Job again.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/10098",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				for _, m := range s.Pair.Mirrors {
+					if m.Current && !isElastic(s.Job()) && m.Job.DeletedAt == nil && !m.Job.Status.IsFinished() {
+						reportSkew(v, s, m.Job)
+					}
+				}
+			}
+		},
+	}
+}
+
+// isElastic is whether a Job may change its size while it runs.
+func isElastic(j *inspect.Job) bool { return j.Marks != nil && j.Marks.Elastic }
+
+func reportSkew(v *View, s Submission, mirror *inspect.Job) {
+	j := s.Job()
+	worker, ok := v.Facts(mirror.Context)
+	if !ok || mirror.Prebuilt() == "" {
+		return
+	}
+	prebuilt, ok := v.Workload(worker, mirror.Namespace, mirror.Prebuilt())
+	if !ok || prebuilt == nil || metav1.GetControllerOf(prebuilt) != nil {
+		return
+	}
+	made, _ := v.MadeFor(worker, mirror)
+	for _, w := range made {
+		if w.Name == prebuilt.Name || w.Labels[delegation.MultiKueueOriginLabel] != "" {
+			continue
+		}
+		v.Report(Sighting{
+			Object: Of(j), Since: v.On(j.Context, mirror.Context, w.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+			Cause:   "skew " + mirror.Context,
+			Message: fmt.Sprintf("Kueue on %s does not know which Workload the mirror belongs to, and made another one", mirror.Context),
+			Evidence: []string{
+				fmt.Sprintf("%s: %s of %s is %s", mirror.Context, delegation.PrebuiltWorkload, named(Of(mirror)), prebuilt.Name),
+				fmt.Sprintf("%s: Workload %s/%s has no ownerReferences", mirror.Context, prebuilt.Namespace, prebuilt.Name),
+				fmt.Sprintf("%s: Workload %s/%s, created %s, belongs to the mirror too", mirror.Context, w.Namespace, w.Name, stamp(w.CreationTimestamp)),
+			},
+			Remedy: fmt.Sprintf("upgrade Kueue on %s to the version of %s; then %s", mirror.Context, j.Context, startAgain(j)),
+		})
+		return
+	}
+}
+
+func resizeNotApplied() Rule {
+	return Rule{
+		Code: "JM050", Title: "a change of its size does not reach the mirror", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `The size of an elastic Job may be changed while it runs, and MultiKueue applies that to the mirror. It
+needs the right to patch Jobs on the worker for that, which the script that sets up the worker's account did not give
+in some versions of Kueue.`,
+		Shows: `The Job has the annotation kueue.x-k8s.io/elastic-job: "true", all of its Workloads are admitted, and
+spec.parallelism of origin and mirror differ.`,
+		Remedy: `Give the account that MultiKueue has on the worker the verbs update and patch on jobs.batch, and update
+on workloads.kueue.x-k8s.io.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/pull/13649",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				if !isElastic(s.Job()) || s.IsFinished() || s.Chosen() == "" || !worksOn(v, s, s.Chosen()) || !allAdmitted(v, s) {
+					continue
+				}
+				worker, _ := v.Worker(s.Manager, s.Chosen())
+				for _, m := range s.Pair.Mirrors {
+					if worker != nil && m.Job.Context == worker.Context && !m.Job.Status.IsFinished() {
+						reportSize(v, s, m)
+					}
+				}
+			}
+		},
+	}
+}
+
+// allAdmitted is whether all unfinished Workloads of a Job are admitted: while a
+// larger one waits for quota, the Job keeps its size.
+func allAdmitted(v *View, s Submission) bool {
+	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
+	for _, w := range workloads {
+		ok = ok && (kueue.IsTrue(w.Status.Conditions, kueue.Admitted) || kueue.IsTrue(w.Status.Conditions, kueue.Finished))
+	}
+	return ok
+}
+
+func reportSize(v *View, s Submission, m inspect.Mirror) {
+	j := s.Job()
+	for _, d := range v.Differences(s.Pair, m) {
+		if d.Lag || d.Field != "spec.parallelism" && d.Field != "spec.completions" {
+			continue
+		}
+		sighting := Sighting{
+			Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "size " + j.Context + "/" + s.Chosen(),
+			Message:  fmt.Sprintf("%s is %s, and still %s in the mirror on %s", d.Field, orNothing(d.Origin), orNothing(d.Mirror), m.Job.Context),
+			Evidence: []string{differs(d, j, m.Job)},
+			Remedy: fmt.Sprintf("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; kubectl --context %[1]s -n %[3]s auth can-i patch jobs.batch --as=ACCOUNT tells",
+				m.Job.Context, s.Chosen(), j.Namespace),
+		}
+		if j.SpecWrittenAt != nil {
+			sighting.Since = j.SpecWrittenAt.Time
+		}
+		v.Report(sighting)
+		return
+	}
+}
+
+func otherPriority() Rule {
+	return Rule{
+		Code: "JM052", Title: "it has another priority on the worker", Severity: inspect.Info,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartSecrets,
+		},
+		Why: `The copy of a Workload names the priority class of the original, and Kueue on the worker looks up what
+that is worth there. Where classes of one name have different values, a Job goes before others on one cluster, and
+gives way to them on another.`,
+		Shows:  `spec.priority of the copy on the worker is not that of the Workload on the management cluster.`,
+		Remedy: `Give the priority classes the same values on all clusters.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/13929",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				clusters := s.Nominated()
+				if chosen := s.Chosen(); chosen != "" {
+					clusters = []string{chosen}
+				}
+				for _, name := range clusters {
+					if c, _ := v.CopyOn(s, name); c.Workload != nil && !s.IsFinished() {
+						reportPriority(v, s, c)
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportPriority(v *View, s Submission, c Copy) {
+	j, here, there := s.Job(), s.Workload.Spec.Priority, c.Workload.Spec.Priority
+	if here == nil || there == nil || *here == *there {
+		return
+	}
+	class := s.Workload.Spec.PriorityClass()
+	sighting := Sighting{
+		Object: Of(j), Since: v.On(j.Context, c.Worker.Context, c.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+		Cause:   fmt.Sprintf("priority %s/%s %s %d %d", j.Context, c.Cluster, class, *here, *there),
+		Message: fmt.Sprintf("its priority is %d on %s, and %d on %s (%s)", *here, j.Context, *there, c.Cluster, c.Worker.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: spec.priority of Workload %s/%s is %d", j.Context, s.Workload.Namespace, s.Workload.Name, *here),
+			fmt.Sprintf("%s: spec.priority of Workload %s/%s is %d", c.Worker.Context, c.Workload.Namespace, c.Workload.Name, *there),
+		},
+		Remedy: fmt.Sprintf("give all priority classes the same values on %s as on %s", c.Worker.Context, j.Context),
+	}
+	if class != "" {
+		sighting.Remedy = fmt.Sprintf("give the priority class %s the same value on %s as on %s: kubectl --context %s get workloadpriorityclasses.kueue.x-k8s.io,priorityclasses",
+			class, c.Worker.Context, j.Context, c.Worker.Context)
+	}
+	v.Report(sighting)
+}

@@ -1,0 +1,145 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+const (
+	// retriedEvicted is what MultiKueue says of a Job that a worker has put out
+	// (kueue: pkg/controller/admissionchecks/multikueue/workload.go).
+	retriedEvicted = "evicted on worker cluster"
+	// evictedForCheck is the reason of the eviction by which it takes a Job back.
+	evictedForCheck = "AdmissionCheck"
+	// often is how many evictions are no longer a worker's everyday life.
+	often = 3
+)
+
+func evictedOnWorker() Rule {
+	return Rule{
+		Code: "JM045", Title: "the worker evicted it", Severity: inspect.Info,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartSecrets,
+		},
+		Why: `Kueue on the worker took the quota back: for a Job of higher priority, because the pods did not become
+ready in time, or because its queue was stopped. MultiKueue then takes the Job back and offers it to all workers again,
+where it starts from scratch. Once that is nothing to worry about; time and again it means that it gets nowhere.`,
+		Shows: `The check is Retry and its message says that the Workload was evicted on a worker cluster; or it was
+taken back for that at least three times, and has no worker now.`,
+		Remedy: `Look at why the worker evicts it: the Evicted condition of the Workload's copy there while it lasts,
+the events of its queue, and whether its pods can become ready (JM049). Raise its priority or the worker's quota.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/8302",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				if s.IsFinished() || !strings.Contains(lastRetry(s), retriedEvicted) {
+					continue
+				}
+				evictions := s.Workload.Status.Evictions(evictedForCheck)
+				isNow := hasState(s, kueue.CheckRetry)
+				if !isNow && (evictions < often || hasState(s, kueue.CheckReady)) || s.Check == nil {
+					continue
+				}
+				v.Report(putOut(v, s, evictions))
+			}
+		},
+	}
+}
+
+func putOut(v *View, s Submission, evictions int32) Sighting {
+	j := s.Job()
+	cluster, context := retriedBy(v, s)
+	where := strings.TrimSpace("MultiKueueCluster " + cluster)
+	sighting := Sighting{
+		Object: Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j},
+		Message:  where + " evicted it; it is taken back, and offered again",
+		Evidence: append([]string{checkOf(s)}, evictionOf(s)...),
+		Remedy:   "see on " + where + " why it was evicted, unless it was for once",
+	}
+	if context != "" {
+		sighting.Remedy = fmt.Sprintf("see on %s why it was evicted, unless it was for once: kubectl --context %s -n %s get events --field-selector involvedObject.name=%s",
+			where, context, s.Workload.Namespace, s.Workload.Name)
+	}
+	if evictions >= often {
+		sighting.Severity = inspect.Warning
+		sighting.Message = fmt.Sprintf("workers evict it again and again, %s the last time: it was taken back %d times", where, evictions)
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.schedulingStats.evictions of Workload %s/%s counts %d for %s",
+			j.Context, s.Workload.Namespace, s.Workload.Name, evictions, evictedForCheck))
+	}
+	return sighting
+}
+
+func evictionHangs() Rule {
+	return Rule{
+		Code: "JM046", Title: "an eviction does not come to its end, and quota is held", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `When Kueue on the management cluster evicts a Job, it gives the quota back once no pod of the Job is left.
+It knows that from the origin's status, which is a copy of the mirror's. If the mirror is gone before its last status
+was copied, the origin counts active pods forever, so that the quota is held, and the Job is never offered again (kueue
+issue 15380).`,
+		Shows: `The origin's Workload has Evicted=True and QuotaReserved=True together with an admission, and no worker
+has a mirror that still has pods. Mostly the origin's status.active is more than 0.`,
+		Remedy: `Set the origin's status to no active pods by hand, or delete the Job and create it again.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/15380",
+		Covers: []string{"JM045", "JM048"},
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				conditions := s.Workload.Status.Conditions
+				if !isEvicted(s) || !kueue.IsTrue(conditions, kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
+					continue
+				}
+				if !hasPodsLeft(v, s) {
+					v.Report(hanging(s, kueue.Condition(conditions, kueue.Evicted)))
+				}
+			}
+		},
+	}
+}
+
+// hasPodsLeft is whether a mirror of a Job has pods, or may have some where nobody
+// could look.
+func hasPodsLeft(v *View, s Submission) bool {
+	for _, m := range s.Pair.Mirrors {
+		if m.Job.Active > 0 {
+			return true
+		}
+	}
+	return !allWorkersRead(v, s)
+}
+
+// allWorkersRead is whether all workers of a manager could be read.
+func allWorkersRead(v *View, s Submission) bool {
+	clusters, ok := v.MultiKueueClusters(s.Manager)
+	for _, c := range clusters {
+		worker, _ := v.Worker(s.Manager, c.Name)
+		ok = ok && worker != nil
+	}
+	return ok
+}
+
+func hanging(s Submission, evicted *metav1.Condition) Sighting {
+	j := s.Job()
+	sighting := Sighting{
+		Object: Of(j), Since: evicted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Message: "it was evicted, and its quota is still held",
+		Evidence: []string{
+			conditionOf(j.Context, s.Workload, evicted), conditionNamed(j.Context, s.Workload, kueue.QuotaReserved),
+			fmt.Sprintf("%s: status.active of %s is %d", j.Context, named(Of(j)), j.Active),
+		},
+		Remedy: startAgain(j),
+	}
+	if j.Active > 0 {
+		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %d active pods that are gone", j.Active)
+		sighting.Remedy = fmt.Sprintf("kubectl --context %s -n %s patch job %s --subresource=status --type=merge -p '{\"status\":{\"active\":0,\"ready\":0}}'; or %s",
+			j.Context, j.Namespace, j.Name, startAgain(j))
+	}
+	return sighting
+}

@@ -1,0 +1,171 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func podsCannotStart() Rule {
+	return Rule{
+		Code: "JM049", Title: "the mirror's pods cannot start", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue, FamilyDispatch, FamilyAny},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartEvents},
+		Why: `Only the Job is copied to the worker, and nothing of what its pods refer to: a ServiceAccount, Secrets,
+ConfigMaps, PersistentVolumeClaims, a RuntimeClass, an image that is pulled from within the management cluster. Where one
+of them is missing on the worker, the pods cannot be created, or their containers cannot start. The origin tells none of
+that; its status is that of a Job that is about to start. Kueue evicts it after half an hour by default, and offers it
+again.`,
+		Shows: `Pods of the mirror wait with a reason such as ImagePullBackOff or CreateContainerConfigError, or have
+had no node for more than ten minutes; or the mirror has no pods, and its last warning is FailedCreate.`,
+		Remedy: `Create on the worker what is missing there, as it is on the management cluster. The pods then start by
+themselves.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
+		Detect: func(v *View) {
+			for _, p := range v.Pairs() {
+				if p.Origin.Status.IsFinished() || p.Origin.DeletedAt != nil {
+					continue
+				}
+				for _, m := range p.Mirrors {
+					j := m.Job
+					if !m.Current || j.Suspended || j.DeletedAt != nil || j.Status.IsFinished() {
+						continue
+					}
+					if b := obstacleOf(v, j); b != nil {
+						v.Report(b.sighting(v, p.Origin, j))
+					}
+				}
+			}
+		},
+	}
+}
+
+// obstacle is why the pods of a mirror cannot start.
+type obstacle struct {
+	reason, message string
+	// since is by the clock of the mirror's cluster.
+	since time.Time
+	// pod is one that it keeps from starting, "" if it keeps pods from being made.
+	pod   string
+	count int
+	mild  bool
+}
+
+// noNode is how long a pod may have no node before that is told: new ones take
+// some minutes to come up.
+const noNode = 10 * time.Minute
+
+// obstacleOf finds what keeps a mirror's pods from starting, nil if nothing does,
+// or that cannot be told.
+func obstacleOf(v *View, j *inspect.Job) *obstacle {
+	f, ok := v.Facts(j.Context)
+	if !ok {
+		return nil
+	}
+	pods, known := v.Pods(f, j)
+	var found *obstacle
+	unfinished := 0
+	var latest time.Time
+	for _, p := range pods {
+		latest = later(latest, p.CreationTimestamp.Time)
+		if p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed {
+			continue
+		}
+		unfinished++
+		if !isHindered(v, j.Context, p) {
+			continue
+		}
+		since := cmp.Or(p.Changed, p.CreationTimestamp).Time
+		if found == nil {
+			found = &obstacle{reason: p.Reason, message: p.Message, since: since, pod: p.Name}
+		}
+		found.count++
+	}
+	switch {
+	case found != nil:
+		kind, _ := missingIn(found.message)
+		found.mild = found.count < unfinished || found.reason == corev1.PodReasonUnschedulable && kind == ""
+		return found
+	case known && unfinished == 0 && j.Active == 0:
+		return refusedPods(v, f, j, latest)
+	}
+	return nil
+}
+
+// isHindered is whether a pod cannot start; one that is just slow is not.
+func isHindered(v *View, context string, p *inspect.Pod) bool {
+	switch p.Reason {
+	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError",
+		"SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return true
+	case corev1.PodReasonUnschedulable:
+		kind, _ := missingIn(p.Message)
+		return kind != "" || v.Age(context, cmp.Or(p.Changed, p.CreationTimestamp).Time) >= noNode
+	}
+	return false
+}
+
+// refusedPods tells of a mirror whose pods cannot be made.
+func refusedPods(v *View, f *inspect.Facts, j *inspect.Job, latestPod time.Time) *obstacle {
+	warning, _ := v.LastWarning(f, j)
+	if warning == nil || warning.Reason != "FailedCreate" || j.StartTime == nil || !warning.Time.After(latestPod) {
+		return nil
+	}
+	return &obstacle{reason: warning.Reason, message: warning.Message, since: later(j.StartTime.Time, latestPod)}
+}
+
+func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
+	kind, name := missingIn(b.message)
+	s := Sighting{
+		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, b.since), Jobs: []*inspect.Job{origin},
+		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
+	}
+	told := strings.TrimSuffix(b.reason+": "+b.message, ": ")
+	if b.pod == "" {
+		s.Message = fmt.Sprintf("its mirror on %s can make no pods: %s", mirror.Context, b.message)
+		s.Evidence = []string{
+			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), b.since.UTC().Format(time.RFC3339), told),
+		}
+		s.Remedy = fmt.Sprintf("see kubectl --context %s -n %s describe job %s", mirror.Context, mirror.Namespace, mirror.Name)
+	} else {
+		s.Message = fmt.Sprintf("%d pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
+		s.Evidence = []string{
+			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, b.since.UTC().Format(time.RFC3339), told),
+		}
+		s.Remedy = fmt.Sprintf("see kubectl --context %s -n %s describe pod %s, and provide on %s what is missing", mirror.Context, mirror.Namespace, b.pod, mirror.Context)
+	}
+	switch kind {
+	case "":
+	case "serviceaccount":
+		s.Remedy = fmt.Sprintf("kubectl --context %s -n %s create serviceaccount %s", mirror.Context, mirror.Namespace, name)
+	default:
+		s.Remedy = fmt.Sprintf("create %s %s in namespace %s of %s, as it is on %s: kubectl --context %s -n %s get %s %s -o yaml",
+			kind, name, mirror.Namespace, mirror.Context, origin.Context, origin.Context, origin.Namespace, kind, name)
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status of %s is active %d, ready %s", origin.Context, named(Of(origin)), origin.Active, counted(origin.Ready)))
+	if b.mild {
+		s.Severity = inspect.Warning
+	}
+	return s
+}
+
+// missingIn finds the object that a message says is not there.
+func missingIn(message string) (kind, name string) {
+	found := regexp.MustCompile(`(?i)\b(serviceaccount|secret|configmap|persistentvolumeclaim|runtimeclass) "([^"]+)" not found`).FindStringSubmatch(message)
+	if found == nil {
+		return "", ""
+	}
+	return strings.ToLower(found[1]), found[2]
+}
+
+// withoutPod is a message without the pod that it tells of, so that messages of
+// one cause are the same.
+func withoutPod(message string) string {
+	return regexp.MustCompile(`pods? "[^"]*" `).ReplaceAllString(message, "")
+}

@@ -1,0 +1,187 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func heldBack() Rule {
+	return Rule{
+		Code: "JM041", Title: "it runs on the worker, and its origin is still suspended", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `As long as an origin is suspended and its mirror is not, MultiKueue does not copy the status, because a
+suspended Job that has a start time could not be changed any more. That lasts for two seconds or so, until Kueue on
+the management cluster resumes the origin. If it lasts, Kueue there does not come to it: its controller is not running,
+or the Workload is not admitted there.`,
+		Shows: `The origin has spec.suspend true, its mirror has not and has active pods, and the origin's status is
+older than what the mirror tells.`,
+		Remedy: `See whether the origin's Workload has Admitted=True, and what Kueue's controller on the management
+cluster logs about it. Until then look at the mirror to know how far the Job is.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/11115",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				if !s.Job().Suspended || !hasState(s, kueue.CheckReady) || s.Chosen() == "" || isEvicted(s) || !worksOn(v, s, s.Chosen()) {
+					continue
+				}
+				worker, _ := v.Worker(s.Manager, s.Chosen())
+				for _, m := range s.Pair.Mirrors {
+					if worker != nil && m.Job.Context == worker.Context {
+						reportHeldBack(v, s, m)
+					}
+				}
+			}
+		},
+	}
+}
+
+// isEvicted is whether the manager is taking a Job back.
+func isEvicted(s Submission) bool { return kueue.IsTrue(s.Workload.Status.Conditions, kueue.Evicted) }
+
+func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
+	j, mirror := s.Job(), m.Job
+	if !m.Current || mirror.Suspended || mirror.Active == 0 || mirror.Status.IsFinished() {
+		return
+	}
+	differences := v.Differences(s.Pair, m)
+	if !slices.ContainsFunc(differences, func(d inspect.Difference) bool { return d.Field == "spec.suspend" && !d.Lag }) {
+		return
+	}
+	sighting := Sighting{
+		Object: Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+		Message:  fmt.Sprintf("its mirror runs on %s, and it is suspended itself, so that its status is not copied", mirror.Context),
+		Evidence: []string{checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.Admitted)},
+		Remedy: fmt.Sprintf("see whether Kueue runs on %[1]s: kubectl --context %[1]s -n %[2]s get pods; and what it says of the Workload: kubectl --context %[1]s -n %[3]s describe workloads.kueue.x-k8s.io %[4]s",
+			j.Context, kueue.Namespace, s.Workload.Namespace, s.Workload.Name),
+	}
+	if mirror.StartTime != nil {
+		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
+	}
+	if j.SpecWrittenAt != nil {
+		sighting.Since = later(sighting.Since, j.SpecWrittenAt.Time)
+	}
+	for _, d := range differences {
+		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
+			sighting.Evidence = append(sighting.Evidence, differs(d, j, mirror))
+		}
+	}
+	v.Report(sighting)
+}
+
+// differs quotes a field in which a mirror is not as its origin says.
+func differs(d inspect.Difference, origin, mirror *inspect.Job) string {
+	return fmt.Sprintf("%s: %s of %s is %s; %s: %s", origin.Context, d.Field, named(Of(origin)), orNothing(d.Origin), mirror.Context, orNothing(d.Mirror))
+}
+
+// orNothing is a value as evidence quotes it.
+func orNothing(value string) string {
+	if value == "" {
+		return "not set"
+	}
+	return value
+}
+
+func statusRefused() Rule {
+	return Rule{
+		Code: "JM042", Title: "the API server keeps the origin from being resumed", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartVersion,
+		},
+		Why: `Kubernetes 1.36.0 and 1.36.1 only allow the pod template of a suspended Job to change if the Job has the
+condition Suspended=True, even one that has never started. Nobody writes that condition for a delegated Job, and Kueue
+changes the template as it resumes the Job, so the API server refuses that. 1.36.2, and Kueue 0.16.9, 0.17.4 and 0.18,
+know better.`,
+		Shows: `The management cluster's API server is v1.36.0 or v1.36.1, the origin's Workload is admitted there and
+its check is Ready, and the origin is still suspended.`,
+		Remedy: `Upgrade the management cluster to Kubernetes 1.36.2, or Kueue there to 0.16.9, 0.17.4, 0.18 or later.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/11614",
+		Covers: []string{"JM041"},
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				version := v.Version(s.Manager)
+				if version != "v1.36.0" && version != "v1.36.1" {
+					continue
+				}
+				j := s.Job()
+				admitted := kueue.Condition(s.Workload.Status.Conditions, kueue.Admitted)
+				if !j.Suspended || !hasState(s, kueue.CheckReady) || s.IsFinished() || isEvicted(s) || admitted == nil || admitted.Status != "True" {
+					continue
+				}
+				v.Report(Sighting{
+					Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+					Cause:   "version " + j.Context,
+					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", version, j.Context),
+					Evidence: []string{
+						fmt.Sprintf("%s: the API server's version is %s", j.Context, version),
+						conditionOf(j.Context, s.Workload, admitted), checkOf(s),
+						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, named(Of(j))),
+					},
+					Remedy: fmt.Sprintf("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later", j.Context),
+				})
+			}
+		},
+	}
+}
+
+func admittedNowhere() Rule {
+	return Rule{
+		Code: "JM047", Title: "admitted on the management cluster, and on no worker", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `When a worker takes a Job's quota back, the management cluster has to take its own admission back too.
+Before Kueue 0.16.6 and 0.17.1 it could forget that, so that the Job counts as admitted, and waits (kueue issue 9338).`,
+		Shows: `The origin's Workload has Admitted=True, and it was given to no worker, or its copy there is not
+admitted.`,
+		Remedy: `Upgrade Kueue on the management cluster. To set this Job right, deactivate its Workload and activate
+it again.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/9338",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				isUnderWay := hasState(s, kueue.CheckRetry) || isEvicted(s)
+				if s.Check != nil && !isUnderWay && kueue.IsTrue(s.Workload.Status.Conditions, kueue.Admitted) && !s.IsFinished() {
+					reportAdmittedNowhere(v, s)
+				}
+			}
+		},
+	}
+}
+
+func reportAdmittedNowhere(v *View, s Submission) {
+	j := s.Job()
+	admitted := kueue.Condition(s.Workload.Status.Conditions, kueue.Admitted)
+	sighting := Sighting{
+		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Evidence: []string{conditionOf(j.Context, s.Workload, admitted), checkOf(s)},
+		Remedy: fmt.Sprintf("kubectl --context %[1]s -n %[2]s patch workloads.kueue.x-k8s.io %[3]s --type=merge -p '{\"spec\":{\"active\":false}}', and then the same with true",
+			j.Context, s.Workload.Namespace, s.Workload.Name),
+	}
+	switch chosen := s.Chosen(); {
+	case chosen == "" && hasState(s, kueue.CheckReady):
+		// It is about to be told which.
+		return
+	case chosen == "":
+		sighting.Since = later(sighting.Since, s.Check.LastTransitionTime.Time)
+		sighting.Message = "it counts as admitted, and was given to no worker"
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.clusterName of Workload %s/%s is not set", j.Context, s.Workload.Namespace, s.Workload.Name))
+	default:
+		c, ok := v.CopyOn(s, chosen)
+		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || kueue.IsTrue(c.Workload.Status.Conditions, kueue.Admitted) {
+			return
+		}
+		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)
+		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted))
+		if not := kueue.Condition(c.Workload.Status.Conditions, kueue.Admitted); not != nil {
+			sighting.Since = later(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
+		}
+	}
+	v.Report(sighting)
+}

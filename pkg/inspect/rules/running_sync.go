@@ -1,0 +1,208 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Reasons of a Workload's Finished condition, and what MultiKueue says of a
+// worker that gave the first of them (kueue: apis/kueue/v1beta2/workload_types.go,
+// pkg/controller/admissionchecks/multikueue/workload.go).
+const (
+	finishedOutOfSync = "OutOfSync"
+	finishedOwnerless = "OwnerNotFound"
+	retriedOutOfSync  = "is out of sync with its user job"
+)
+
+func outOfSync() Rule {
+	return Rule{
+		Code: "JM036", Title: "the worker changed its mirror", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `A mirror has to ask for what its Workload was admitted with. Something on the worker, mostly an admission
+policy that changes pod templates, made it differ, so Kueue there ends the Workload as OutOfSync. MultiKueue then takes
+the Job back and offers it again, which goes on forever, or until a worker without that policy gets it. Before Kueue
+0.17.8, 0.18.4 and 0.19 it ended the origin's Workload instead, with the Job unsuspended and nothing running.`,
+		Shows: `The copy of the Workload on a worker is Finished with reason OutOfSync, or the check on the management
+cluster was retried for it: its message, or that of the Evicted condition, says that the remote Workload is out of
+sync with its user job. In older versions the origin's own Workload is Finished with reason OutOfSync.`,
+		Remedy: `Exempt Jobs with the label kueue.x-k8s.io/multikueue-origin from policies that change Jobs on the
+workers (with Kyverno, the rules that it generates for Jobs from those for pods too), or apply the same policy on the
+management cluster, so that the origin asks for the same. Then remove what is left of the mirror (JM037), or create
+the Job again.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/13046",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				switch c := finishedFor(s.Workload, finishedOutOfSync); {
+				case c != nil && onlyFinished(v, s):
+					j := s.Job()
+					v.Report(Sighting{
+						Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+						Message:  "a worker changed its mirror, and Kueue has given the Job up: nothing will ever run it",
+						Evidence: []string{conditionOf(s.Manager.Context, s.Workload, c)},
+						Remedy:   fmt.Sprintf("exempt Jobs with the label %s from mutating policies on the workers; then %s", delegation.MultiKueueOriginLabel, startAgain(j)),
+					})
+				case !s.IsFinished():
+					reportOutOfSync(v, s)
+				}
+			}
+		},
+	}
+}
+
+// onlyFinished is whether all Workloads of a Job have finished: one that changes
+// its size has several.
+func onlyFinished(v *View, s Submission) bool {
+	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
+	for _, w := range workloads {
+		ok = ok && kueue.IsTrue(w.Status.Conditions, kueue.Finished)
+	}
+	return ok
+}
+
+// outOfSyncCopies are the copies of a Job that ended because the mirror was
+// changed, on the worker that it was given to, or on any while it waits for one.
+func outOfSyncCopies(v *View, s Submission) []Copy {
+	var copies, found []Copy
+	switch chosen := s.Chosen(); {
+	case chosen != "":
+		if c, _ := v.CopyOn(s, chosen); c.Workload != nil {
+			copies = []Copy{c}
+		}
+	case s.Check != nil:
+		copies = v.Copies(s)
+	}
+	for _, c := range copies {
+		if finishedFor(c.Workload, finishedOutOfSync) != nil {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func reportOutOfSync(v *View, s Submission) {
+	j := s.Job()
+	copies := outOfSyncCopies(v, s)
+	retried := !hasState(s, kueue.CheckReady) && strings.Contains(lastRetry(s), retriedOutOfSync)
+	again := s.Check != nil && s.Check.RetryCount != nil && *s.Check.RetryCount > 1
+	if len(copies) == 0 && (!retried || !again && !hasState(s, kueue.CheckRetry)) {
+		// Once it was taken back, and waits like any other Job.
+		return
+	}
+	sighting := Sighting{
+		Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "out of sync " + s.Manager.Context,
+		Message: "a worker changed its mirror, so that it was taken back, and is offered again",
+		Remedy: fmt.Sprintf("exempt Jobs with the label %s from mutating policies on the workers, or apply these policies on %s too",
+			delegation.MultiKueueOriginLabel, s.Manager.Context),
+	}
+	for _, c := range copies {
+		finished := finishedFor(c.Workload, finishedOutOfSync)
+		sighting.Cause = "out of sync " + c.Worker.Context
+		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
+		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so that Kueue there gave it up", c.Cluster, c.Worker.Context)
+		sighting.Remedy = fmt.Sprintf("exempt Jobs with the label %[1]s from the mutating webhooks and policies of %[2]s: see kubectl --context %[2]s get mutatingwebhookconfigurations, and get mutatingadmissionpolicies",
+			delegation.MultiKueueOriginLabel, c.Worker.Context)
+		sighting.Evidence = append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished))
+	}
+	if retried {
+		sighting.Evidence = append(append(sighting.Evidence, checkOf(s)), evictionOf(s)...)
+		if cluster, _ := retriedBy(v, s); len(copies) == 0 {
+			sighting.Since, sighting.Severity = retriedAt(s), inspect.Warning
+			sighting.Message = fmt.Sprintf("something on MultiKueueCluster %s changed its mirror, so that it was taken back, and is offered again", cluster)
+		}
+		if again {
+			// It goes in a circle, which dates its stations anew each time.
+			sighting.Since = s.Workload.CreationTimestamp.Time
+		}
+	}
+	v.Report(sighting)
+}
+
+func staleCopy() Rule {
+	return Rule{
+		Code: "JM037", Title: "what is left of a changed mirror blocks the Job", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `After a worker has changed a mirror (JM036), MultiKueue takes the Job back and has to remove the copy of
+its Workload from that worker. If the manager reserves quota for the Job before that is done, the copy stays, and as
+long as there is a copy that has finished as OutOfSync, MultiKueue neither offers the Job anew nor gives it up (kueue
+issue 14736).`,
+		Shows: `The management cluster has reserved quota and the check is Pending, no cluster is nominated, and on a
+worker there is a copy of the Workload that is Finished with reason OutOfSync.`,
+		Remedy: `First see to what changed the mirror (JM036), then delete the copy, and the mirror that owns it, on
+the worker; MultiKueue then offers the Job anew.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/14736",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				if !s.WaitsForWorkers() {
+					continue
+				}
+				for _, c := range outOfSyncCopies(v, s) {
+					v.Report(stale(v, s, c))
+				}
+			}
+		},
+	}
+}
+
+func stale(v *View, s Submission, c Copy) Sighting {
+	j := s.Job()
+	finished := finishedFor(c.Workload, finishedOutOfSync)
+	left := fmt.Sprintf("workloads.kueue.x-k8s.io/%s", c.Workload.Name)
+	for _, m := range s.Pair.Mirrors {
+		if m.Job.Context == c.Worker.Context {
+			left = fmt.Sprintf("jobs.batch/%s %s", m.Job.Name, left)
+		}
+	}
+	return Sighting{
+		Object: Of(j), Jobs: []*inspect.Job{j},
+		Since: later(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)),
+		Message: fmt.Sprintf("a copy of its Workload that ended on %s (%s) as OutOfSync is still there, and keeps MultiKueue from offering it anew",
+			c.Cluster, c.Worker.Context),
+		Evidence: []string{
+			checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker.Context, c.Workload, finished),
+		},
+		Remedy: fmt.Sprintf("once nothing on %[1]s changes Jobs any more: kubectl --context %[1]s -n %[2]s delete --ignore-not-found %[3]s", c.Worker.Context, j.Namespace, left),
+	}
+}
+
+func ownerNotFound() Rule {
+	return Rule{
+		Code: "JM038", Title: "its Workload was ended as if the Job were gone", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `On the worker somebody deleted the mirror, and Kueue there ended its Workload with reason OwnerNotFound.
+Some versions of MultiKueue take that for the end of the Job and copy it to the origin's Workload, although the origin
+is still there (kueue issue 14935). A Workload that has finished is never offered again.`,
+		Shows: `The origin exists and has not finished, and its Workload on the management cluster is Finished with
+reason OwnerNotFound.`,
+		Remedy: `Delete the Job and create it again. Kueue 0.18.8, 0.19.4 and 0.20 do better.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/14935",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				finished := finishedFor(s.Workload, finishedOwnerless)
+				if finished == nil || !onlyFinished(v, s) {
+					continue
+				}
+				j := s.Job()
+				v.Report(Sighting{
+					Object: Of(j), Since: finished.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+					Message: "its Workload has finished with reason OwnerNotFound, although the Job is still there: nothing will ever run it",
+					Evidence: []string{
+						conditionOf(s.Manager.Context, s.Workload, finished),
+						fmt.Sprintf("%s: %s, uid %s, is there and has not finished", j.Context, named(Of(j)), j.UID),
+					},
+					Remedy: startAgain(j),
+				})
+			}
+		},
+	}
+}

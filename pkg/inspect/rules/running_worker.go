@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// connectionFailed is why a MultiKueueCluster is not active that is set up as it
+// should be; every other reason is about how it is set up (reference:
+// multikueue.md A4).
+const connectionFailed = "ClientConnectionFailed"
+
+// workerLost is after how long MultiKueue gives a worker's Jobs to others, unless
+// its workerLostTimeout is changed.
+const workerLost = 15 * time.Minute
+
+func workerUnreachable() Rule {
+	return Rule{
+		Code: "JM043", Title: "the worker that runs it is unreachable", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `The management cluster has lost the connection to a worker that runs Jobs. They may well run on there,
+but nobody copies their status any more: what the origins tell is from before. After workerLostTimeout, 15 minutes
+unless configured otherwise, MultiKueue gives the Jobs to other workers, where they start from scratch; what runs on
+the lost worker goes on as long as that is away.`,
+		Shows: `The MultiKueueCluster has Active=False with reason ClientConnectionFailed, and there are unfinished
+Jobs whose Workloads name it in status.clusterName and whose check is Ready.`,
+		Remedy: `Make the worker reachable again before the time is over. If it is lost for good, do nothing; if it may
+come back, see to it that the Jobs do not run twice then (JM056).`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/12999",
+		Covers: []string{"JM041"},
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				active := lost(v, s)
+				if active == nil || active.Reason != connectionFailed {
+					continue
+				}
+				sighting := lostSighting(v, s, active)
+				sighting.Message = sighting.Object.Name + " is unreachable, so the status of what it runs is frozen; what is lost for 15 minutes starts anew on another worker"
+				sighting.Remedy = fmt.Sprintf("make %s reachable from %s again: kubectl --context %s get multikueueclusters.kueue.x-k8s.io %s -o jsonpath='{.status.conditions}' tells how that goes",
+					place(v, s), s.Manager.Context, s.Manager.Context, s.Chosen())
+				v.Report(sighting)
+			}
+		},
+	}
+}
+
+// lost is the Active condition of the MultiKueueCluster that runs a Job, if it is
+// false and the Job was not taken back; nil otherwise.
+func lost(v *View, s Submission) *metav1.Condition {
+	if s.Chosen() == "" || !hasState(s, kueue.CheckReady) || s.IsFinished() {
+		return nil
+	}
+	c, _ := v.MultiKueueCluster(s.Manager, s.Chosen())
+	if c == nil {
+		return nil
+	}
+	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	if active == nil || active.Status != metav1.ConditionFalse {
+		return nil
+	}
+	return active
+}
+
+func lostSighting(v *View, s Submission, active *metav1.Condition) Sighting {
+	j := s.Job()
+	frozen := fmt.Sprintf("%s: status.clusterName of Workload %s/%s is %s; status of %s is active %d, ready %s",
+		j.Context, s.Workload.Namespace, s.Workload.Name, s.Chosen(), named(Of(j)), j.Active, counted(j.Ready))
+	if j.StatusWrittenAt != nil {
+		frozen += ", last written " + stamp(*j.StatusWrittenAt)
+	}
+	return Sighting{
+		Object: OfKueue(s.Manager, "MultiKueueCluster", "", s.Chosen()), Since: active.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Evidence: []string{
+			fmt.Sprintf("%s: condition Active of MultiKueueCluster %s (%s) is False since %s, %s: %s",
+				s.Manager.Context, s.Chosen(), place(v, s), stamp(active.LastTransitionTime), active.Reason, active.Message),
+			frozen,
+		},
+		Cause: "lost " + s.Manager.Context + "/" + s.Chosen(),
+	}
+}
+
+// place is the context that reaches the worker that a Job was given to, or what
+// is known of it.
+func place(v *View, s Submission) string {
+	if context := v.ContextOf(s.Manager, s.Chosen()); context != "" {
+		return context
+	}
+	return "no context of ours"
+}
+
+// counted is a count as evidence quotes it.
+func counted(n *int32) string {
+	if n == nil {
+		return "not set"
+	}
+	return fmt.Sprint(*n)
+}
+
+func workerMisconfigured() Rule {
+	return Rule{
+		Code: "JM044", Title: "the worker that runs it cannot be reached as it is set up", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `The kubeconfig by which the management cluster reaches a worker is missing or wrong, and Jobs run there.
+If Kueue's controller was restarted since, it makes no client for that worker, and its timer for lost workers never
+begins: the Jobs count as running there forever (kueue issue 13238).`,
+		Shows: `The MultiKueueCluster has Active=False with another reason than ClientConnectionFailed, such as
+BadKubeConfig, for longer than workerLostTimeout (15 minutes), and there are unfinished Jobs whose Workloads name it in
+status.clusterName and whose check is Ready.`,
+		Remedy: `Repair the Secret that the MultiKueueCluster names. If the worker is gone for good, delete the Jobs and
+create them again, or delete their Workloads on the management cluster.`,
+		Link:     "https://github.com/kubernetes-sigs/kueue/issues/13238",
+		Patience: workerLost,
+		Covers:   []string{"JM041"},
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				active := lost(v, s)
+				if active == nil || active.Reason == connectionFailed {
+					continue
+				}
+				sighting := lostSighting(v, s, active)
+				sighting.Message = fmt.Sprintf("%s cannot be reached as it is set up (%s), and Jobs were given to it; their status is frozen", s.Chosen(), active.Reason)
+				sighting.Remedy = "repair how MultiKueueCluster " + s.Chosen() + " is set up on " + s.Manager.Context
+				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
+					sighting.Remedy = fmt.Sprintf("put a working kubeconfig of the worker into the Secret: kubectl --context %s -n %s create secret generic %s --from-file=kubeconfig=FILE --dry-run=client -o yaml | kubectl --context %s apply -f -",
+						s.Manager.Context, kueue.Namespace, c.SecretName(), s.Manager.Context)
+				}
+				v.Report(sighting)
+			}
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// ServerOf is the API server that the Secret of a MultiKueueCluster leads to, ""
+// if that is not known.
+func (v *View) ServerOf(manager *inspect.Facts, cluster string) string {
+	v.note(manager, inspect.PartSecrets)
+	if manager.Kueue == nil {
+		return ""
+	}
+	return manager.Kueue.Addresses[cluster].Server
+}
+
+// IsItself is whether a MultiKueueCluster of a manager is the manager. One address
+// can be two servers, seen from two networks: only the certificate authority, or
+// that the manager is connected, makes it certain.
+func (v *View) IsItself(manager *inspect.Facts, cluster *kueue.MultiKueueCluster) bool {
+	v.note(manager, inspect.PartSecrets)
+	address, known := manager.Kueue.Addresses[cluster.Name]
+	if !known {
+		return false
+	}
+	if u, err := url.Parse(address.Server); err == nil && (u.Hostname() == "kubernetes.default.svc" || strings.HasPrefix(u.Hostname(), "kubernetes.default.svc.")) {
+		// Every cluster calls itself by that name.
+		return true
+	}
+	return slices.ContainsFunc(v.inventory.Addresses, func(a fleet.Address) bool {
+		if a.Context != manager.Context || !fleet.SameServer(a.Server, address.Server) {
+			return false
+		}
+		if a.CA != "" && address.CA != "" {
+			return a.CA == address.CA
+		}
+		return kueue.IsTrue(cluster.Status.Conditions, kueue.Active)
+	})
+}
+
+// configOf is the MultiKueueConfig that a check of MultiKueue's names; nil if it
+// names none, or one that does not exist.
+func (v *View) configOf(f *inspect.Facts, check *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, bool) {
+	configs, ok := v.Configs(f)
+	p := check.Spec.Parameters
+	if !ok || p == nil || p.APIGroup != kueue.Group || p.Kind != "MultiKueueConfig" {
+		return nil, ok
+	}
+	i := slices.IndexFunc(configs, func(c *kueue.MultiKueueConfig) bool { return c.Name == p.Name })
+	if i < 0 {
+		return nil, ok
+	}
+	return configs[i], ok
+}
+
+// queueOf is the ClusterQueue that a Job is submitted to; nil if there is none,
+// or if that is not known.
+func (v *View) queueOf(f *inspect.Facts, j *inspect.Job) *kueue.ClusterQueue {
+	local, ok := v.LocalQueue(f, j.Namespace, j.Queue())
+	if !ok || local == nil {
+		return nil
+	}
+	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
+	return queue
+}
+
+// dispatches is whether a ClusterQueue gives what it admits to MultiKueue. known is
+// false where a check that it names cannot be found.
+func (v *View) dispatches(f *inspect.Facts, q *kueue.ClusterQueue) (is, known bool) {
+	known = true
+	for _, name := range q.Checks() {
+		check, ok := v.Check(f, name)
+		if check == nil || !ok {
+			known = false
+		} else if check.IsMultiKueue() {
+			return true, true
+		}
+	}
+	return false, known
+}
+
+// isLive is whether a submission still wants something.
+func isLive(s Submission) bool {
+	return !s.IsFinished() && s.Job().Status != delegation.Terminating
+}
+
+// held are the submissions of a manager that wait at a ClusterQueue: it has no
+// quota for them yet.
+func (v *View) held(f *inspect.Facts, at func(*kueue.ClusterQueue) bool) []*inspect.Job {
+	return v.submitted(f, at, func(s Submission) bool { return !s.HasQuota() })
+}
+
+// undispatched are those, and the ones that have quota and wait for a worker.
+func (v *View) undispatched(f *inspect.Facts, at func(*kueue.ClusterQueue) bool) []*inspect.Job {
+	return v.submitted(f, at, func(s Submission) bool { return !s.HasQuota() || s.WaitsForWorkers() })
+}
+
+func (v *View) submitted(f *inspect.Facts, at func(*kueue.ClusterQueue) bool, is func(Submission) bool) []*inspect.Job {
+	var jobs []*inspect.Job
+	for _, s := range v.Submissions() {
+		if s.Manager != f || s.Workload == nil || !isActive(s.Workload) || !isLive(s) || !is(s) {
+			continue
+		}
+		if q := v.queueOf(f, s.Job()); q != nil && at(q) {
+			jobs = append(jobs, s.Job())
+		}
+	}
+	return jobs
+}

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// stray is something that MultiKueue made on a worker, and whose origin is not
+// there.
+type stray struct {
+	worker *inspect.Facts
+	// job is the mirror, nil where there is only the copy of a Workload.
+	job *inspect.Job
+	// copied is the copy of the Workload, nil where there is only the mirror, or
+	// where Workloads could not be read.
+	copied *kueue.Workload
+	// origin is the value of MultiKueue's label; namespace and name are those of the
+	// Workload.
+	origin, namespace, name string
+}
+
+// strays are the mirrors that have no origin. What is being deleted is not among
+// them.
+func (e *estate) strays() []stray {
+	var found []stray
+	for _, j := range e.Orphans() {
+		isOurs := j.Marks.MultiKueueOrigin != "" && j.Marks.OriginUID == "" && j.Prebuilt() != ""
+		if !isOurs || j.DeletedAt != nil || e.submitted.Has(j.Namespace+"/"+j.Name) {
+			continue
+		}
+		if f, ok := e.Facts(j.Context); ok {
+			w, _ := e.Workload(f, j.Namespace, j.Prebuilt())
+			found = append(found, stray{
+				worker: f, job: j, copied: w, origin: j.Marks.MultiKueueOrigin, namespace: j.Namespace, name: j.Prebuilt(),
+			})
+		}
+	}
+	return found
+}
+
+// strayCopies are the copies of Workloads that have neither a mirror nor a
+// Workload that they were made of.
+func (e *estate) strayCopies() []stray {
+	var found []stray
+	for _, f := range e.Clusters() {
+		workloads, _ := e.Workloads(f)
+		for _, w := range workloads {
+			origin := w.Labels[delegation.MultiKueueOriginLabel]
+			if origin == "" || w.DeletionTimestamp != nil || kueue.IsTrue(w.Status.Conditions, kueue.Finished) || isOfJob(w) {
+				continue
+			}
+			if _, original, known := e.home(f, w.Namespace, w.Name); original == nil && known {
+				found = append(found, stray{worker: f, copied: w, origin: origin, namespace: w.Namespace, name: w.Name})
+			}
+		}
+	}
+	return found
+}
+
+// isOfJob says whether a Job runs under a Workload.
+func isOfJob(w *kueue.Workload) bool {
+	owner := metav1.GetControllerOf(w)
+	return owner != nil && owner.Kind == "Job"
+}
+
+// since is the first time at which it can have been a stray.
+func (s *stray) since() time.Time {
+	if s.job == nil {
+		return s.copied.CreationTimestamp.Time
+	}
+	return newest(s.job.CreationTimestamp.Time, timeOf(s.job.FinishedTime))
+}
+
+// maker is the management cluster that made a stray: one that dispatches to its
+// worker, or did, and marks its mirrors like this. nil if that is not known.
+func (e *estate) maker(s stray) *dispatcher {
+	for _, d := range e.dispatchers {
+		_, isItsMark := d.origins[s.origin]
+		dispatchesThere := len(d.at(s.worker.Context)) > 0 || d.hasRun.Has(s.worker.Context)
+		if d.Facts != s.worker && dispatchesThere && (isItsMark || len(d.origins) == 0) {
+			return d
+		}
+	}
+	return nil
+}

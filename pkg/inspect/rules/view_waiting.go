@@ -1,0 +1,183 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// waiter is a submission that has quota on its management cluster, and waits for
+// a worker to take it.
+type waiter struct {
+	Submission
+	// since is when the management cluster began to look for a worker.
+	since time.Time
+	// offers are what became of it on each worker that it was offered to.
+	offers []offer
+}
+
+// offer is a submission on one of the clusters that it was nominated for, or that
+// have a copy of its Workload.
+type offer struct {
+	cluster *kueue.MultiKueueCluster
+	// worker is nil where Workloads of that cluster could not be read, or it is
+	// not known which context reaches it.
+	worker *inspect.Facts
+	// copied is MultiKueue's copy of the Workload, nil if there is none there.
+	copied *kueue.Workload
+}
+
+// waiters are the submissions that wait for a worker, and for nothing else.
+func (v *View) waiters() []waiter {
+	var found []waiter
+	for _, s := range v.Submissions() {
+		// While it is evicted, nobody offers it to anyone.
+		if s.WaitsForWorkers() && isQueued(s) && !kueue.IsTrue(s.Workload.Status.Conditions, kueue.Evicted) {
+			found = append(found, waiter{Submission: s, since: offeredSince(s), offers: v.offers(s)})
+		}
+	}
+	return found
+}
+
+// isQueued says whether a submission is meant to be run: not deleted, not
+// deactivated, and not a bigger size of what runs already.
+func isQueued(s Submission) bool {
+	j := s.Job()
+	isGrowing := j.Marks != nil && j.Marks.Elastic && j.Status == delegation.Running
+	return j.DeletedAt == nil && s.Workload.DeletionTimestamp == nil && isActive(s.Workload) && !isGrowing
+}
+
+// isActive says whether nobody has deactivated a Workload.
+func isActive(w *kueue.Workload) bool { return w.Spec.Active == nil || *w.Spec.Active }
+
+// offeredSince is when quota had been reserved and MultiKueue's check was pending.
+func offeredSince(s Submission) time.Time {
+	since := s.Check.LastTransitionTime.Time
+	if quota := kueue.Condition(s.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.LastTransitionTime.After(since) {
+		since = quota.LastTransitionTime.Time
+	}
+	return since
+}
+
+// offers looks for a submission's Workload on the workers. Only the copy of the
+// Workload that waits counts: an elastic Job has others.
+func (v *View) offers(s Submission) []offer {
+	var offers []offer
+	clusters, _ := v.MultiKueueClusters(s.Manager)
+	for _, c := range clusters {
+		o := offer{cluster: c}
+		if worker, _ := v.Worker(s.Manager, c.Name); worker != nil && worker != s.Manager {
+			if w, ok := v.Workload(worker, s.Workload.Namespace, s.Workload.Name); ok {
+				o.worker, o.copied = worker, w
+			}
+		}
+		// Before Kueue 0.13, nominations were not written down.
+		if o.copied != nil || slices.Contains(s.Nominated(), c.Name) {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// isTaken says whether some worker has admitted it, so that what others say no
+// longer matters.
+func (w *waiter) isTaken() bool {
+	return slices.ContainsFunc(w.offers, func(o offer) bool {
+		return o.copied != nil &&
+			(kueue.IsTrue(o.copied.Status.Conditions, kueue.Admitted) || kueue.IsTrue(o.copied.Status.Conditions, kueue.Finished))
+	})
+}
+
+// isStuck says whether every worker that it was offered to holds it for a reason
+// that does not pass by itself.
+func (w *waiter) isStuck() bool {
+	if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+		return false
+	}
+	return !slices.ContainsFunc(w.offers, func(o offer) bool {
+		if o.copied == nil {
+			return true
+		}
+		held, _ := holdOf(o.copied)
+		return held == heldNot || held == heldForRoom
+	})
+}
+
+// notOffered are the usable clusters of its MultiKueueConfig that it was not
+// offered to, of how many usable ones; known is false where that cannot be told.
+func (v *View) notOffered(w waiter) (config *kueue.MultiKueueConfig, rest []string, known bool) {
+	check, _ := v.Check(w.Manager, w.Check.Name)
+	configs, ok := v.Configs(w.Manager)
+	if !ok || check == nil || check.Spec.Parameters == nil {
+		return nil, nil, false
+	}
+	for _, c := range configs {
+		if c.Name == check.Spec.Parameters.Name {
+			config = c
+		}
+	}
+	if config == nil {
+		return nil, nil, false
+	}
+	for _, name := range config.Spec.Clusters {
+		cluster, _ := v.MultiKueueCluster(w.Manager, name)
+		wasOffered := slices.ContainsFunc(w.offers, func(o offer) bool { return o.cluster.Name == name })
+		if cluster != nil && kueue.IsTrue(cluster.Status.Conditions, kueue.Active) && !wasOffered {
+			rest = append(rest, name)
+		}
+	}
+	return config, rest, true
+}
+
+// LocalQueues are those of a namespace.
+func (v *View) LocalQueues(f *inspect.Facts, namespace string) ([]*kueue.LocalQueue, bool) {
+	ok := v.note(f, inspect.PartQueues)
+	if f == nil || f.Kueue == nil {
+		return nil, ok
+	}
+	var found []*kueue.LocalQueue
+	for _, q := range f.Kueue.LocalQueues {
+		if q.Namespace == namespace {
+			found = append(found, q)
+		}
+	}
+	return found, ok
+}
+
+// isDispatched says whether the ClusterQueue behind a LocalQueue has a check of
+// MultiKueue's; known is false where there is no such LocalQueue or ClusterQueue,
+// or they could not be read.
+func (v *View) isDispatched(f *inspect.Facts, namespace, localQueue string) (dispatched, known bool) {
+	local, ok := v.LocalQueue(f, namespace, localQueue)
+	if !ok || local == nil {
+		return false, false
+	}
+	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
+	if queue == nil {
+		return false, false
+	}
+	return slices.ContainsFunc(queue.Checks(), func(name string) bool {
+		check, _ := v.Check(f, name)
+		return check != nil && check.IsMultiKueue()
+	}), true
+}
+
+// lastTransition is when any condition of a cluster's Workloads changed last.
+// Where Kueue runs, that is after each Workload came.
+func (v *View) lastTransition(f *inspect.Facts) metav1.Time {
+	var last metav1.Time
+	workloads, _ := v.Workloads(f)
+	for _, w := range workloads {
+		for i := range w.Status.Conditions {
+			if t := w.Status.Conditions[i].LastTransitionTime; last.Before(&t) {
+				last = t
+			}
+		}
+	}
+	return last
+}

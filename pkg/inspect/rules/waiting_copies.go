@@ -1,0 +1,121 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func namespaceMissing() Rule {
+	return Rule{
+		Code: "JM024", Title: "the namespace is missing on workers", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
+			inspect.PartNamespaces,
+		},
+		Why: `MultiKueue makes a Workload's copy in the namespace of the same name on the worker, and creates no
+namespaces. Where there is none, the copy is refused, and only the log of Kueue on the management cluster tells.`,
+		Shows:  `A nominated worker that is connected has no copy of the Workload, and no namespace of that name.`,
+		Remedy: `Create the namespace on the worker, and in it the LocalQueue and whatever else the pods need.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
+		Detect: func(v *View) { reportNoCopy(v, false, missingNamespace) },
+	}
+}
+
+func copyRefused() Rule {
+	return Rule{
+		Code: "JM025", Title: "a worker refuses its Workload", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
+			inspect.PartNamespaces,
+		},
+		Why: `MultiKueue has nominated a worker that it is connected to, and has not been able to create the Workload's
+copy there: the webhook of Kueue on the worker does not answer, a policy forbids it, or the credentials in the
+MultiKueueCluster's Secret may not create Workloads. Only the log of Kueue on the management cluster tells which.`,
+		Shows: `A nominated worker with Active=True has the Job's namespace, and no copy of the Workload.`,
+		Remedy: `Read the log of Kueue on the management cluster for "creating remote object", and repair what it says
+on the worker.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/1671",
+		Detect: func(v *View) { reportNoCopy(v, true, refusedCopy) },
+	}
+}
+
+// reportNoCopy reports nominated, connected workers that have no copy of a
+// Workload, and have, or have not, its namespace.
+func reportNoCopy(v *View, hasNamespace bool, tell func(waiter, []offer) []Sighting) {
+	var sightings []Sighting
+	for _, w := range v.waiters() {
+		if w.isTaken() {
+			continue
+		}
+		var without []offer
+		for _, o := range w.offers {
+			if o.worker == nil || o.copied != nil || !kueue.IsTrue(o.cluster.Status.Conditions, kueue.Active) {
+				continue
+			}
+			if has, known := v.HasKueue(o.worker); !has || !known {
+				continue
+			}
+			if namespace, known := v.Namespace(o.worker, w.Workload.Namespace); known && (namespace != nil) == hasNamespace {
+				without = append(without, o)
+			}
+		}
+		if len(without) > 0 {
+			sightings = append(sightings, tell(w, without)...)
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+func missingNamespace(w waiter, without []offer) []Sighting {
+	name := w.Workload.Namespace
+	var contexts, evidence, remedies []string
+	for _, o := range without {
+		contexts = append(contexts, o.worker.Context)
+		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.worker.Context, name))
+		remedies = append(remedies, fmt.Sprintf("kubectl --context %s create namespace %s", o.worker.Context, name))
+	}
+	s := Sighting{
+		Object: Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
+		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, strings.Join(contexts, ", ")),
+		Evidence: append(evidence, nominationText(w)), Remedy: strings.Join(remedies, "; "),
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
+	}
+	if len(without) == len(w.Nominated()) {
+		s.Severity = inspect.Error
+	}
+	return []Sighting{s}
+}
+
+func refusedCopy(w waiter, without []offer) []Sighting {
+	var sightings []Sighting
+	f := w.Manager
+	for _, o := range without {
+		s := Sighting{
+			Object: OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), Since: w.since,
+			Message: fmt.Sprintf("%s (%s) refuses copies of Workloads that are nominated for it", o.cluster.Name, o.worker.Context),
+			Evidence: []string{
+				nominationText(w),
+				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), kueue.Condition(o.cluster.Status.Conditions, kueue.Active)),
+				fmt.Sprintf("%s: there is no Workload %s/%s", o.worker.Context, w.Workload.Namespace, w.Workload.Name),
+			},
+			Remedy: fmt.Sprintf("kubectl --context %s -n kueue-system logs deployment/kueue-controller-manager | grep 'creating remote object' tells why; "+
+				"kubectl --context %s -n kueue-system get pods shows whether Kueue's webhook runs there", f.Context, o.worker.Context),
+			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.cluster.Name, Severity: inspect.Warning,
+		}
+		if len(without) == len(w.Nominated()) {
+			s.Severity = inspect.Error
+		}
+		sightings = append(sightings, s)
+	}
+	return sightings
+}
+
+func nominationText(w waiter) string {
+	return fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", w.Manager.Context, named(workloadObject(w.Manager, w.Workload)),
+		strings.Join(w.Nominated(), ", "))
+}

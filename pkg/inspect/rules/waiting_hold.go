@@ -1,0 +1,200 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// hold is why a cluster's Kueue has reserved no quota for a Workload.
+type hold int
+
+const (
+	// heldNot: it has quota, or nobody has said anything that tells.
+	heldNot hold = iota
+	heldForLocalQueue
+	heldForClusterQueue
+	heldByStop
+	heldByNamespace
+	heldForRoom
+	// heldForGood: it asks for what the quota can never hold, or no flavor has.
+	heldForGood
+	heldByMistake
+)
+
+// The reasons of QuotaReserved=False that Kueue gives since 0.19, where
+// UnadmittedWorkloadsObservability is on (kueue: workload_types.go). Before, and
+// where it is off, it says Pending or Inadmissible, and only the message tells.
+const (
+	waitingForQuota  = "WaitingForQuota"
+	topologyFailed   = "TopologyPlacementFailed"
+	exceedsMaxQuota  = "ExceedsMaxQuota"
+	noMatchingFlavor = "NoMatchingFlavor"
+	queueSuspended   = "Suspended"
+	misconfigured    = "Misconfigured"
+	pendingLegacy    = "Pending"
+	inadmissible     = "Inadmissible"
+)
+
+// holdOf tells why a Workload has no quota, with the condition that says so.
+func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
+	quota := kueue.Condition(w.Status.Conditions, kueue.QuotaReserved)
+	if quota == nil || quota.Status != metav1.ConditionFalse || !isActive(w) || kueue.IsTrue(w.Status.Conditions, kueue.Finished) {
+		return heldNot, nil
+	}
+	var held hold
+	switch quota.Reason {
+	case waitingForQuota, topologyFailed:
+		held = heldForRoom
+	case exceedsMaxQuota, noMatchingFlavor:
+		held = heldForGood
+	case queueSuspended:
+		held = heldByStop
+	case misconfigured, inadmissible:
+		held = cmp.Or(holdByQueue(quota.Message), heldByMistake)
+	case pendingLegacy:
+		held = cmp.Or(holdByQueue(quota.Message), holdByQuota(quota.Message))
+	default:
+		return heldNot, nil
+	}
+	return held, quota
+}
+
+// holdByQueue reads Kueue's messages about queues (kueue: workload_controller.go,
+// scheduler.go).
+func holdByQueue(message string) hold {
+	isMissing := strings.HasSuffix(message, " doesn't exist") || strings.HasSuffix(message, " is terminating or missing") ||
+		strings.HasSuffix(message, " not found")
+	isStopped := strings.HasSuffix(message, " is inactive") || strings.HasSuffix(message, " is stopped")
+	isLocal, isCluster := strings.HasPrefix(message, "LocalQueue "), strings.HasPrefix(message, "ClusterQueue ")
+	switch {
+	case isLocal && isMissing:
+		return heldForLocalQueue
+	case isCluster && isMissing:
+		return heldForClusterQueue
+	case isStopped && (isLocal || isCluster):
+		return heldByStop
+	case strings.Contains(message, "doesn't match ClusterQueue selector"):
+		return heldByNamespace
+	}
+	return heldNot
+}
+
+// holdByQuota reads Kueue's messages about quota (kueue: flavorassigner.go). They
+// tell of one flavor after the other; one that may have room some day is enough.
+func holdByQuota(message string) hold {
+	switch {
+	case strings.Contains(message, "insufficient unused quota"):
+		return heldForRoom
+	case strings.Contains(message, "> maximum capacity"), strings.Contains(message, "unavailable in ClusterQueue"):
+		return heldForGood
+	}
+	return heldNot
+}
+
+// trouble is what is wrong with a queue that a Workload waits in.
+type trouble struct {
+	object Object
+	// what is wrong with the object, in words that follow its name.
+	what     string
+	since    time.Time
+	evidence []string
+	remedy   string
+	// isMeant is whether somebody has asked for it.
+	isMeant bool
+}
+
+// reportHeld reports what holds the copies of those that wait for workers, as far
+// as it is one of these.
+func reportHeld(v *View, holds ...hold) {
+	var sightings []Sighting
+	for _, w := range v.waiters() {
+		if w.isTaken() {
+			continue
+		}
+		causes := map[string][]trouble{}
+		var order []string
+		for _, o := range w.offers {
+			t, ok := v.troubleOf(w, o, holds)
+			if !ok {
+				continue
+			}
+			key := named(t.object)
+			if causes[key] == nil {
+				order = append(order, key)
+			}
+			causes[key] = append(causes[key], t)
+		}
+		for _, key := range order {
+			sightings = append(sightings, heldOnWorkers(w, key, causes[key]))
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+func (v *View) troubleOf(w waiter, o offer, holds []hold) (trouble, bool) {
+	if o.copied == nil {
+		return trouble{}, false
+	}
+	held, condition := holdOf(o.copied)
+	if !slices.Contains(holds, held) {
+		return trouble{}, false
+	}
+	like := ""
+	if w.Workload.Status.Admission != nil {
+		like = w.Workload.Status.Admission.ClusterQueue
+	}
+	return v.trouble(o.worker, o.copied, held, condition, like)
+}
+
+// heldOnWorkers is the sighting of one trouble on several workers.
+func heldOnWorkers(w waiter, key string, troubles []trouble) Sighting {
+	var contexts, evidence, remedies []string
+	for _, t := range troubles {
+		contexts = append(contexts, t.object.Context)
+		evidence = append(evidence, t.evidence...)
+		remedies = append(remedies, t.remedy)
+	}
+	first := troubles[0]
+	s := Sighting{
+		Object: first.object, Since: first.since, Evidence: evidence, Remedy: strings.Join(remedies, "; "),
+		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),
+		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
+	}
+	if w.isStuck() {
+		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can take the Job"
+	}
+	return s
+}
+
+// reportWorstFirst reports sightings so that where several become one finding, the
+// worst gives it its severity.
+func reportWorstFirst(v *View, sightings []Sighting) {
+	severities := inspect.Severities()
+	slices.SortStableFunc(sightings, func(a, b Sighting) int {
+		return cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity))
+	})
+	for _, s := range sightings {
+		v.Report(s)
+	}
+}
+
+// conditionText quotes a condition of an object.
+func conditionText(o Object, c *metav1.Condition) string {
+	text := fmt.Sprintf("%s: condition %s of %s is %s since %s, %s", o.Context, c.Type, named(o), c.Status, stamp(c.LastTransitionTime), c.Reason)
+	if c.Message != "" {
+		text += ": " + c.Message
+	}
+	return text
+}
+
+func workloadObject(f *inspect.Facts, w *kueue.Workload) Object {
+	return OfKueue(f, "Workload", w.Namespace, w.Name)
+}

@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func heldOnManager() Rule {
+	return Rule{
+		Code: "JM019", Title: "held in its queue on the management cluster", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues, inspect.PartNamespaces,
+		},
+		Why: `A Job goes to no worker before its management cluster has reserved quota for it. That cluster holds it
+back: the queue that it names does not exist, is stopped or does not take its namespace, or its ClusterQueue has no
+room, or could never have any. To wait for room is what a queue is for, and is told for information; the rest does
+not pass by itself.`,
+		Shows: `The Workload of the Job has QuotaReserved=False with reason Misconfigured, Suspended, WaitingForQuota,
+ExceedsMaxQuota or NoMatchingFlavor (before Kueue 0.19 Inadmissible or Pending), and a message that names the queue.
+The Job is suspended and no cluster is nominated.`,
+		Remedy: `Create or resume the queue, raise its quota, or submit the Job to another one. A Job that was created
+without managedBy because its queue did not exist has to be created again: the field is set at creation only.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/tasks/troubleshooting/troubleshooting_jobs/",
+		Detect: detectHeldOnManager,
+	}
+}
+
+func detectHeldOnManager(v *View) {
+	var sightings []Sighting
+	for _, s := range v.Submissions() {
+		if s.Workload == nil || s.IsFinished() || !isQueued(s) || s.Check != nil && s.Check.State != kueue.CheckPending {
+			continue
+		}
+		held, c := holdOf(s.Workload)
+		if held == heldNot || !v.concernsMultiKueue(s) {
+			continue
+		}
+		if sighting, ok := v.heldOnManager(s, held, c); ok {
+			sightings = append(sightings, sighting)
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+// concernsMultiKueue is false for a Job that waits in a queue of its own cluster,
+// which is that queue's own matter. A queue that does not exist could have led
+// anywhere.
+func (v *View) concernsMultiKueue(s Submission) bool {
+	if s.Job().ManagedBy == delegation.MultiKueue {
+		return true
+	}
+	dispatched, known := v.isDispatched(s.Manager, s.Workload.Namespace, s.Workload.Spec.QueueName)
+	_, readable := v.LocalQueues(s.Manager, s.Workload.Namespace)
+	return dispatched || !known && readable
+}
+
+func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sighting, bool) {
+	j, f := s.Job(), s.Manager
+	sighting := Sighting{
+		Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Evidence: []string{conditionText(workloadObject(f, s.Workload), c)},
+	}
+	switch held {
+	case heldForRoom:
+		v.waitsForRoom(&sighting, s, c)
+	case heldForGood:
+		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
+		sighting.Remedy = fmt.Sprintf("kubectl --context %s edit clusterqueue %s to raise the quota, or %s, and create it again to ask for less",
+			f.Context, v.clusterQueueOf(f, s.Workload, c), deleteJob(j))
+	case heldByMistake:
+		sighting.Message = "Kueue cannot queue it: " + c.Message
+		sighting.Remedy = fmt.Sprintf("correct what the message says on %s, or %s, and create it again", f.Context, deleteJob(j))
+	default:
+		t, ok := v.trouble(f, s.Workload, held, c, "")
+		if !ok || v.isTold(f, t) {
+			return sighting, false
+		}
+		sighting.Object, sighting.Cause, sighting.Evidence, sighting.Remedy = t.object, named(t.object)+" "+f.Context, t.evidence, t.remedy
+		sighting.Message = fmt.Sprintf("%s %s on %s", named(t.object), t.what, f.Context)
+		if t.isMeant {
+			sighting.Severity = inspect.Warning
+		}
+		if held == heldForLocalQueue {
+			sighting.Remedy = v.useAnotherQueue(s, t)
+		}
+	}
+	return sighting, true
+}
+
+// waitsForRoom tells of a Job that only has to wait; however many wait in a
+// ClusterQueue, it is one finding.
+func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Condition) {
+	f := s.Manager
+	queue := v.clusterQueueOf(f, s.Workload, c)
+	sighting.Severity = inspect.Info
+	if queue != "" {
+		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue
+	}
+	sighting.Message = fmt.Sprintf("Jobs wait for room in ClusterQueue %s of %s", queue, f.Context)
+	sighting.Remedy = fmt.Sprintf("wait, or raise the quota: kubectl --context %s edit clusterqueue %s", f.Context, queue)
+}
+
+// isTold says whether a ClusterQueue is inactive because of its AdmissionChecks,
+// which JM008 and JM009 tell of.
+func (v *View) isTold(f *inspect.Facts, t trouble) bool {
+	if t.object.Kind != "ClusterQueue" || t.isMeant {
+		return false
+	}
+	queue, _ := v.ClusterQueue(f, t.object.Name)
+	if queue == nil {
+		return false
+	}
+	active := kueue.Condition(queue.Status.Conditions, kueue.Active)
+	return active != nil && slices.Contains([]string{
+		"AdmissionCheckNotFound", "AdmissionCheckInactive", "MultipleMultiKueueAdmissionChecks",
+		"MultiKueueAdmissionCheckAppliedPerFlavor", "MultiKueueWithProvisioningRequest",
+	}, active.Reason)
+}
+
+// useAnotherQueue is what to do about a Job that names a queue which is not there.
+func (v *View) useAnotherQueue(s Submission, missing trouble) string {
+	j, f := s.Job(), s.Manager
+	other := ""
+	queues, _ := v.LocalQueues(f, j.Namespace)
+	for _, q := range queues {
+		if dispatched, _ := v.isDispatched(f, q.Namespace, q.Name); dispatched {
+			other = q.Name
+			break
+		}
+	}
+	switch {
+	case other == "":
+		return missing.remedy
+	case j.ManagedBy == delegation.MultiKueue:
+		return fmt.Sprintf("kubectl --context %s -n %s label job %s --overwrite %s=%s", j.Context, j.Namespace, j.Name, delegation.QueueNameLabel, other)
+	}
+	return fmt.Sprintf("%s, and create it again with the label %s=%s: only at creation Kueue gives a Job to MultiKueue",
+		deleteJob(j), delegation.QueueNameLabel, other)
+}

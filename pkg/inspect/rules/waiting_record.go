@@ -1,0 +1,82 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func admissionNotRecorded() Rule {
+	return Rule{
+		Code: "JM022", Title: "a worker runs it, and its management cluster takes no note", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `A worker has admitted the Job and has its mirror, but the management cluster still offers it around. Once
+a worker admits, Kueue clears the nominations and writes the cluster's name down. It cannot where somebody else owns
+status.nominatedClusterNames: an external dispatcher that writes the field under a field manager of its own, so that
+every write of Kueue's is refused as a conflict. It looks the same if Kueue stopped at that very moment.`,
+		Shows: `status.nominatedClusterNames is not empty and MultiKueue's check is Pending, while the Workload's copy on
+a nominated worker has Admitted=True and the mirror exists. managedFields may name another manager than
+kueue-admission for status.nominatedClusterNames.`,
+		Remedy: `Let the dispatcher write with the field manager kueue-admission, or turn on Kueue's feature gate
+WorkloadRequestUseMergePatch; and see that Kueue runs on the management cluster.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/pull/13749",
+		Detect: detectAdmissionNotRecorded,
+	}
+}
+
+func detectAdmissionNotRecorded(v *View) {
+	for _, w := range v.waiters() {
+		for _, o := range w.offers {
+			if len(w.Nominated()) == 0 || o.copied == nil || kueue.IsTrue(o.copied.Status.Conditions, kueue.Finished) || !o.hasMirror(w.Pair) {
+				continue
+			}
+			if admitted := kueue.Condition(o.copied.Status.Conditions, kueue.Admitted); admitted != nil && admitted.Status == "True" {
+				j, f := w.Job(), w.Manager
+				workload := workloadObject(f, w.Workload)
+				evidence := []string{
+					conditionText(workloadObject(o.worker, o.copied), admitted), checkText(workload, *w.Check),
+					fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), strings.Join(w.Nominated(), ", ")),
+				}
+				for _, manager := range nominators(w.Workload) {
+					evidence = append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is owned by field manager %s", f.Context, named(workload), manager))
+				}
+				v.Report(Sighting{
+					Object: Of(j), Since: latest(admitted.LastTransitionTime, w.since), Evidence: evidence, Jobs: []*inspect.Job{j},
+					Message: fmt.Sprintf("%s has admitted it and has its mirror, and %s has not written that down", o.cluster.Name, f.Context),
+					Remedy: fmt.Sprintf("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
+						"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context),
+				})
+			}
+		}
+	}
+}
+
+// hasMirror says whether the same MultiKueue that made the copy has made a mirror
+// beside it. Another manager's is in the way, which JM034 tells.
+func (o *offer) hasMirror(p inspect.Pair) bool {
+	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool {
+		return m.Current && m.Relation == inspect.ByMultiKueue && m.Job.Context == o.worker.Context &&
+			m.Job.Marks.MultiKueueOrigin == o.copied.Labels[delegation.MultiKueueOriginLabel]
+	})
+}
+
+// nominators are the field managers other than Kueue's own that own the
+// nominations.
+func nominators(w *kueue.Workload) []string {
+	var managers []string
+	for i := range w.ManagedFields {
+		f := &w.ManagedFields[i]
+		if f.FieldsV1 != nil && f.Manager != "kueue-admission" && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:nominatedClusterNames"`)) {
+			managers = append(managers, f.Manager)
+		}
+	}
+	return managers
+}

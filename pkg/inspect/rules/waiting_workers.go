@@ -1,0 +1,179 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func workersCheckPending() Rule {
+	return Rule{
+		Code: "JM030", Title: "a worker's own admission check keeps it waiting", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		// A ProvisioningRequest has to bring up nodes.
+		Patience: 15 * time.Minute,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `A worker has quota for the Job, and its ClusterQueue has an AdmissionCheck of its own, such as a
+ProvisioningRequest for nodes, that is not Ready. MultiKueue takes a worker for chosen only when it has admitted the
+Workload, all its checks included. A check that rejects a copy takes that worker out for good; MultiKueue does not
+say so on the management cluster.`,
+		Shows: `The Workload's copy on the worker has QuotaReserved=True and Admitted=False, and one of its
+status.admissionChecks is Pending, Retry or Rejected.`,
+		Remedy: `Look at that check on the worker, and at what its controller says.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/issues/8585",
+		Detect: detectWorkersCheckPending,
+	}
+}
+
+func detectWorkersCheckPending(v *View) {
+	var sightings []Sighting
+	for _, w := range v.waiters() {
+		if w.isTaken() {
+			continue
+		}
+		for _, o := range w.offers {
+			if o.copied == nil {
+				continue
+			}
+			for _, state := range o.copied.Status.AdmissionChecks {
+				isRejected := state.State == kueue.CheckRejected
+				if isRejected || state.State != kueue.CheckReady && kueue.IsTrue(o.copied.Status.Conditions, kueue.QuotaReserved) {
+					sightings = append(sightings, workersCheck(w, o, state))
+				}
+			}
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
+	s := Sighting{
+		Object: OfKueue(o.worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
+		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps Jobs waiting that have quota there", state.Name, o.worker.Context),
+		Evidence: []string{checkText(workloadObject(o.worker, o.copied), state)},
+		Remedy: fmt.Sprintf("kubectl --context %s describe admissioncheck %s, and kubectl --context %s -n %s describe workload %s",
+			o.worker.Context, state.Name, o.worker.Context, o.copied.Namespace, o.copied.Name),
+		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending,
+	}
+	if quota := kueue.Condition(o.copied.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
+		s.Since = latest(state.LastTransitionTime, quota.LastTransitionTime.Time)
+		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), quota))
+	}
+	if state.State == kueue.CheckRejected {
+		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected Jobs, so they will never run there", state.Name, o.worker.Context)
+		s.Cause = o.worker.Context + " " + state.Name + " " + state.State
+		if len(w.offers) == 1 {
+			s.Severity = inspect.Error
+		}
+	}
+	return s
+}
+
+func kueueDownOnWorker() Rule {
+	return Rule{
+		Code: "JM031", Title: "Kueue does not run on a worker", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `MultiKueue talks to the API server of a worker, not to the Kueue on it. Where that does not run, copies of
+Workloads are created and nobody ever looks at them. MultiKueueClusters stay Active, and the quota on the management
+cluster is held.`,
+		Shows: `The Workload's copy on the worker has no condition at all long after it was created, and no other
+Workload there has changed since.`,
+		Remedy: `Start Kueue's controller on the worker, and see why it stopped.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/",
+		Detect: detectKueueDown,
+	}
+}
+
+// reaction is how long a Kueue that runs may take to look at a new Workload.
+const reaction = time.Minute
+
+func detectKueueDown(v *View) {
+	last := map[*inspect.Facts]metav1.Time{}
+	for _, w := range v.waiters() {
+		if w.isTaken() {
+			continue
+		}
+		for _, o := range w.offers {
+			if o.copied == nil || len(o.copied.Status.Conditions) > 0 {
+				continue
+			}
+			if _, known := last[o.worker]; !known {
+				last[o.worker] = v.lastTransition(o.worker)
+			}
+			if last[o.worker].After(o.copied.CreationTimestamp.Add(reaction)) {
+				// It runs, and is slow.
+				continue
+			}
+			reportKueueDown(v, w, o)
+		}
+	}
+}
+
+func reportKueueDown(v *View, w waiter, o offer) {
+	worker := o.worker.Context
+	v.Report(Sighting{
+		Object: OfKueue(w.Manager, "MultiKueueCluster", "", o.cluster.Name), Since: o.copied.CreationTimestamp.Time,
+		Message: fmt.Sprintf("no Kueue controller looks at Workloads on %s", worker),
+		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.worker, o.copied)),
+			stamp(o.copied.CreationTimestamp))},
+		Remedy: fmt.Sprintf("kubectl --context %s -n kueue-system scale deployment kueue-controller-manager --replicas=1; "+
+			"kubectl --context %s -n kueue-system get pods shows why it does not run", worker, worker),
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.cluster.Name,
+	})
+}
+
+func preemptionGated() Rule {
+	return Rule{
+		Code: "JM033", Title: "a worker may not preempt for it yet", Severity: inspect.Info,
+		Families: []Family{FamilyMultiKueue}, Patience: round,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `With Kueue's feature gate MultiKueueOrchestratedPreemption, copies of a Workload must not preempt on all
+workers at once. Each has a gate, and MultiKueue opens one of them every five minutes. A worker that would have to
+preempt waits until then.`,
+		Shows:  `The Workload's copy on the worker has BlockedOnPreemptionGates=True.`,
+		Remedy: `Wait: five minutes a worker. If no gate opens, see whether Kueue runs on the management cluster.`,
+		Link:   "https://github.com/kubernetes-sigs/kueue/blob/main/keps/8303-multikueue-orchestrated-preemption/README.md",
+		Detect: detectPreemptionGated,
+	}
+}
+
+func detectPreemptionGated(v *View) {
+	for _, w := range v.waiters() {
+		if w.isTaken() {
+			continue
+		}
+		var contexts, evidence []string
+		since := w.since
+		for _, o := range w.offers {
+			if o.copied == nil {
+				continue
+			}
+			if gated := kueue.Condition(o.copied.Status.Conditions, "BlockedOnPreemptionGates"); gated != nil && gated.Status == metav1.ConditionTrue {
+				contexts = append(contexts, o.worker.Context)
+				evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), gated))
+				since = latest(gated.LastTransitionTime, since)
+			}
+		}
+		if len(contexts) == 0 {
+			continue
+		}
+		v.Report(Sighting{
+			Object: Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
+			Message: fmt.Sprintf("%s would have to preempt others for it, and may not yet", strings.Join(contexts, ", ")),
+			Remedy: fmt.Sprintf("wait for MultiKueue to open the gate; if that takes longer than five minutes a worker, "+
+				"kubectl --context %s -n kueue-system get pods shows whether Kueue runs", w.Manager.Context),
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package rules_test
+
+import (
+	"fmt"
+	"slices"
+)
+
+func noCopyCases() []testCase {
+	const exists = `{apiVersion: v1, kind: Namespace, metadata: {name: only-mgr}}`
+	moved := []edit{
+		patch("kwok-mgr", "Job/train", `{metadata: {namespace: only-mgr}}`), patch("kwok-mgr", untouchedWorkload, `{metadata: {namespace: only-mgr}}`),
+		remove("kwok-w1", untouchedWorkload), remove("kwok-w2", untouchedWorkload),
+	}
+	both := append(slices.Clip(moved), add("kwok-w1", exists), add("kwok-w2", exists))
+	return []testCase{
+		{name: "on both workers", code: "JM024", base: recordedKueueDown, fires: true, edits: moved},
+		{name: "on one of them", code: "JM024", base: recordedKueueDown, fires: true, edits: append(slices.Clip(moved), add("kwok-w2", exists))},
+		{name: "on none of them", code: "JM024", base: recordedKueueDown, edits: both},
+		{name: "refused, with the namespace there", code: "JM025", base: recordedKueueDown, fires: true, edits: both},
+		{name: "refused, without the namespace", code: "JM025", base: recordedKueueDown, edits: moved},
+		{
+			name: "the workers could not be read", code: "JM024", base: recordedKueueDown,
+			edits: append(slices.Clip(moved), unreachable("kwok-w1"), unreachable("kwok-w2")),
+		},
+		{
+			name: "the workers could not be read", code: "JM025", base: recordedKueueDown,
+			edits: append(slices.Clip(both), unreachable("kwok-w1"), unreachable("kwok-w2")),
+		},
+		{name: "another one has admitted it", code: "JM025", base: "mirror-refused-by-quota"},
+		{
+			name: "not connected", code: "JM025", base: recordedKueueDown,
+			edits: append(slices.Clip(both), patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: []}}`),
+				patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: {conditions: []}}`)),
+		},
+	}
+}
+
+func workerQueueCases() []testCase {
+	const queue, missing = "LocalQueue/default/user-queue", "localqueue-missing-on-workers"
+	const excluded, inactive = "Workload namespace doesn't match ClusterQueue selector", "ClusterQueue cluster-queue is inactive"
+	return []testCase{
+		{name: "on both workers", code: "JM026", base: missing, fires: true},
+		{
+			name: "on one of them", code: "JM026", base: recordedNoQuota, fires: true,
+			edits: []edit{patch("kwok-w1", waitingWorkload, withoutQuota("Inadmissible", "LocalQueue user-queue doesn't exist")), remove("kwok-w1", queue)},
+		},
+		{name: "just created", code: "JM026", base: recordedNoQuota, edits: onWorkers("Misconfigured", "LocalQueue user-queue doesn't exist")},
+		{name: "the other one has admitted it", code: "JM026", base: missing, edits: []edit{patch("kwok-w2", "Workload/job-train-a6d56", admittedCopy)}},
+		{
+			name: "no ClusterQueue", code: "JM027", base: recordedNoQuota, fires: true,
+			edits: append(onWorkers("Misconfigured", "ClusterQueue cluster-queue doesn't exist"),
+				remove("kwok-w1", "ClusterQueue/cluster-queue"), remove("kwok-w2", "ClusterQueue/cluster-queue")),
+		},
+		{
+			name: "stopped", code: "JM027", base: recordedNoQuota, fires: true,
+			edits: append(onWorkers("Suspended", inactive), patch("kwok-w1", "ClusterQueue/cluster-queue", stoppedQueue)),
+		},
+		{
+			name: "the LocalQueue is stopped", code: "JM027", base: recordedNoQuota, fires: true,
+			edits: append(onWorkers("Inadmissible", "LocalQueue user-queue is inactive"), patch("kwok-w1", queue, `{spec: {stopPolicy: Hold}}`)),
+		},
+		{name: "started again", code: "JM027", base: recordedNoQuota, edits: onWorkers("Suspended", inactive)},
+		{
+			name: "stopped while it waits for room", code: "JM027", base: recordedNoQuota,
+			edits: []edit{patch("kwok-w1", "ClusterQueue/cluster-queue", stoppedQueue)},
+		},
+		{
+			name: "without a selector", code: "JM028", base: recordedNoQuota, fires: true,
+			edits: append(onWorkers("Misconfigured", excluded), patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`)),
+		},
+		{
+			name: "by a label", code: "JM028", base: recordedNoQuota, fires: true,
+			edits: append(onWorkers("Pending", excluded), patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: {matchLabels: {team: a}}}}`)),
+		},
+		{name: "widened by now", code: "JM028", base: recordedNoQuota, edits: onWorkers("Misconfigured", excluded)},
+		{
+			name: "the selector does not matter to those that wait for room", code: "JM028", base: recordedNoQuota,
+			edits: []edit{patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`)},
+		},
+	}
+}
+
+func workerRoomCases() []testCase {
+	return []testCase{
+		{name: "on all workers", code: "JM029", base: recordedNoQuota, fires: true},
+		{name: "no room so far", code: "JM029", base: recordedNoQuota, fires: true, edits: onWorkers("WaitingForQuota", "insufficient unused quota")},
+		{
+			name: "before Kueue 0.19", code: "JM029", base: recordedNoQuota, fires: true,
+			edits: onWorkers("Pending", "couldn't assign flavors to pod set main: resource example.com/gpu unavailable in ClusterQueue"),
+		},
+		{name: "admitted", code: "JM029", base: "running"},
+		{
+			name: "one worker has not answered yet", code: "JM029", base: recordedNoQuota,
+			edits: []edit{patch("kwok-w2", waitingWorkload, `{status: {conditions: []}}`)},
+		},
+		{name: "one worker is about to evaluate it", code: "JM029", base: recordedNoQuota, edits: []edit{patch("kwok-w2", waitingWorkload, withoutQuota("PendingEvaluation", ""))}},
+		{name: "one worker has admitted it", code: "JM029", base: recordedNoQuota, edits: []edit{patch("kwok-w2", waitingWorkload, admittedCopy)}},
+		{name: "one worker could not be read", code: "JM029", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2")}},
+		{
+			name: "others were not asked yet", code: "JM029", base: recordedNoQuota,
+			edits: []edit{patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`), remove("kwok-w2", waitingWorkload)},
+		},
+		{
+			name: "the Job is being deleted", code: "JM029", base: recordedNoQuota,
+			edits: []edit{patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:24:48Z", finalizers: [example.com/wait]}}`)},
+		},
+	}
+}
+
+func workerCheckCases() []testCase {
+	provisioning := func(state, reserved string) edit {
+		return patch("kwok-w1", waitingWorkload, fmt.Sprintf(`{status: {conditions: [
+			{type: QuotaReserved, status: %q, reason: X, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}],
+			admissionChecks: [{name: nodes, state: %s, message: "no nodes", lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`, reserved, state))
+	}
+	return []testCase{
+		{name: "pending", code: "JM030", base: recordedNoQuota, fires: true, edits: []edit{provisioning("Pending", "True")}},
+		{name: "rejected", code: "JM030", base: recordedNoQuota, fires: true, edits: []edit{provisioning("Rejected", "False")}},
+		{name: "pending for want of quota", code: "JM030", base: recordedNoQuota, edits: []edit{provisioning("Pending", "False")}},
+		{name: "ready", code: "JM030", base: recordedNoQuota, edits: []edit{provisioning("Ready", "True")}},
+		{name: "pending, and the other one has admitted it", code: "JM030", base: recordedNoQuota, edits: []edit{provisioning("Pending", "True"), patch("kwok-w2", waitingWorkload, admittedCopy)}},
+	}
+}
+
+func kueueDownCases() []testCase {
+	return []testCase{
+		{name: "on both workers", code: "JM031", base: recordedKueueDown, fires: true},
+		{name: "not read", code: "JM031", base: recordedKueueDown, edits: []edit{unreachable("kwok-w1"), unreachable("kwok-w2")}},
+		{
+			name: "the other one runs", code: "JM031", base: recordedKueueDown, fires: true,
+			edits: []edit{patch("kwok-w2", untouchedWorkload, withoutQuota("WaitingForQuota", ""))},
+		},
+		{
+			name: "the other one has admitted it", code: "JM031", base: recordedKueueDown,
+			edits: []edit{patch("kwok-w2", untouchedWorkload, admittedCopy)},
+		},
+		{
+			name: "it is slow", code: "JM031", base: recordedKueueDown,
+			edits: []edit{
+				patch("kwok-w2", untouchedWorkload, withoutQuota("WaitingForQuota", "")),
+				add("kwok-w1", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default}, status: {conditions: [
+					{type: Admitted, status: "True", reason: Admitted, message: "", lastTransitionTime: "2026-11-20T23:59:00Z"}]}}`),
+			},
+		},
+	}
+}
+
+func gatedCases() []testCase {
+	gated := func(status string) edit {
+		return patch("kwok-w1", waitingWorkload, fmt.Sprintf(`{status: {conditions: [
+			{type: QuotaReserved, status: "False", reason: PreemptionGated, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"},
+			{type: BlockedOnPreemptionGates, status: %q, reason: PreemptionGated, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}]}}`, status))
+	}
+	return []testCase{
+		{name: "closed", code: "JM033", base: recordedNoQuota, fires: true, edits: []edit{gated("True")}},
+		{name: "open", code: "JM033", base: recordedNoQuota, edits: []edit{gated("False")}},
+		{name: "closed, and the other one has admitted it", code: "JM033", base: recordedNoQuota, edits: []edit{gated("True"), patch("kwok-w2", waitingWorkload, admittedCopy)}},
+	}
+}

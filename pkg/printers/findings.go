@@ -1,0 +1,125 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Findings writes a row for each finding, with the evidence and the remedy below
+// it. Without headers there are the rows alone, for scripts.
+func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
+	p := palette{o.Color}
+	t := &table{titles: []string{"CODE", "SEVERITY", "CONTEXT", "NAMESPACE", "NAME"}, shrinks: []bool{false, false, true, true, true}}
+	for i := range list.Items {
+		f := &list.Items[i]
+		t.rows = append(t.rows, []string{
+			Safe(f.Code), p.severity(f.Severity), absentIfEmpty(f.Context), p.absent(absentIfEmpty(f.Namespace)), Safe(findingName(f)),
+		})
+	}
+	rows, err := t.layout(o.Width)
+	if err != nil {
+		return err
+	}
+	width := widest(rows)
+	var lines []string
+	if !o.NoHeaders && len(list.Items) > 0 {
+		lines = append(lines, p.bold(pad(rows[0], width)+gap+"MESSAGE"))
+		if o.Width > 0 {
+			lines[0] = cut(lines[0], o.Width)
+		}
+	}
+	for i := range list.Items {
+		f := &list.Items[i]
+		message := Safe(f.Message)
+		if o.NoHeaders || o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width {
+			lines = append(lines, pad(rows[i+1], width)+gap+message)
+		} else {
+			lines = append(append(lines, rows[i+1]), wrap(message, o.Width, gap)...)
+		}
+		if !o.NoHeaders {
+			lines = append(lines, details(f, o)...)
+		}
+	}
+	if err := writeLines(w, lines...); err != nil {
+		return err
+	}
+	if o.NoHeaders {
+		return nil
+	}
+	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+}
+
+// findingName is what a finding is about; a Job is known by its name alone.
+func findingName(f *inspect.Finding) string {
+	if f.Kind == "Job" {
+		return f.Name
+	}
+	return f.Kind + "/" + f.Name
+}
+
+// details are what was seen, what hangs on it, and what to do.
+func details(f *inspect.Finding, o TableOptions) []string {
+	p := palette{o.Color}
+	var lines []string
+	add := func(label, text string) {
+		for i, line := range wrap(Safe(text), o.Width, strings.Repeat(" ", labelWidth+4)) {
+			if i == 0 {
+				line = "  " + p.dim(pad(label, labelWidth)) + gap + strings.TrimLeft(line, " ")
+			}
+			lines = append(lines, line)
+		}
+	}
+	for i, e := range f.Evidence {
+		label := ""
+		if i == 0 {
+			label = "seen"
+		}
+		add(label, e)
+	}
+	if len(f.Jobs) > 1 || len(f.Jobs) == 1 && f.Kind != "Job" {
+		add("jobs", jobNames(f.Jobs, o.Wide))
+	}
+	add("do", f.Remedy)
+	return append(lines, "")
+}
+
+// labelWidth is the width of the words before details.
+const labelWidth = 4
+
+// fewJobs is how many Jobs are named where not all are wanted.
+const fewJobs = 5
+
+func jobNames(jobs []inspect.Ref, all bool) string {
+	var names []string
+	for i, j := range jobs {
+		if i == fewJobs && !all {
+			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(jobs)-fewJobs)
+		}
+		names = append(names, j.Namespace+"/"+j.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// CountFindings is how many findings of each severity there are, in words.
+func CountFindings(list *inspect.FindingList) string {
+	counts := map[inspect.Severity]int{}
+	for i := range list.Items {
+		counts[list.Items[i].Severity]++
+	}
+	words := map[inspect.Severity]string{inspect.Error: "error", inspect.Warning: "warning", inspect.Info: "note"}
+	var parts []string
+	for _, s := range inspect.Severities() {
+		switch n := counts[s]; {
+		case n == 1:
+			parts = append(parts, "1 "+words[s])
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, words[s]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,97 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jstemmer/go-junit-report/v2/junit"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// project is where reports say that they come from.
+const project = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
+
+// JUnit writes findings as a JUnit report: a test case for each rule, one for each
+// finding in place of its rule's, and an error for each context that could not be
+// looked at. Findings of severity info do not fail.
+func JUnit(w io.Writer, list *inspect.FindingList, all []rules.Rule) error {
+	suite := junit.Testsuite{Name: "kubectl jobs-managedby check", Time: "0"}
+	found := map[string]bool{}
+	for i := range list.Items {
+		f := &list.Items[i]
+		found[f.Code] = true
+		test := junit.Testcase{Classname: f.Code, Name: strings.Join([]string{f.Code, f.Context, f.Namespace, f.Kind, f.Name}, " ")}
+		text := strings.Join(append(append([]string{f.Message}, f.Evidence...), "do: "+f.Remedy), "\n")
+		if f.Severity == inspect.Info {
+			test.SystemOut = &junit.Output{Data: text}
+		} else {
+			test.Failure = &junit.Result{Message: f.Message, Type: string(f.Severity), Data: text}
+		}
+		suite.AddTestcase(test)
+	}
+	for _, r := range all {
+		if !found[r.Code] {
+			suite.AddTestcase(junit.Testcase{Classname: r.Code, Name: r.Code + " " + r.Title})
+		}
+	}
+	for _, e := range list.Errors {
+		suite.AddTestcase(junit.Testcase{
+			Classname: "contexts", Name: e.Context, Error: &junit.Result{Message: e.Message, Type: string(e.Code), Data: e.Message},
+		})
+	}
+	var suites junit.Testsuites
+	suites.AddSuite(suite)
+	if _, err := io.WriteString(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"); err != nil {
+		return err
+	}
+	return suites.WriteXML(w)
+}
+
+// SARIF writes findings as a SARIF 2.1.0 report. Objects of clusters have no place
+// in files; the location names them as a path would.
+func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version string) error {
+	run := sarif.NewRunWithInformationURI("kubectl-jobs-managedby", project)
+	run.Tool.Driver.WithVersion(version)
+	for _, r := range all {
+		run.AddRule(r.Code).WithName(r.Title).
+			WithShortDescription(sarif.NewMultiformatMessageString().WithText(r.Title)).
+			WithFullDescription(sarif.NewMultiformatMessageString().WithText(r.Why)).
+			WithHelp(sarif.NewMultiformatMessageString().WithText(r.Remedy)).
+			WithHelpURI(r.Docs()).
+			WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(level(r.Severity)))
+	}
+	for i := range list.Items {
+		f := &list.Items[i]
+		path := strings.Trim(strings.Join([]string{"clusters", f.Context, f.Namespace, strings.ToLower(f.Kind), f.Name}, "/"), "/")
+		text := fmt.Sprintf("%s. %s", f.Message, strings.Join(append(append([]string{}, f.Evidence...), "Remedy: "+f.Remedy), ". "))
+		run.CreateResultForRule(f.Code).WithLevel(level(f.Severity)).
+			WithMessage(sarif.NewTextMessage(text)).
+			AddLocation(sarif.NewLocation().
+				WithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(path))).
+				WithLogicalLocations([]*sarif.LogicalLocation{
+					sarif.NewLogicalLocation().WithKind("resource").WithName(f.Name).WithFullyQualifiedName(path),
+				}))
+	}
+	succeeded := len(list.Errors) == 0
+	invocation := sarif.NewInvocation().WithExecutionSuccessful(succeeded)
+	for _, e := range list.Errors {
+		invocation.AddToolExecutionNotification(sarif.NewNotification().WithLevel("error").WithMessage(sarif.NewTextMessage(e.Context + ": " + e.Message)))
+	}
+	run.AddInvocation(invocation)
+	return sarif.NewReport().AddRun(run).PrettyWrite(w)
+}
+
+func level(s inspect.Severity) string {
+	switch s {
+	case inspect.Error:
+		return "error"
+	case inspect.Warning:
+		return "warning"
+	default:
+		return "note"
+	}
+}

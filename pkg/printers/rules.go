@@ -1,0 +1,43 @@
+package printers
+
+import (
+	"io"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// Rules writes a row for each rule.
+func Rules(w io.Writer, all []rules.Rule, o TableOptions) error {
+	p := palette{o.Color}
+	t := &table{titles: []string{"CODE", "SEVERITY", "TITLE"}, shrinks: []bool{false, false, true}}
+	for _, r := range all {
+		t.rows = append(t.rows, []string{r.Code, p.severity(r.Severity), r.Title})
+	}
+	lines, err := t.layout(o.Width)
+	if err != nil {
+		return err
+	}
+	lines[0] = p.bold(lines[0])
+	return writeLines(w, lines...)
+}
+
+// proseWidth is how wide prose is where nothing limits it.
+const proseWidth = 80
+
+// Rule writes all that is to be told of a rule.
+func Rule(w io.Writer, r rules.Rule, o TableOptions) error {
+	p := palette{o.Color}
+	width := o.Width
+	if width == 0 || width > proseWidth {
+		width = proseWidth
+	}
+	lines := []string{p.bold(r.Code+": "+r.Title) + " (" + p.severity(r.Severity) + ")"}
+	for _, section := range []struct{ heading, text string }{
+		{"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},
+	} {
+		lines = append(lines, "", p.bold(section.heading))
+		lines = append(lines, wrap(strings.Join(strings.Fields(section.text), " "), width, "")...)
+	}
+	return writeLines(w, lines...)
+}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
+)
+
+const (
+	// churnFor is how long healthy Jobs come and go under the eyes of check, and
+	// churnJobs how many there are at the end.
+	churnFor  = 60 * time.Second
+	churnJobs = 1000
+	// churnGrace covers what MultiKueue itself takes between two steps; reference
+	// multikueue.md D-VI has about five seconds.
+	churnGrace = "5s"
+)
+
+// TestNoFalseAlarms has check look at healthy Jobs in all phases of their lives,
+// over and over, and wants no finding.
+func TestNoFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute by its nature")
+	}
+	const ns = "churn"
+	manager, paris, tokyo := playKueue(t, ns)
+	quick, err := set.Config(management)
+	assert.NilError(t, err)
+	quick = rest.CopyConfig(quick)
+	quick.QPS = -1
+	c, err := kubernetes.NewForConfig(quick)
+	assert.NilError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), churnFor)
+	defer cancel()
+	var lived atomic.Int64
+	players, playing := errgroup.WithContext(ctx)
+	for n := range 12 {
+		players.Go(func() error {
+			for i := 0; playing.Err() == nil; i++ {
+				p := &life{t: t, client: c, ns: ns, name: fmt.Sprintf("job-%d-%d", n, i), manager: manager, winner: paris, loser: tokyo}
+				if rand.IntN(2) == 0 {
+					p.winner, p.loser = tokyo, paris
+				}
+				// A life that has begun is lived to its end.
+				if err := p.live(context.WithoutCancel(ctx)); err != nil {
+					return err
+				}
+				lived.Add(1)
+			}
+			return nil
+		})
+	}
+	looks := 0
+	for playing.Err() == nil {
+		found := checkWithGrace(t, churnGrace, "-n", ns, healthy)
+		assert.Equal(t, len(found), 0, "%+v", found)
+		looks++
+	}
+	assert.NilError(t, players.Wait())
+	t.Logf("%d Jobs lived while check looked %d times", lived.Load(), looks)
+	fill(t, ctx, c, ns, churnJobs-int(lived.Load()))
+	assert.Equal(t, len(checkWithGrace(t, churnGrace, "-n", ns, healthy)), 0)
+}
+
+// fill adds healthy Jobs of other owners until there are enough.
+func fill(t *testing.T, ctx context.Context, c kubernetes.Interface, ns string, n int) {
+	t.Helper()
+	group, _ := errgroup.WithContext(context.WithoutCancel(ctx))
+	group.SetLimit(16)
+	for i := range max(0, n) {
+		group.Go(func() error {
+			_, err := c.BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, fmt.Sprintf("plain-%d", i), fixture.Suspended()), metav1.CreateOptions{})
+			return err
+		})
+	}
+	assert.NilError(t, group.Wait())
+}
+
+// life is one Job's, from its submission to its end.
+type life struct {
+	t                      *testing.T
+	client                 kubernetes.Interface
+	ns, name               string
+	manager, winner, loser *multikueue.Cluster
+}
+
+func (l *life) live(ctx context.Context) error {
+	job := submitted(l.ns, l.name, fixture.Suspended(), fixture.RunsFor("1s"))
+	if _, err := l.client.BatchV1().Jobs(l.ns).Create(ctx, job, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	if err := l.manager.Hold(ctx, l.ns, l.name, "", l.winner, l.loser); err != nil {
+		return err
+	}
+	if err := l.manager.Admit(ctx, l.ns, l.name, l.winner, l.loser); err != nil {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		mirror, err := l.winner.Mirror(ctx, l.ns, l.name)
+		if err != nil {
+			return false, err
+		}
+		if multikueue.IsFinished(mirror) {
+			return true, nil
+		}
+		return false, l.manager.CopyStatus(ctx, l.ns, l.name, l.winner)
+	})
+	if err != nil {
+		return fmt.Errorf("job %s: %w", l.name, err)
+	}
+	return l.manager.Finish(ctx, l.ns, l.name, l.winner)
+}
