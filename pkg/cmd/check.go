@@ -74,7 +74,7 @@ health. The exit code is 3 if there is a finding at or above --fail-on.`,
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
   # In CI
-  NAME check -A --fail-on warning -o junit > report.xml`, "NAME", env.displayName()),
+  NAME check -A --fail-on error -o junit > report.xml`, "NAME", env.displayName()),
 		Args: noArguments,
 	}
 	f.addTo(cmd.Flags())
@@ -92,7 +92,7 @@ func (f *checkFlags) addTo(flags *pflag.FlagSet) {
 	f.addListFlags(flags)
 	f.addFromFlag(flags)
 	flags.DurationVar(&f.grace, "grace", defaultGrace, "How long something may be in progress before it is judged; some rules wait longer. Zero judges all as it stands")
-	flags.StringVar(&f.failOn, "fail-on", string(inspect.Error), "The least severity that makes the exit code 3. One of: (error, warning, info, none)")
+	flags.StringVar(&f.failOn, "fail-on", string(inspect.Warning), "The least severity that makes the exit code 3. One of: (error, warning, info, none)")
 	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME, where * stands for anything")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every few seconds, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), junit, sarif), ", ")+")")

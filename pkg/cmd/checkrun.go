@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -29,7 +30,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	}
 	tellAliases(o.ErrOut, f)
 	addresses := o.flags.addresses(o.contexts, f)
-	read := func(ctx context.Context) (*checked, error) { return o.read(ctx, f, addresses), nil }
+	read := func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil }
 	if o.watch {
 		again := &repeated[*checked]{
 			Environment: o.Environment, isTable: o.format.IsTable(), read: read, write: o.write, show: o.show,
@@ -44,6 +45,37 @@ func (o *checkOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.show(found)
+}
+
+// readSurely reads once, and once more a little later if something was found only
+// because something else was not there: clusters are not read at one instant, and
+// a Job may have ended in between. Such findings have to be seen twice.
+func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {
+	first := o.read(ctx, f, addresses)
+	if o.flags.from != "" || !slices.ContainsFunc(first.List.Items, isUndated) {
+		return first
+	}
+	timer := o.Clock.NewTimer(lookAgain)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return first
+	case <-timer.C():
+	}
+	f.Again(ctx)
+	second := o.read(ctx, f, addresses)
+	second.List.Items = slices.DeleteFunc(second.List.Items, func(f inspect.Finding) bool {
+		isSame := func(other inspect.Finding) bool {
+			return other.Code == f.Code && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
+		}
+		return isUndated(f) && !slices.ContainsFunc(first.List.Items, isSame)
+	})
+	return second
+}
+
+func isUndated(f inspect.Finding) bool {
+	rule, _ := rules.ByCode(f.Code)
+	return rule.Undated
 }
 
 func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {
@@ -91,6 +123,10 @@ func (o *checkOptions) tell(found *checked) {
 		where := "in namespace " + o.contexts[0].Namespace
 		if o.query.AllNamespaces {
 			where = "in all namespaces"
+		}
+		if len(found.List.Errors) > 0 {
+			tell(o.ErrOut, "No findings in what could be looked at: %d %s %s of %s", found.Delegated, jobs, where, strings.Join(found.Contexts, ", "))
+			return
 		}
 		tell(o.ErrOut, "No findings: looked at %d %s %s of %s", found.Delegated, jobs, where, strings.Join(found.Contexts, ", "))
 	}

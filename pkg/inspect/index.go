@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -68,12 +70,7 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	}
 	var found []*kueue.Workload
 	add := func(w *kueue.Workload) {
-		for _, known := range found {
-			if known == w {
-				return
-			}
-		}
-		if w != nil {
+		if w != nil && !slices.Contains(found, w) {
 			found = append(found, w)
 		}
 	}

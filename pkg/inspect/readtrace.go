@@ -56,7 +56,9 @@ type oneReader struct {
 	elsewhere []delegation.Place
 	// origins are what Kueue may know of; workloads are the names that their
 	// Workloads have, and queues those of their LocalQueues.
-	origins   []*Job
+	origins []*Job
+	// spaces are the namespaces of all that was found, on any cluster.
+	spaces    []string
 	workloads []string
 	queues    []string
 }
@@ -186,9 +188,10 @@ func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *
 // plan finds out what Kueue is to be asked for. The names of Workloads follow
 // from the Jobs, so that workers can be asked at the same time as managers.
 func (r *oneReader) plan(clusters []*Facts) {
-	workloads, queues := sets.New[string](), sets.New[string]()
+	workloads, queues, spaces := sets.New[string](), sets.New[string](), sets.New[string]()
 	for _, f := range clusters {
 		for _, j := range f.Jobs {
+			spaces.Insert(j.Namespace)
 			if j.Prebuilt() != "" {
 				workloads.Insert(j.Prebuilt())
 				continue
@@ -203,7 +206,7 @@ func (r *oneReader) plan(clusters []*Facts) {
 			}
 		}
 	}
-	r.workloads, r.queues = sets.List(workloads), sets.List(queues)
+	r.workloads, r.queues, r.spaces = sets.List(workloads), sets.List(queues), sets.List(spaces)
 }
 
 // follow reads what belongs to the Jobs that were found.
@@ -213,7 +216,7 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 		reader = openKueue(ctx, c, facts)
 	}
 	names := append([]string{r.wanted.Name}, r.workloads...)
-	for _, namespace := range r.namespaces(facts) {
+	for _, namespace := range r.spaces {
 		reader.readEvents(ctx, namespace, names...)
 	}
 	for _, j := range facts.Jobs {
@@ -221,7 +224,7 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 	}
 	if reader.hasKueue() {
 		reader.readConfig(ctx)
-		for _, namespace := range r.namespaces(facts) {
+		for _, namespace := range r.spaces {
 			for _, queue := range r.queues {
 				reader.readQueue(ctx, namespace, queue)
 			}
@@ -233,18 +236,6 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 	}
 	reader.wg.Wait()
 	return context.Cause(ctx)
-}
-
-// namespaces are where to look for what belongs to the wanted Job.
-func (r *oneReader) namespaces(facts *Facts) []string {
-	namespaces := sets.New[string]()
-	if r.wanted.Namespace != "" {
-		namespaces.Insert(r.wanted.Namespace)
-	}
-	for _, j := range append(slices.Clone(facts.Jobs), r.origins...) {
-		namespaces.Insert(j.Namespace)
-	}
-	return sets.List(namespaces)
 }
 
 // Subjects are what a trace can be made of: the pairs and the orphans, and Jobs

@@ -3,6 +3,7 @@ package printers
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -96,11 +97,14 @@ const fewJobs = 5
 
 func jobNames(jobs []inspect.Ref, all bool) string {
 	var names []string
-	for i, j := range jobs {
-		if i == fewJobs && !all {
-			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(jobs)-fewJobs)
+	for _, j := range jobs {
+		// An origin and its mirror have the same name.
+		if name := j.Namespace + "/" + j.Name; !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		names = append(names, j.Namespace+"/"+j.Name)
+	}
+	if len(names) > fewJobs && !all {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:fewJobs], ", "), len(names)-fewJobs)
 	}
 	return strings.Join(names, ", ")
 }

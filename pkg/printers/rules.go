@@ -34,10 +34,12 @@ func Rule(w io.Writer, r rules.Rule, o TableOptions) error {
 	}
 	lines := []string{p.bold(r.Code+": "+r.Title) + " (" + p.severity(r.Severity) + ")"}
 	for _, section := range []struct{ heading, text string }{
-		{"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},
+		{"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy},
 	} {
 		lines = append(lines, "", p.bold(section.heading))
 		lines = append(lines, wrap(strings.Join(strings.Fields(section.text), " "), width, "")...)
 	}
+	// An address that is broken is none.
+	lines = append(lines, "", p.bold("Read on"), r.Link)
 	return writeLines(w, lines...)
 }

@@ -137,9 +137,13 @@ func wrap(text string, width int, prefix string) []string {
 	if width == 0 {
 		return []string{prefix + text}
 	}
+	// The library breaks behind every hyphen, and names and commands are full of
+	// them; behind one that does not break it does not.
+	const hyphen, unbreakable = "-", "\u2011"
+	text = strings.ReplaceAll(text, hyphen, unbreakable)
 	var lines []string
 	for line := range strings.Lines(ansi.Wrap(text, max(20, width-lipgloss.Width(prefix)), "")) {
-		lines = append(lines, prefix+strings.TrimRight(line, " \n"))
+		lines = append(lines, prefix+strings.TrimRight(strings.ReplaceAll(line, unbreakable, hyphen), " \n"))
 	}
 	return lines
 }

@@ -63,22 +63,23 @@ func TestNoFalseAlarms(t *testing.T) {
 			return nil
 		})
 	}
+	contexts := healthyKubeconfig(t)
 	looks := 0
 	for playing.Err() == nil {
-		found := checkWithGrace(t, churnGrace, "-n", ns, healthy)
+		found := checkWithGrace(t, churnGrace, "-n", ns, contexts)
 		assert.Equal(t, len(found), 0, "%+v", found)
 		looks++
 	}
 	assert.NilError(t, players.Wait())
 	t.Logf("%d Jobs lived while check looked %d times", lived.Load(), looks)
-	fill(t, ctx, c, ns, churnJobs-int(lived.Load()))
-	assert.Equal(t, len(checkWithGrace(t, churnGrace, "-n", ns, healthy)), 0)
+	fill(t, c, ns, churnJobs-int(lived.Load()))
+	assert.Equal(t, len(checkWithGrace(t, churnGrace, "-n", ns, contexts)), 0)
 }
 
 // fill adds healthy Jobs of other owners until there are enough.
-func fill(t *testing.T, ctx context.Context, c kubernetes.Interface, ns string, n int) {
+func fill(t *testing.T, c kubernetes.Interface, ns string, n int) {
 	t.Helper()
-	group, _ := errgroup.WithContext(context.WithoutCancel(ctx))
+	var group errgroup.Group
 	group.SetLimit(16)
 	for i := range max(0, n) {
 		group.Go(func() error {

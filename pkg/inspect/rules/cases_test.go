@@ -63,13 +63,6 @@ func cases() []testCase {
 	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases())
 }
 
-// judge writes the changed recording as a bundle, reads it as a fleet, and judges
-// it as it stands.
-func (c testCase) judge(t *testing.T) []inspect.Finding {
-	t.Helper()
-	return judge(t, c.inventory(t), rules.All(), 0)
-}
-
 func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Duration) []inspect.Finding {
 	t.Helper()
 	return rules.Judge(v, all, rules.Options{Grace: grace}).Findings

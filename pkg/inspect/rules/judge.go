@@ -42,7 +42,9 @@ type NotJudged struct {
 // Error tells it as an error of the context.
 func (n NotJudged) Error() inspect.ContextError {
 	e := inspect.NewContextError(fleet.InContext(n.Context, "", n.Err))
-	if n.Part != "" {
+	if n.Part == "" {
+		e.Message += "; nothing there was judged, nor what may depend on it"
+	} else {
 		e.Message = fmt.Sprintf("could not look at %s, so %s were not judged: %s", n.Part, Span(n.Codes), e.Message)
 	}
 	return e
@@ -51,8 +53,9 @@ func (n NotJudged) Error() inspect.ContextError {
 // Judge applies rules to an inventory. It is a pure function of its arguments.
 func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	var found []judged
+	known := &shared{}
 	for _, r := range all {
-		view := newView(v)
+		view := newView(v, known)
 		r.Detect(view)
 		found = append(found, r.findings(v, view.sightings, o.Grace)...)
 	}
@@ -228,7 +231,7 @@ func number(code string) int {
 
 // PartsRead are the parts that a rule reads of an inventory.
 func PartsRead(r Rule, v *inspect.Inventory) []inspect.Part {
-	view := newView(v)
+	view := newView(v, &shared{})
 	r.Detect(view)
 	return view.read.UnsortedList()
 }

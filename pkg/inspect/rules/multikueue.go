@@ -63,7 +63,15 @@ func (s *Submission) WaitsForWorkers() bool {
 // manages, and those in a queue of a cluster that dispatches. Jobs in queues of
 // workers, and mirrors, are not among them.
 func (v *View) Submissions() []Submission {
-	var found []Submission
+	v.read.Insert(inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
+	if v.shared.submissions == nil {
+		v.shared.submissions = v.findSubmissions()
+	}
+	return slices.Clone(v.shared.submissions)
+}
+
+func (v *View) findSubmissions() []Submission {
+	found := []Submission{}
 	for _, p := range v.Pairs() {
 		if p.Origin.ManagedBy == delegation.MultiKueue {
 			found = append(found, v.submission(p))

@@ -25,7 +25,7 @@ func orphanUnseen() []Unseen {
 
 func originGone() Rule {
 	return Rule{
-		Code: "JM053", Title: "its origin is gone, and it is still on the worker", Severity: inspect.Warning,
+		Code: "JM053", Undated: true, Title: "its origin is gone, and it is still on the worker", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -119,7 +119,7 @@ func deleteWorkload(f *inspect.Facts, namespace, name string) string {
 
 func withoutWorkload() Rule {
 	return Rule{
-		Code: "JM057", Title: "a mirror without a Workload, which Kueue never collects", Severity: inspect.Warning,
+		Code: "JM057", Undated: true, Title: "a mirror without a Workload, which Kueue never collects", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -13,7 +13,7 @@ import (
 
 func cutOff() Rule {
 	return Rule{
-		Code: "JM054", Title: "left on a cluster whose MultiKueueCluster is gone", Severity: inspect.Warning,
+		Code: "JM054", Undated: true, Title: "left on a cluster whose MultiKueueCluster is gone", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -153,7 +153,7 @@ func (e *estate) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
 
 func keptByWorkload() Rule {
 	return Rule{
-		Code: "JM062", Title: "its origin is gone, but the Workload keeps it running", Severity: inspect.Warning,
+		Code: "JM062", Undated: true, Title: "its origin is gone, but the Workload keeps it running", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

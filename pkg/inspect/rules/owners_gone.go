@@ -11,7 +11,7 @@ import (
 
 func mirrorGone() Rule {
 	return Rule{
-		Code: "JM105", Title: "it says that it runs, and its mirror is gone", Severity: inspect.Error,
+		Code: "JM105", Undated: true, Title: "it says that it runs, and its mirror is gone", Severity: inspect.Error,
 		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -123,7 +123,7 @@ func (v *View) clusterOf(uid string) *inspect.Facts {
 
 func dispatchedOriginGone() Rule {
 	return Rule{
-		Code: "JM106", Title: "its origin is gone, and it runs on", Severity: inspect.Warning,
+		Code: "JM106", Undated: true, Title: "its origin is gone, and it runs on", Severity: inspect.Warning,
 		Families: []Family{FamilyDispatch, FamilyAny},
 		Reads:    []inspect.Part{inspect.PartJobs},
 		Why: `Deleting an origin deletes nothing on another cluster: no owner reference reaches across. Its owner has to

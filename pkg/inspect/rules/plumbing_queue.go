@@ -90,7 +90,7 @@ func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) string
 	if configs, _ := v.Configs(f); len(configs) == 1 {
 		name = configs[0].Name
 	}
-	return fmt.Sprintf(`kubectl --context %s patch admissioncheck %s --type merge -p '{"spec":{"parameters":{"apiGroup":"%s","kind":"MultiKueueConfig","name":"%s"}}}'`,
+	return fmt.Sprintf(`kubectl --context %s patch admissioncheck %s --type merge -p '{"spec":{"parameters":{"apiGroup":%q,"kind":"MultiKueueConfig","name":%q}}}'`,
 		f.Context, c.Name, kueue.Group, name)
 }
 
@@ -167,7 +167,7 @@ func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
 		return
 	}
-	what := ""
+	var what string
 	switch active.Reason {
 	case "MultipleMultiKueueAdmissionChecks":
 		what = "leave one MultiKueue check in spec.admissionChecksStrategy"

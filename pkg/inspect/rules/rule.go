@@ -32,6 +32,9 @@ type Rule struct {
 	// Patience is how long the state may last before it is wrong, where that is
 	// longer than the grace that a user gives.
 	Patience time.Duration
+	// Undated says that the rule goes by what is not there, which nobody dates: as
+	// clusters are not read at one instant, it takes two readings to be sure.
+	Undated bool
 	// Covers are codes that say less about the same object: theirs are dropped
 	// where this one is found.
 	Covers []string

@@ -353,8 +353,10 @@ spec: {queueName: user-queue, active: true}, status: {clusterName: worker1}}`)},
 		{name: "another value there", code: "JM052", base: recordedRunning, fires: true, edits: []edit{patch("kwok-w1", workload, "{spec: {priority: 100}}")}},
 		{
 			name: "another value of a class", code: "JM052", base: recordedClash, fires: true,
-			edits: []edit{patch("kwok-w1", "Workload/job-train-648be", "{spec: {priority: 100}}"),
-				patch("kwok-mgr", "Workload/job-train-648be", "{spec: {priorityClassRef: {group: scheduling.k8s.io, kind: PriorityClass, name: high}}}")},
+			edits: []edit{
+				patch("kwok-w1", "Workload/job-train-648be", "{spec: {priority: 100}}"),
+				patch("kwok-mgr", "Workload/job-train-648be", "{spec: {priorityClassRef: {group: scheduling.k8s.io, kind: PriorityClass, name: high}}}"),
+			},
 		},
 		{name: "the same value", code: "JM052", base: recordedRunning},
 		{name: "it has finished", code: "JM052", base: recordedRunning, edits: []edit{

@@ -17,10 +17,14 @@ type View struct {
 	inventory *inspect.Inventory
 	read      sets.Set[inspect.Part]
 	sightings []Sighting
+	shared    *shared
 }
 
-func newView(v *inspect.Inventory) *View {
-	return &View{inventory: v, read: sets.New[inspect.Part]()}
+// shared is what several rules work out of the same inventory, once for all.
+type shared struct{ submissions []Submission }
+
+func newView(v *inspect.Inventory, known *shared) *View {
+	return &View{inventory: v, read: sets.New[inspect.Part](), shared: known}
 }
 
 // Report tells what a rule has seen.

@@ -74,7 +74,7 @@ func nominators(w *kueue.Workload) []string {
 	var managers []string
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
-		if f.FieldsV1 != nil && f.Manager != "kueue-admission" && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:nominatedClusterNames"`)) {
+		if f.FieldsV1 != nil && f.Manager != "kueue-admission" && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:nominatedClusterNames"`)) {
 			managers = append(managers, f.Manager)
 		}
 	}
