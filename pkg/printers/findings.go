@@ -46,6 +46,9 @@ func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 			lines = append(lines, details(f, o)...)
 		}
 	}
+	if n := len(lines); n > 0 && lines[n-1] == "" {
+		lines = lines[:n-1]
+	}
 	if err := writeLines(w, lines...); err != nil {
 		return err
 	}
