@@ -143,7 +143,7 @@ func wantedJob(args []string) (inspect.Wanted, error) {
 	w.Name = name
 	known, found := delegation.KindNamed(kind)
 	if !found {
-		return w, fmt.Errorf("unknown kind %q; there are %s", kind, strings.Join(kindNames(), ", "))
+		return w, fmt.Errorf("unknown kind %q; known are %s", kind, strings.Join(kindNames(), ", "))
 	}
 	if name == "" || strings.Contains(name, "/") {
 		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])

@@ -95,6 +95,11 @@ func (f *Facts) clone() *Facts {
 	return &c
 }
 
+// sortJobs sorts the Jobs as they are shown: a list comes in no certain order.
+func (f *Facts) sortJobs() {
+	slices.SortFunc(f.Jobs, func(a, b *Job) int { return byName(*a, *b) })
+}
+
 // gap notes that a part could not be read. The first reason stays.
 func (f *Facts) gap(part Part, err error) {
 	if err != nil && f.Gaps[part] == nil {

@@ -189,6 +189,7 @@ func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.A
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 		facts := newFacts(c)
 		err := List(ctx, c, q, func(j Job) { facts.Jobs = append(facts.Jobs, &j) })
+		facts.sortJobs()
 		facts.Skew = c.Skew()
 		if errors.Is(err, ErrClaimsUnknown) {
 			facts.gap(PartWorkloads, err)

@@ -40,6 +40,7 @@ func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
 	if err != nil {
 		return facts, err
 	}
+	facts.sortJobs()
 	r := openKueue(ctx, c, facts)
 	namespace := q.namespace(c)
 	r.readVersion(ctx)
