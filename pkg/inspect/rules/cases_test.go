@@ -68,7 +68,19 @@ func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Dura
 	return rules.Judge(v, all, rules.Options{Grace: grace}).Findings
 }
 
+// made are the inventories of cases, by code and name: several tests want all.
+var made = map[string]*inspect.Inventory{}
+
 func (c testCase) inventory(t *testing.T) *inspect.Inventory {
+	t.Helper()
+	key := c.code + " " + c.name
+	if made[key] == nil {
+		made[key] = c.make(t)
+	}
+	return made[key]
+}
+
+func (c testCase) make(t *testing.T) *inspect.Inventory {
 	t.Helper()
 	dir := t.TempDir()
 	source := filepath.Join(recordings, c.base)

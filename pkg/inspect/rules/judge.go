@@ -229,9 +229,13 @@ func number(code string) int {
 	return n
 }
 
-// PartsRead are the parts that a rule reads of an inventory.
-func PartsRead(r Rule, v *inspect.Inventory) []inspect.Part {
-	view := newView(v, &shared{})
-	r.Detect(view)
-	return view.read.UnsortedList()
+// PartsRead are the parts that each rule reads of an inventory, by their codes.
+func PartsRead(all []Rule, v *inspect.Inventory) map[string][]inspect.Part {
+	known, parts := &shared{}, map[string][]inspect.Part{}
+	for _, r := range all {
+		view := newView(v, known)
+		r.Detect(view)
+		parts[r.Code] = view.read.UnsortedList()
+	}
+	return parts
 }
