@@ -52,6 +52,10 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
 
+.PHONY: churn
+churn: clusters ## Have check look at healthy Jobs that come and go, for a minute
+	CHURN=1 go test -count=1 -timeout 10m -v -run TestNoFalseAlarms ./test/e2e
+
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	go test -race ./cmd/... ./internal/... ./pkg/... ./test/readme/...

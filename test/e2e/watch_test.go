@@ -182,7 +182,7 @@ func TestWatchSurvivesFaults(t *testing.T) {
 	p.expire.Store(false)
 	p.CloseClientConnections()
 	create(t, ns, "after-expiry")
-	before := w.expect(`^MODIFIED +after-expiry +built-in +Complete `)
+	before := w.expect(`^(ADDED|MODIFIED) +after-expiry +built-in +Complete `)
 	for _, line := range before {
 		assert.Assert(t, !contains(line, "before"), "a Job that did not change was told again: %q", before)
 	}
