@@ -12,10 +12,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// kueueNamespace is where Kueue is installed, unless told otherwise; the
-// Secrets that MultiKueueClusters name are there.
-const kueueNamespace = "kueue-system"
-
 // readKueue reads what is Kueue's, where there is Kueue.
 func (r *reader) readKueue(ctx context.Context) {
 	var group metav1.APIGroup
@@ -72,7 +68,7 @@ func secretName(cluster map[string]any) string {
 // readSecret reads the Secret of a MultiKueueCluster, and keeps of it where the
 // cluster is. That there is none is not an error.
 func (r *reader) readSecret(ctx context.Context, name string) error {
-	secret, err := r.get(ctx, secrets(), kueueNamespace, name)
+	secret, err := r.get(ctx, secrets(), kueue.Namespace, name)
 	if apierrors.IsNotFound(err) {
 		secret, err = r.findSecret(ctx, name)
 	}

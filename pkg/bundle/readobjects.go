@@ -3,15 +3,13 @@ package bundle
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // chunk is how many objects are asked for at once, as kubectl does
@@ -41,7 +39,7 @@ func (r *reader) list(ctx context.Context, res resource, namespace string, o met
 func (r *reader) visit(ctx context.Context, res resource, namespace string, o metav1.ListOptions, do func(map[string]any)) error {
 	o.Limit = chunk
 	for {
-		request, err := r.request(res, namespace)
+		request, err := r.cluster.JSON(res.GroupVersionResource, namespace)
 		if err != nil {
 			return err
 		}
@@ -49,7 +47,7 @@ func (r *reader) visit(ctx context.Context, res resource, namespace string, o me
 			metav1.ListMeta `json:"metadata"`
 			Items           []map[string]any `json:"items"`
 		}
-		err = decode(ctx, request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, listOptionsVersion()), &page)
+		err = decode(ctx, request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, fleet.ListOptionsVersion()), &page)
 		var status apierrors.APIStatus
 		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
 			// What the chunks come from was compacted away: go on from the same
@@ -72,7 +70,7 @@ func (r *reader) visit(ctx context.Context, res resource, namespace string, o me
 
 // get reads one object.
 func (r *reader) get(ctx context.Context, res resource, namespace, name string) (map[string]any, error) {
-	request, err := r.request(res, namespace)
+	request, err := r.cluster.JSON(res.GroupVersionResource, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -81,37 +79,10 @@ func (r *reader) get(ctx context.Context, res resource, namespace, name string) 
 	return object, err
 }
 
-func (r *reader) request(res resource, namespace string) (*rest.Request, error) {
-	apiPath := "/apis"
-	if res.Group == corev1.GroupName {
-		apiPath = "/api"
-	}
-	client, err := r.cluster.REST(res.GroupVersion(), apiPath)
-	if err != nil {
-		return nil, err
-	}
-	return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(res.Resource).
-		SetHeader("Accept", "application/json"), nil
-}
-
 func decode(ctx context.Context, request *rest.Request, into any) error {
-	result := request.Do(ctx)
-	if err := result.Error(); err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return err
+	err := fleet.DecodeJSON(request.Do(ctx), into)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	body, err := result.Raw()
-	if err != nil {
-		return err
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, into); err != nil {
-		return fmt.Errorf("the server's answer makes no sense: %w", err)
-	}
-	return nil
+	return err
 }
-
-// listOptionsVersion is where client-go's scheme knows ListOptions for groups of
-// its own and others'.
-func listOptionsVersion() schema.GroupVersion { return schema.GroupVersion{Version: "v1"} }

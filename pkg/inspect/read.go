@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -18,12 +16,12 @@ import (
 // getObject reads one object as JSON into a T, which has only the fields that
 // are wanted. It is nil, without an error, where there is no such object.
 func getObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace, name string) (*T, error) {
-	request, err := newRequest(c, r, namespace)
+	request, err := c.JSON(r, namespace)
 	if err != nil {
 		return nil, err
 	}
 	o := new(T)
-	err = decode(request.Name(name).Do(ctx), o)
+	err = fleet.DecodeJSON(request.Name(name).Do(ctx), o)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -37,7 +35,7 @@ func getObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersi
 func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*T)) error {
 	o.Limit = chunk
 	for {
-		request, err := newRequest(c, r, namespace)
+		request, err := c.JSON(r, namespace)
 		if err != nil {
 			return err
 		}
@@ -45,9 +43,7 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 			metav1.ListMeta `json:"metadata"`
 			Items           []*T `json:"items"`
 		}
-		// The options of lists are the same for every group, and known as v1's.
-		listOptionsVersion := schema.GroupVersion{Version: "v1"}
-		err = decode(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, listOptionsVersion).Do(ctx), &page)
+		err = fleet.DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, fleet.ListOptionsVersion()).Do(ctx), &page)
 		var status apierrors.APIStatus
 		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
 			// As in listChunk: go on from the same place in the present state.
@@ -67,33 +63,6 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 	}
 }
 
-func newRequest(c *fleet.Cluster, r schema.GroupVersionResource, namespace string) (*rest.Request, error) {
-	apiPath := "/apis"
-	if r.Group == "" {
-		apiPath = "/api"
-	}
-	client, err := c.REST(r.GroupVersion(), apiPath)
-	if err != nil {
-		return nil, err
-	}
-	return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(r.Resource).
-		SetHeader("Accept", "application/json"), nil
-}
-
-func decode(result rest.Result, into any) error {
-	if err := result.Error(); err != nil {
-		return err
-	}
-	body, err := result.Raw()
-	if err != nil {
-		return err
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, into); err != nil {
-		return fmt.Errorf("the server's answer makes no sense: %w", err)
-	}
-	return nil
-}
-
 // servedVersion is the first of the versions of an API group that a cluster
 // serves, "" if it serves none of them.
 func servedVersion(ctx context.Context, c *fleet.Cluster, group string, versions []string) (string, error) {
@@ -102,7 +71,7 @@ func servedVersion(ctx context.Context, c *fleet.Cluster, group string, versions
 		return "", err
 	}
 	var served metav1.APIGroup
-	err = decode(client.Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
+	err = fleet.DecodeJSON(client.Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}

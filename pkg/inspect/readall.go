@@ -80,7 +80,7 @@ func (r *factReader) readVersion(ctx context.Context) {
 			return err
 		}
 		var v version.Info
-		if err := decode(client.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v); err != nil {
+		if err := fleet.DecodeJSON(client.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v); err != nil {
 			return err
 		}
 		r.store(func() { r.facts.Version = v.GitVersion })

@@ -181,8 +181,11 @@ func TestWatchSurvivesFaults(t *testing.T) {
 	assert.Assert(t, p.expired.Load() > 0, "the proxy never spoiled a watch")
 	p.expire.Store(false)
 	p.CloseClientConnections()
-	create(t, ns, "after-expiry")
-	before := w.expect(`^(ADDED|MODIFIED) +after-expiry +built-in +Complete `)
+	create(t, ns, "after-expiry", fixture.Suspended())
+	before := w.expect(`^ADDED +after-expiry +built-in +Suspended `)
+	_, err := c.BatchV1().Jobs(ns).Patch(t.Context(), "after-expiry", "application/merge-patch+json", []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
+	assert.NilError(t, err)
+	before = append(before, w.expect(`^MODIFIED +after-expiry +built-in +Complete `)...)
 	for _, line := range before {
 		assert.Assert(t, !contains(line, "before"), "a Job that did not change was told again: %q", before)
 	}
