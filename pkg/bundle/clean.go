@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // redacted stands where something was taken away.
@@ -57,7 +59,7 @@ func redactAnnotations(metadata any) {
 	for key := range annotations {
 		domain, _, _ := strings.Cut(key, "/")
 		switch domain {
-		case kueueGroup, "jobmanagedby.github.io", "batch.kubernetes.io":
+		case kueue.Group, "jobmanagedby.github.io", "batch.kubernetes.io":
 		default:
 			delete(annotations, key)
 		}

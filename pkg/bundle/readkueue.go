@@ -15,7 +15,7 @@ import (
 // readKueue reads what is Kueue's, where there is Kueue.
 func (r *reader) readKueue(ctx context.Context) {
 	var group metav1.APIGroup
-	err := r.raw(ctx, "/apis/"+kueueGroup, &group)
+	err := r.raw(ctx, "/apis/"+kueue.Group, &group)
 	if apierrors.IsNotFound(err) {
 		return
 	}
@@ -30,7 +30,7 @@ func (r *reader) readKueue(ctx context.Context) {
 		return
 	}
 	version := versions[0]
-	r.context.Served = append(r.context.Served, kueueGroup+"/"+version)
+	r.context.Served = append(r.context.Served, kueue.Group+"/"+version)
 	var locations []string
 	for _, res := range kueueResources(version) {
 		r.note(res, r.list(ctx, res, r.scope(res), metav1.ListOptions{}, func(o map[string]any) bool {

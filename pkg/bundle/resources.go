@@ -4,9 +4,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-const kueueGroup = "kueue.x-k8s.io"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
 
 // kueueVersions are the versions of Kueue's API that are read, the preferred
 // first. Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
@@ -49,7 +49,7 @@ func kueueResources(version string) []resource {
 }
 
 func kueueResource(version, plural, kind string, namespaced bool) resource {
-	gv := schema.GroupVersion{Group: kueueGroup, Version: version}
+	gv := schema.GroupVersion{Group: kueue.Group, Version: version}
 	return resource{gv.WithResource(plural), kind, namespaced}
 }
 
@@ -61,7 +61,7 @@ func known(gv schema.GroupVersion) []resource {
 		return []resource{events(), namespaces(), pods(), secrets()}
 	case gv == batchv1.SchemeGroupVersion:
 		return []resource{jobs()}
-	case gv.Group == kueueGroup:
+	case gv.Group == kueue.Group:
 		return kueueResources(gv.Version)
 	}
 	return nil

@@ -67,7 +67,7 @@ chosen. Without a NAME, all pairs of origins and mirrors are listed.`,
 		Args: atMostOne("the Job's name", "[KIND/]NAME"),
 	}
 	flags := cmd.Flags()
-	f.addListFlags(flags)
+	f.addNamespacesFlag(flags, "look")
 	f.addFromFlag(flags)
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on; mirrors carry their origins' labels")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
