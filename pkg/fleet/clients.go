@@ -1,0 +1,20 @@
+package fleet
+
+import (
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Kubernetes makes a client for all of the built-in API that talks protobuf.
+func (c *Cluster) Kubernetes() (kubernetes.Interface, error) {
+	config := rest.CopyConfig(c.config)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	return kubernetes.NewForConfigAndClient(config, c.http)
+}
+
+// Dynamic makes a client for objects of any kind, whose unknown fields survive.
+func (c *Cluster) Dynamic() (dynamic.Interface, error) {
+	return dynamic.NewForConfigAndClient(dynamic.ConfigFor(c.config), c.http)
+}
