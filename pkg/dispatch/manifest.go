@@ -1,7 +1,10 @@
 package dispatch
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -15,9 +18,170 @@ type Manifest struct {
 }
 
 // ReadManifests reads the Jobs of files as kubectl's -f does: names of files or
-// folders, URLs, or - for in. Unknown fields survive. Nothing is asked of any
-// server. It is all or nothing: every document that is bad is told in one error,
-// with line and column where the syntax is at fault.
+// folders, patterns, URLs, or - for in. Unknown fields survive. Nothing is asked of
+// any server. It is all or nothing: every document that is bad is told in one
+// error, with line and column where the syntax is at fault.
+//
+// No two of the Jobs have the same namespace and name, but one without a namespace
+// may turn out to be the same as another: which namespace it gets is for the
+// caller.
 func ReadManifests(filenames []string, in io.Reader) ([]Manifest, error) {
-	return nil, nil
+	files, errs := readFiles(filenames, in)
+	var manifests []Manifest
+	for _, f := range files {
+		found, failed := f.manifests()
+		manifests, errs = append(manifests, found...), append(errs, failed...)
+	}
+	errs = append(errs, repeated(manifests)...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return manifests, nil
+}
+
+// manifests are the Jobs of a file, and whatever is wrong with it.
+func (f file) manifests() (manifests []Manifest, errs []error) {
+	documents := f.documents()
+	if len(documents) == 0 && !f.inFolder {
+		return nil, []error{f.emptyError()}
+	}
+	for i, d := range documents {
+		source := f.name
+		if len(documents) > 1 {
+			source = fmt.Sprintf("%s, document %d", f.name, i+1)
+		}
+		if d.err != nil {
+			errs = append(errs, inSource(source, d.err))
+			continue
+		}
+		found, failed := jobsOf(source, d.value, "", "")
+		manifests, errs = append(manifests, found...), append(errs, failed...)
+	}
+	return manifests, errs
+}
+
+// jobsOf are the Jobs that a value is: itself, or all of a list. Items of a typed
+// list need not repeat what the list says of them.
+func jobsOf(source string, value any, apiVersion, kind string) ([]Manifest, []error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, []error{fmt.Errorf("%s: this is %s, and no object", source, whatIs(value))}
+	}
+	for field, inherited := range map[string]string{"apiVersion": apiVersion, "kind": kind} {
+		if _, ok := object[field]; !ok && inherited != "" {
+			object[field] = inherited
+		}
+	}
+	if err := checkType(object); err != nil {
+		return nil, []error{fmt.Errorf("%s: %w", source, err)}
+	}
+	switch u := (&unstructured.Unstructured{Object: object}); u.GetAPIVersion() + " " + u.GetKind() {
+	case "batch/v1 Job":
+		if err := checkName(object); err != nil {
+			return nil, []error{fmt.Errorf("%s: %w", source, err)}
+		}
+		return []Manifest{{Source: source, Object: u}}, nil
+	case "v1 List":
+		return jobsOfList(source, object, "", "")
+	case "batch/v1 JobList":
+		return jobsOfList(source, object, "batch/v1", "Job")
+	default:
+		return nil, []error{fmt.Errorf("%s: this is %s, and only Jobs of batch/v1 are dispatched; apply all others with kubectl", source, kindOf(u))}
+	}
+}
+
+func jobsOfList(source string, list map[string]any, apiVersion, kind string) (manifests []Manifest, errs []error) {
+	items, ok := list["items"].([]any)
+	if !ok || len(items) == 0 {
+		return nil, []error{fmt.Errorf("%s: this is a list without items", source)}
+	}
+	for i, item := range items {
+		found, failed := jobsOf(fmt.Sprintf("%s, item %d", source, i+1), item, apiVersion, kind)
+		manifests, errs = append(manifests, found...), append(errs, failed...)
+	}
+	return manifests, errs
+}
+
+// checkType finds fault with the fields that say what an object is.
+func checkType(object map[string]any) error {
+	for _, field := range []string{"apiVersion", "kind"} {
+		switch v := object[field].(type) {
+		case string:
+			if v == "" {
+				return fmt.Errorf("%s is empty", field)
+			}
+		case nil:
+			return fmt.Errorf("there is no %s; a Job has apiVersion batch/v1 and kind Job", field)
+		default:
+			return fmt.Errorf("%s is %s, and has to be a string", field, whatIs(v))
+		}
+	}
+	return nil
+}
+
+// checkName finds fault with what a Job is known by.
+func checkName(job map[string]any) error {
+	metadata, ok := job["metadata"].(map[string]any)
+	if !ok && job["metadata"] != nil {
+		return fmt.Errorf("metadata is %s, and has to be an object", whatIs(job["metadata"]))
+	}
+	for _, field := range []string{"name", "namespace", "generateName"} {
+		if v := metadata[field]; v != nil {
+			if _, ok := v.(string); !ok {
+				return fmt.Errorf("metadata.%s is %s, and has to be a string: put it into quotes", field, whatIs(v))
+			}
+		}
+	}
+	if name, _ := metadata["name"].(string); name != "" {
+		return nil
+	}
+	const why = "give it a name, so that running the same command again finds the same Job"
+	if generate, _ := metadata["generateName"].(string); generate != "" {
+		return fmt.Errorf("the Job has a generateName, and no name; %s", why)
+	}
+	return fmt.Errorf("the Job has no name; %s", why)
+}
+
+// repeated tells of Jobs that are there more than once: only one of them could be
+// created.
+func repeated(manifests []Manifest) (errs []error) {
+	first := map[string]string{}
+	for _, m := range manifests {
+		key := m.Object.GetNamespace() + "/" + m.Object.GetName()
+		if source, ok := first[key]; ok {
+			errs = append(errs, fmt.Errorf("%s: the Job %q is in %s, too", m.Source, strings.TrimPrefix(key, "/"), source))
+			continue
+		}
+		first[key] = m.Source
+	}
+	return errs
+}
+
+// kindOf names an object that is no Job of ours.
+func kindOf(u *unstructured.Unstructured) string {
+	if u.GetKind() == "Job" {
+		return fmt.Sprintf("a Job of %q", u.GetAPIVersion())
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	if name, _ := metadata["name"].(string); name != "" {
+		return fmt.Sprintf("%q of kind %q (%s)", name, u.GetKind(), u.GetAPIVersion())
+	}
+	return fmt.Sprintf("of kind %q (%s)", u.GetKind(), u.GetAPIVersion())
+}
+
+// whatIs tells what a value is that is not what it has to be.
+func whatIs(value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		if len(v) > 20 {
+			return "text"
+		}
+		return fmt.Sprintf("the text %q", v)
+	default:
+		return fmt.Sprint(v)
+	}
 }

@@ -1,6 +1,10 @@
 package dispatch
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -9,7 +13,8 @@ import (
 // PlanOptions say what a mirror is to look like, as far as the origin leaves
 // that open.
 type PlanOptions struct {
-	// Owner is the managedBy value that the origin must have.
+	// Owner is the managedBy value that the origin must have; "" is
+	// delegation.Dispatch.
 	Owner delegation.Owner
 	// OriginCluster is the identity of the origin's cluster, for the mirror's
 	// marks; "" where it could not be read.
@@ -47,7 +52,9 @@ type PlanChange struct {
 type Plan struct {
 	// Mirror is what is sent to the worker, ready to be created.
 	Mirror *unstructured.Unstructured
-	// Changes are the differences, in the order of their fields.
+	// Changes are the differences, in the order of their fields. What a server
+	// alone writes (uid, resourceVersion, status and the like) is never sent, and
+	// not told of.
 	Changes []PlanChange
 	// Warnings are what may surprise: one sentence each.
 	Warnings []string
@@ -71,8 +78,76 @@ func (e *RefusedError) Error() string {
 
 // NewPlan makes the mirror of an origin. The origin is not changed, and fields
 // that this build does not know are kept. What cannot be dispatched is a
-// *RefusedError. An origin that was not created yet, from a file, has no uid; then
-// the mirror carries no mark of it, and Bind adds that later.
+// *RefusedError; any other error is for options, or an object, that make no sense.
+// An origin that was not created yet, from a file, has no uid; then the mirror
+// carries no mark of it, and Bind adds that later.
 func NewPlan(origin *unstructured.Unstructured, o PlanOptions) (*Plan, error) {
-	return &Plan{Mirror: origin.DeepCopy()}, nil
+	if o.Owner == "" {
+		o.Owner = delegation.Dispatch
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if err := malformed(origin); err != nil {
+		return nil, fmt.Errorf("job %s makes no sense: %w", nameOf(origin), err)
+	}
+	if refusal := refuse(origin, o.Owner); refusal != nil {
+		return nil, refusal
+	}
+	p := &planner{Plan: &Plan{Mirror: origin.DeepCopy()}, origin: origin, options: o}
+	p.metadata()
+	p.labels()
+	p.annotations()
+	p.spec()
+	p.template()
+	p.sort()
+	return p.Plan, nil
+}
+
+// Bind marks the mirror with the uid of its origin, for an origin that was created
+// after it was planned.
+func (p *Plan) Bind(originUID string) {
+	if originUID == "" {
+		return
+	}
+	labels := stringsAt(p.Mirror, "metadata", "labels")
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[delegation.OriginUIDLabel] = originUID
+	p.Mirror.SetLabels(labels)
+	change := uidChange(originUID)
+	p.Changes = slices.DeleteFunc(p.Changes, func(c PlanChange) bool { return c.Field == change.Field })
+	p.Changes = append(p.Changes, change)
+	p.sort()
+}
+
+func uidChange(uid string) PlanChange {
+	return PlanChange{Action: Set, Field: inKeys("metadata.labels", delegation.OriginUIDLabel), Value: uid, Reason: "tells whose mirror it is"}
+}
+
+func (p *Plan) sort() {
+	slices.SortStableFunc(p.Changes, func(a, b PlanChange) int { return cmp.Compare(a.Field, b.Field) })
+}
+
+// planner turns a copy of an origin into its mirror.
+type planner struct {
+	*Plan
+	origin  *unstructured.Unstructured
+	options PlanOptions
+}
+
+func (p *planner) changed(action Action, field string, value any, reason string) {
+	p.Changes = append(p.Changes, PlanChange{Action: action, Field: field, Value: inBrief(value), Reason: reason})
+}
+
+func (p *planner) warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// take removes a field of the mirror and returns what it held, nil if nothing.
+func (p *planner) take(path ...string) any {
+	value := valueAt(p.Mirror, path...)
+	unstructured.RemoveNestedField(p.Mirror.Object, path...)
+	return value
 }

@@ -18,6 +18,9 @@ type Side struct {
 	// fields that this build does not know have to survive.
 	Client  kubernetes.Interface
 	Dynamic dynamic.Interface
+
+	// heard, if it is set, is called after each request for a Job that was answered, in whatever way.
+	heard func()
 }
 
 // NewSide makes the clients of a cluster.

@@ -1,0 +1,198 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// requestTimeout bounds each request, so that a connection which is dead without
+// saying so does not hold a Job up for longer.
+const requestTimeout = 15 * time.Second
+
+// sideError is what went wrong with a request to one of the clusters.
+type sideError struct {
+	side *Side
+	err  error
+}
+
+func (e *sideError) Unwrap() error { return e.err }
+func (e *sideError) Error() string { return fleet.InContext(e.side.Context, "", e.err).Error() }
+
+// failed makes an error of a request to the cluster one that names it.
+func (s *Side) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sideError{side: s, err: err}
+}
+
+// answered passes on whether a request was answered, in whatever way.
+func (s *Side) answered(err error) {
+	if s.heard != nil && (err == nil || !isConnection(err)) {
+		s.heard()
+	}
+}
+
+// get reads a Job from the server, nil if there is none.
+func (s *Side) get(ctx context.Context, r Ref) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	job, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	s.answered(err)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	return trimmed(job), nil
+}
+
+// patch writes to a Job what a JSON merge patch says, if it still is the one that
+// is meant, by its uid, and as it was read, by its resourceVersion; otherwise the
+// error is a conflict. The patch is changed.
+func (s *Side) patch(ctx context.Context, job *unstructured.Unstructured, subresource string, patch map[string]any) (*unstructured.Unstructured, error) {
+	metadata, _ := patch["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["uid"], metadata["resourceVersion"] = job.GetUID(), job.GetResourceVersion()
+	patch["metadata"] = metadata
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	var subresources []string
+	if subresource != "" {
+		subresources = append(subresources, subresource)
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	written, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).
+		Patch(ctx, job.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager}, subresources...)
+	s.answered(err)
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	return trimmed(written), nil
+}
+
+// remove deletes the Job of that name and uid, with its pods. That there is none
+// any more is no error.
+func (s *Side) remove(ctx context.Context, r Ref) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	// Without a policy, Jobs are deleted without their pods (kubernetes:
+	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
+	uid, policy := types.UID(r.UID), metav1.DeletePropagationBackground
+	err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy,
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// A conflict says that another Job has that name now.
+		return nil
+	}
+	return s.failed(err)
+}
+
+// trimmed drops what is of no use to us and large.
+func trimmed(job *unstructured.Unstructured) *unstructured.Unstructured {
+	job.SetManagedFields(nil)
+	return job
+}
+
+// typedJob is a Job without the fields that this build does not know.
+func typedJob(u *unstructured.Unstructured) (*batchv1.Job, error) {
+	job := &batchv1.Job{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {
+		return nil, fmt.Errorf("job %s/%s makes no sense: %w", u.GetNamespace(), u.GetName(), err)
+	}
+	return job, nil
+}
+
+// newer returns the one of two states of a Job that was stored later.
+func newer(a, b *unstructured.Unstructured) *unstructured.Unstructured {
+	if b == nil || a.GetUID() != b.GetUID() {
+		return a
+	}
+	// Servers of which this cannot be told are older than the rule that it always
+	// can (KEP-5504); there, what was read last is taken.
+	if order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion()); err == nil && order < 0 {
+		return b
+	}
+	return a
+}
+
+func isConflict(err error) bool { return apierrors.IsConflict(err) }
+
+// conflict has something tried again at once.
+func conflict(name string) error {
+	return apierrors.NewConflict(delegation.Job().Resource.GroupResource(), name, errors.New("it is tried again"))
+}
+
+// isConnection says whether an error tells of the way to a server rather than of
+// what it answered.
+func isConnection(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) || utilnet.IsConnectionReset(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
+}
+
+// causes tells, field by field, what a server has against an object.
+func causes(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
+		return err.Error()
+	}
+	var all []string
+	for _, c := range status.Status().Details.Causes {
+		if c.Field == "" {
+			all = append(all, c.Message)
+			continue
+		}
+		all = append(all, c.Field+": "+c.Message)
+	}
+	return strings.Join(all, "; ")
+}
+
+// statusMap is a status as a merge patch that leaves nothing of the old one: what
+// is not set is null. So are pods that are not counted yet: those of a mirror mean
+// nothing on the origin's cluster, and an object without its lists would leave
+// those that are stored.
+func statusMap(s *batchv1.JobStatus) (map[string]any, error) {
+	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{
+		"conditions", "startTime", "completionTime", "active", "succeeded", "failed", "terminating",
+		"completedIndexes", "failedIndexes", "ready",
+	} {
+		if _, ok := set[name]; !ok {
+			set[name] = nil
+		}
+	}
+	set["uncountedTerminatedPods"] = nil
+	return set, nil
+}

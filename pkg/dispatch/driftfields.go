@@ -1,0 +1,62 @@
+package dispatch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// changedFields tells which fields of an object change, and into what: as deep as
+// both sides have the same shape.
+func changedFields(path string, from, to any) []string {
+	if equality.Semantic.DeepEqual(from, to) {
+		return nil
+	}
+	a, wasMap := from.(map[string]any)
+	b, isMap := to.(map[string]any)
+	l, wasList := from.([]any)
+	m, isList := to.([]any)
+	var fields []string
+	switch {
+	case isMap && len(b) > 0 && (wasMap || from == nil):
+		all := maps.Clone(b)
+		maps.Copy(all, a)
+		for key := range all {
+			fields = append(fields, changedFields(below(path, key), a[key], b[key])...)
+		}
+	case isList && wasList && len(l) == len(m) && len(objectsIn(m)) == len(m):
+		for i := range m {
+			fields = append(fields, changedFields(fmt.Sprintf("%s[%d]", path, i), l[i], m[i])...)
+		}
+	default:
+		fields = []string{path + "=" + shown(to)}
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+// below is the path of a field, or of a key that a user has chosen.
+func below(path, key string) string {
+	switch path[strings.LastIndex(path, ".")+1:] {
+	case "labels", "annotations", "nodeSelector", "limits", "requests":
+		return inKeys(path, key)
+	case "":
+		return key
+	}
+	return path + "." + key
+}
+
+// shown is a value as people are told it, cut if it is long.
+func shown(value any) string {
+	text, isString := value.(string)
+	if !isString {
+		text = compact(value)
+	}
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return text
+}

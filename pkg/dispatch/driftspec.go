@@ -1,0 +1,131 @@
+package dispatch
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// spec is about the fields that can be changed at any time (kubernetes:
+// pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate checks none of
+// them).
+func (d *drifter) spec() {
+	for _, field := range []string{"parallelism", "backoffLimit", "podReplacementPolicy"} {
+		d.defaulted(field)
+	}
+	d.optional("activeDeadlineSeconds")
+	if d.ofMirror("backoffLimitPerIndex") != nil {
+		// A mirror without has been made by a server that does not know either field.
+		d.optional("maxFailedIndexes")
+	}
+	d.completions()
+	d.suspend()
+}
+
+func (d *drifter) ofPlan(field string) any   { return valueAt(d.planned, "spec", field) }
+func (d *drifter) ofMirror(field string) any { return valueAt(d.mirror, "spec", field) }
+
+// defaulted is for a field that a server which knows it always fills in.
+func (d *drifter) defaulted(field string) {
+	planned, now := d.ofPlan(field), d.ofMirror(field)
+	if planned != nil && now != nil && !isSame(planned, now) {
+		d.put(planned, "spec", field)
+	}
+}
+
+// optional is for a field that a user may remove again.
+func (d *drifter) optional(field string) {
+	planned, now := d.ofPlan(field), d.ofMirror(field)
+	switch {
+	case planned != nil && !isSame(planned, now):
+		d.put(planned, "spec", field)
+	case planned == nil && now != nil && valueAt(d.before, "spec", field) != nil:
+		d.put(nil, "spec", field)
+	}
+}
+
+// completions of an Indexed Job change in tandem with parallelism: the new values
+// have to be equal (kubernetes: validateCompletions). An origin whose parallelism
+// was changed once more since takes two writes.
+func (d *drifter) completions() {
+	planned := d.ofPlan("completions")
+	if planned == nil || isSame(planned, d.ofMirror("completions")) {
+		return
+	}
+	if d.ofPlan("completionMode") != "Indexed" || d.ofMirror("completionMode") != "Indexed" {
+		if d.ofMirror("completions") != nil {
+			d.immutable.Insert("spec.completions")
+		}
+		return
+	}
+	d.put(planned, "spec", "completions")
+	if !isSame(valueAt(d.desired, "spec", "parallelism"), planned) {
+		d.put(planned, "spec", "parallelism")
+	}
+}
+
+// suspend follows the origin. Where the mirror is in a queue, that is Kueue's to
+// decide, and it would only take back what we write. A mirror whose pods would
+// start from a template that is no longer wanted waits until that can be changed.
+func (d *drifter) suspend() {
+	planned, isSet := d.ofPlan("suspend").(bool)
+	now := isTrueAt(d.mirror, "spec", "suspend")
+	if !isSet || planned == now {
+		return
+	}
+	switch isQueued := stringsAt(d.mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""; {
+	case isQueued:
+		d.foreign.Insert("spec.suspend")
+	case planned || !hasTemplate(d.deferred.UnsortedList()):
+		d.put(planned, "spec", "suspend")
+	}
+}
+
+// fixed finds what differs and can never be changed. Only what both sides have can
+// differ: the rest is a server's defaults.
+func (d *drifter) fixed() {
+	planned, now := mapAt(d.planned, "spec"), mapAt(d.mirror, "spec")
+	d.compare("spec.", planned, now, func(field string) bool {
+		switch field {
+		case "template", "managedBy", "manualSelector", "ttlSecondsAfterFinished", "suspend", "parallelism", "completions",
+			"activeDeadlineSeconds", "backoffLimit", "maxFailedIndexes", "podReplacementPolicy":
+			return true
+		case "selector":
+			// The worker makes one itself.
+			return !isTrueAt(d.planned, "spec", "manualSelector")
+		}
+		return false
+	})
+	pod, podNow := mapAt(d.planned, "spec", "template", "spec"), mapAt(d.mirror, "spec", "template", "spec")
+	d.compare("spec.template.spec.", pod, podNow, func(field string) bool {
+		switch field {
+		case "nodeSelector", "tolerations", "schedulingGates", "affinity":
+			return true
+		case "containers", "initContainers":
+			return areSameContainers(pod[field], podNow[field])
+		}
+		return false
+	})
+	affinity, _ := pod["affinity"].(map[string]any)
+	affinityNow, _ := podNow["affinity"].(map[string]any)
+	d.compare("spec.template.spec.affinity.", affinity, affinityNow, func(field string) bool { return field == "nodeAffinity" })
+	for _, field := range []string{"containers", "initContainers"} {
+		if !areSameContainers(pod[field], podNow[field]) {
+			continue
+		}
+		containersNow := objectsIn(podNow[field])
+		for i, c := range objectsIn(pod[field]) {
+			d.compare(containerPath(field, i)+".", c, containersNow[i], func(field string) bool { return field == "resources" })
+		}
+	}
+}
+
+// compare notes the fields that two objects have with other values.
+func (d *drifter) compare(prefix string, planned, now map[string]any, skip func(field string) bool) {
+	for _, field := range slices.Sorted(maps.Keys(planned)) {
+		if !skip(field) && contradicts(planned[field], now[field], isQuantity(field)) {
+			d.immutable.Insert(prefix + field)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+)
+
+// FieldManager is the name under which everything is written.
+const FieldManager = "kubectl-jobs-managedby"
+
+// ErrTimeout is the cause of a context that ends a Loop as TimedOut.
+var ErrTimeout = errors.New("the time is up")
+
+// LoopOptions say how a Loop works.
+type LoopOptions struct {
+	Plan PlanOptions
+	// Identity names this process on Leases.
+	Identity string
+	// MirrorTTL is the ttlSecondsAfterFinished that a mirror gets once its end has
+	// landed on the origin. Zero deletes it then, less leaves it for good.
+	MirrorTTL time.Duration
+	// DeleteOnInterrupt removes the mirrors of unfinished Jobs when the loop is
+	// ended; otherwise they go on running.
+	DeleteOnInterrupt bool
+	// DetachAfterStart ends with a Job as soon as its pods run and the origin says
+	// so.
+	DetachAfterStart bool
+	// NewMirror makes another mirror where the one that the origin names is gone.
+	NewMirror bool
+	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
+	OriginMinor int
+}
+
+// Task is a Job to be dispatched.
+type Task struct {
+	// Namespace, Name and UID are the origin's.
+	Namespace, Name string
+	UID             types.UID
+	// Dependencies are copied to the worker before the mirror is created.
+	Dependencies []Dependency
+}
+
+// Outcome is how a task ended.
+type Outcome struct {
+	Origin Ref
+	// Mirror is nil if there never was one.
+	Mirror *Ref
+	// End is Completed, JobFailed, Cancelled, OriginDeleted, Detached,
+	// Interrupted, TimedOut or Aborted.
+	End EventType
+	// Err says why, for Aborted.
+	Err error
+}
+
+// Loop carries tasks out, any number of them, each of which fails by itself.
+type Loop struct {
+	origin, worker *Side
+	options        LoopOptions
+	clock          clock.WithTicker
+	events         *Recorder
+
+	// tasks are all there are, by the namespace/name of the origin; mirrors are
+	// the same by those of the mirror.
+	tasks, mirrors map[string]*task
+	queue          workqueue.TypedRateLimitingInterface[*task]
+	// informers are those of each cluster's namespaces.
+	informers   map[scope]cache.SharedIndexInformer
+	connections map[*Side]*connection
+}
+
+// NewLoop makes a loop from one cluster to another.
+func NewLoop(origin, worker *Side, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
+	l := &Loop{
+		origin: origin, worker: worker, options: o, clock: c, events: events,
+		tasks: map[string]*task{}, mirrors: map[string]*task{},
+		informers:   map[scope]cache.SharedIndexInformer{},
+		connections: map[*Side]*connection{origin: {}, worker: {}},
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[*task](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[*task]{Name: "dispatch", Clock: c},
+		),
+	}
+	for _, side := range []*Side{origin, worker} {
+		side.heard = func() { l.found(side) }
+	}
+	return l
+}
+
+const (
+	// firstRetry and lastRetry bound how long is waited after an error.
+	firstRetry, lastRetry = 20 * time.Millisecond, 10 * time.Second
+	// workers is how many Jobs are worked on at once.
+	workers = 32
+	// patience is how long the clean-up after the end of a loop may take.
+	patience = 15 * time.Second
+)
+
+// Run carries the tasks out until each has ended, or ctx is over: then what is
+// unfinished ends as Interrupted, or as TimedOut if ErrTimeout is the cause.
+// The outcomes are in the order of the tasks.
+func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
+	ordered := make([]*task, len(tasks))
+	for i, t := range tasks {
+		ordered[i] = l.add(t, timingFor(len(tasks)))
+	}
+	// Leases are held, and ends are told, for a while after ctx is over.
+	outlive, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+
+	var watching, leasing, pool sync.WaitGroup
+	l.watch(working, &watching, ordered)
+	slots := make(chan struct{}, workers)
+	for _, t := range ordered {
+		leasing.Go(func() { t.keepLease(outlive, slots) })
+	}
+	for range min(workers, len(ordered)) {
+		pool.Go(func() { l.work(working) })
+	}
+	l.await(ctx, ordered)
+	stop()
+	l.queue.ShutDown()
+	pool.Wait()
+	watching.Wait()
+	l.wrapUp(ctx, ordered)
+	cancel()
+	leasing.Wait()
+
+	outcomes := make([]Outcome, len(ordered))
+	for i, t := range ordered {
+		outcomes[i] = *t.outcome
+	}
+	return outcomes
+}
+
+// await returns when all tasks have ended, or ctx is over.
+func (l *Loop) await(ctx context.Context, tasks []*task) {
+	for _, t := range tasks {
+		select {
+		case <-t.ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// wrapUp ends what is unfinished.
+func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
+	end := Interrupted
+	if errors.Is(context.Cause(ctx), ErrTimeout) {
+		end = TimedOut
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, workers)
+	for _, t := range tasks {
+		if t.hasEnded() {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			t.leave(bounded, end)
+		})
+	}
+	wg.Wait()
+}
+
+func (l *Loop) add(t Task, timing leaseTiming) *task {
+	origin := Ref{Context: l.origin.Context, ClusterUID: l.origin.ClusterUID, Namespace: t.Namespace, Name: t.Name, UID: string(t.UID)}
+	namespace := l.options.Plan.Namespace
+	if namespace == "" {
+		namespace = t.Namespace
+	}
+	added := &task{
+		Loop: l, Task: t, ref: origin,
+		mirrorRef: Ref{Context: l.worker.Context, ClusterUID: l.worker.ClusterUID, Namespace: namespace, Name: t.Name},
+		lease:     &lease{side: l.origin, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
+		ended:     make(chan struct{}),
+		replace:   l.options.NewMirror,
+	}
+	l.tasks[origin.String()] = added
+	l.mirrors[added.mirrorRef.String()] = added
+	return added
+}
+
+// work syncs tasks, one after the other, until the queue is shut down.
+func (l *Loop) work(ctx context.Context) {
+	for {
+		t, shutdown := l.queue.Get()
+		if shutdown {
+			return
+		}
+		l.workOn(ctx, t)
+	}
+}
+
+func (l *Loop) workOn(ctx context.Context, t *task) {
+	defer l.queue.Done(t)
+	if t.hasEnded() || ctx.Err() != nil {
+		return
+	}
+	again, err := t.sync(ctx)
+	switch {
+	case t.hasEnded() || ctx.Err() != nil:
+		l.queue.Forget(t)
+	case isConflict(err):
+		// What we know is old, and news of it is on its way.
+		l.queue.AddRateLimited(t)
+	case err != nil:
+		t.tell(err)
+		l.queue.AddRateLimited(t)
+	default:
+		t.told = ""
+		l.queue.Forget(t)
+		if again > 0 {
+			l.queue.AddAfter(t, again)
+		}
+	}
+}
+
+// tell tells of an error, but not again and again while it lasts. That a cluster
+// does not answer is told once for all Jobs.
+func (t *task) tell(err error) {
+	var failed *sideError
+	if errors.As(err, &failed) && isConnection(failed.err) {
+		t.lost(failed.side, failed.err)
+		return
+	}
+	message := err.Error()
+	if message == t.told {
+		return
+	}
+	t.told = message
+	t.record(Warned, fmt.Sprintf("%s; it is tried again", message))
+}

@@ -1,0 +1,164 @@
+package dispatch_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// jobYAML is a Job in as few words as there can be.
+func jobYAML(name string) string {
+	return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: " + name + "\n"
+}
+
+func jobJSON(name string) string {
+	return `{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "` + name + `"}}`
+}
+
+// found tells in short what was read: names, and where each is from.
+func found(manifests []dispatch.Manifest) []string {
+	short := []string{}
+	for _, m := range manifests {
+		name := m.Object.GetName()
+		if ns := m.Object.GetNamespace(); ns != "" {
+			name = ns + "/" + name
+		}
+		short = append(short, name+": "+m.Source)
+	}
+	return short
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestReadManifests(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"one document", jobYAML("a"), []string{"a: jobs.yaml"}},
+		{"one document and separators", "# head\n---\n" + jobYAML("a") + "---\n--- # tail\n", []string{"a: jobs.yaml"}},
+		{
+			"several documents", jobYAML("a") + "---\n" + jobYAML("b") + "---\nnull\n--- # c\n" + jobYAML("c"),
+			[]string{"a: jobs.yaml, document 1", "b: jobs.yaml, document 2", "c: jobs.yaml, document 3"},
+		},
+		{"from Windows", "\ufeff" + strings.ReplaceAll(jobYAML("a")+"---\n"+jobYAML("b"), "\n", "\r\n"), []string{"a: jobs.yaml, document 1", "b: jobs.yaml, document 2"}},
+		{"JSON", jobJSON("a"), []string{"a: jobs.yaml"}},
+		{"JSON with tabs", strings.ReplaceAll(jobJSON("a"), " ", "\n\t"), []string{"a: jobs.yaml"}},
+		{"a stream of JSON", jobJSON("a") + "\n" + jobJSON("b") + jobJSON("c"), []string{"a: jobs.yaml, document 1", "b: jobs.yaml, document 2", "c: jobs.yaml, document 3"}},
+		{"JSON between separators", jobJSON("a") + "\n---\n" + jobJSON("b") + "\n", []string{"a: jobs.yaml, document 1", "b: jobs.yaml, document 2"}},
+		{"YAML that begins like JSON", `{"apiVersion": batch/v1, kind: Job, metadata: {name: a}} # that is YAML`, []string{"a: jobs.yaml"}},
+		{"YAML with an anchor", jobYAML("&name a") + "  labels: {<<: {x: \"1\"}, x: \"2\", job: *name}\n", []string{"a: jobs.yaml"}},
+		{
+			"a list", "apiVersion: v1\nkind: List\nitems:\n- " + jobJSON("a") + "\n- apiVersion: v1\n  kind: List\n  items: [" + jobJSON("b") + "]\n",
+			[]string{"a: jobs.yaml, item 1", "b: jobs.yaml, item 2, item 1"},
+		},
+		{"a list of Jobs", "apiVersion: batch/v1\nkind: JobList\nitems:\n- metadata: {name: a}\n", []string{"a: jobs.yaml, item 1"}},
+		{
+			"one name in two namespaces", jobYAML("a") + "  namespace: one\n---\n" + jobYAML("a") + "  namespace: two\n",
+			[]string{"one/a: jobs.yaml, document 1", "two/a: jobs.yaml, document 2"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			manifests, err := dispatch.ReadManifests([]string{write(t, "jobs.yaml", tt.text)}, nil)
+			assert.NilError(t, err)
+			assert.DeepEqual(t, found(manifests), tt.want)
+			for _, m := range manifests {
+				assert.Equal(t, m.Object.GetAPIVersion()+" "+m.Object.GetKind(), "batch/v1 Job")
+			}
+		})
+	}
+}
+
+// What this build does not know survives, and numbers are what they were.
+func TestReadManifestsKeepsEverything(t *testing.T) {
+	for name, spec := range map[string]string{
+		"YAML": "spec:\n  fromTheFuture: {deep: [1, two, null, 3.5]}\n  large: 9223372036854775807\n  small: -9223372036854775808\n  odd: 9007199254740993\n  octal: 0644\n  quoted: \"1\"\n  yes: on\n",
+		"JSON": `"spec": {"fromTheFuture": {"deep": [1, "two", null, 3.5]}, "large": 9223372036854775807, "small": -9223372036854775808, "odd": 9007199254740993, "octal": 420, "quoted": "1", "true": true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := jobYAML("a") + spec
+			if name == "JSON" {
+				text = strings.TrimSuffix(jobJSON("a"), "}") + "," + spec + "}"
+			}
+			manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(text))
+			assert.NilError(t, err)
+			got, _, err := unstructured.NestedMap(manifests[0].Object.Object, "spec")
+			assert.NilError(t, err)
+			assert.DeepEqual(t, got, map[string]any{
+				"fromTheFuture": map[string]any{"deep": []any{int64(1), "two", nil, 3.5}},
+				"large":         int64(9223372036854775807), "small": int64(-9223372036854775808), "odd": int64(9007199254740993),
+				"octal": int64(420), "quoted": "1", "true": true,
+			})
+		})
+	}
+}
+
+func TestReadManifestsPlaces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "jobs/b.yaml", jobYAML("b"))
+	write(t, "jobs/a.yml", jobYAML("a"))
+	write(t, "jobs/c.json", jobJSON("c"))
+	write(t, "jobs/empty.yaml", "# later\n")
+	write(t, "jobs/README.md", "not: [looked at")
+	write(t, "jobs/deeper/d.yaml", jobYAML("d"))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/jobs.yaml" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, jobYAML("from-afar"))
+	}))
+	defer server.Close()
+
+	manifests, err := dispatch.ReadManifests([]string{"jobs", "-", server.URL + "/jobs.yaml", "jobs/d*er/?.yaml"}, strings.NewReader(jobYAML("in")))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, found(manifests), []string{
+		"a: jobs/a.yml", "b: jobs/b.yaml", "c: jobs/c.json", "in: standard input",
+		"from-afar: " + server.URL + "/jobs.yaml", "d: jobs/deeper/d.yaml",
+	})
+
+	write(t, "bare/notes.txt", "x")
+	write(t, "blank/a.yaml", "---\n")
+	withPassword := strings.Replace(server.URL, "http://", "http://me:secret@", 1) + "/none.yaml"
+	for _, tt := range []struct {
+		name  string
+		files []string
+		want  string
+	}{
+		{"no such file", []string{"none.yaml"}, `there is no file "none.yaml"`},
+		{"no such files", []string{"none.yaml", "jobs/*.toml"}, "there is no file \"none.yaml\"\nthere is no file \"jobs/*.toml\""},
+		{"nothing in a folder", []string{"bare"}, `there is no Job in the folder "bare": it has no file in .json, .yaml, .yml with anything in it`},
+		{"nothing in its files", []string{"blank"}, `there is no Job in the folder "blank"`},
+		{"an empty file", []string{write(t, "empty.yaml", " \n\n")}, "empty.yaml is empty"},
+		{"comments alone", []string{write(t, "comments.yaml", "# one\n---\n# two\n")}, "comments.yaml has no object in it, nothing but comments or separators"},
+		{"standard input twice", []string{"-", "-"}, "standard input can be read only once"},
+		{"no such page", []string{withPassword}, "could not read " + strings.Replace(withPassword, "secret", "xxxxx", 1) + ": the server answered 404 Not Found"},
+		{"no such server", []string{"http://127.0.0.1:1/jobs.yaml"}, "could not read http://127.0.0.1:1/jobs.yaml: dial tcp"},
+		{"no URL", []string{"http://[x/jobs.yaml"}, "could not read the URL"},
+		{"one file twice", []string{"jobs/b.yaml", "jobs"}, `jobs/b.yaml: the Job "b" is in jobs/b.yaml, too`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			manifests, err := dispatch.ReadManifests(tt.files, strings.NewReader(jobYAML("in")))
+			assert.ErrorContains(t, err, tt.want)
+			assert.Equal(t, len(manifests), 0)
+		})
+	}
+	_, err = dispatch.ReadManifests([]string{"-"}, iotest.ErrReader(os.ErrClosed))
+	assert.ErrorIs(t, err, os.ErrClosed)
+}

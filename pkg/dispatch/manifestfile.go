@@ -1,0 +1,168 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// file is a file of manifests as it was read.
+type file struct {
+	name string
+	text []byte
+	// inFolder is whether it was not named itself, but stands in a folder that
+	// was. Then it may be empty.
+	inFolder bool
+}
+
+const (
+	standardInput = "standard input"
+	// urlTimeout is how long a URL may take.
+	urlTimeout = 30 * time.Second
+)
+
+// extensions are those of files that are looked at in a folder, as kubectl does.
+func extensions() []string { return []string{".json", ".yaml", ".yml"} }
+
+// readFiles reads everything that was named, in that order.
+func readFiles(filenames []string, in io.Reader) (files []file, errs []error) {
+	stdin := false
+	for _, name := range filenames {
+		var found []file
+		var err error
+		switch {
+		case name == "-" && stdin:
+			err = errors.New("standard input can be read only once")
+		case name == "-":
+			stdin = true
+			found, err = readStream(in)
+		case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+			found, err = readURL(name)
+		default:
+			found, err = readPath(name)
+		}
+		files = append(files, found...)
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return files, errs
+}
+
+func readStream(in io.Reader) ([]file, error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("could not read standard input: %w", err)
+	}
+	return []file{{name: standardInput, text: text}}, nil
+}
+
+func readURL(address string) ([]file, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("could not read the URL: %w", err)
+	}
+	// There may be a password in it.
+	name := u.Redacted()
+	ctx, cancel := context.WithTimeout(context.Background(), urlTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("could not read %s: %w", name, err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		// It names the address once more.
+		if failed := new(url.Error); errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return nil, fmt.Errorf("could not read %s: %w", name, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("could not read %s: the server answered %s", name, response.Status)
+	}
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("could not read %s: %w", name, err)
+	}
+	return []file{{name: name, text: text}}, nil
+}
+
+// readPath reads a file, the files of a folder, or all that match a pattern.
+func readPath(path string) ([]file, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		matches, badPattern := filepath.Glob(path)
+		if badPattern != nil || len(matches) == 0 {
+			return nil, fmt.Errorf("there is no file %q", path)
+		}
+		var files []file
+		var errs []error
+		for _, match := range matches {
+			found, err := readPath(match)
+			files, errs = append(files, found...), append(errs, err)
+		}
+		return files, errors.Join(errs...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return readFolder(path)
+	}
+	return readAll([]string{path}, false)
+}
+
+// readFolder reads the files of a folder, but not those of folders in it.
+func readFolder(path string) ([]file, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if !e.IsDir() && slices.Contains(extensions(), filepath.Ext(e.Name())) {
+			paths = append(paths, filepath.Join(path, e.Name()))
+		}
+	}
+	files, err := readAll(paths, true)
+	if err != nil {
+		return files, err
+	}
+	if !slices.ContainsFunc(files, func(f file) bool { return len(f.documents()) > 0 }) {
+		return nil, fmt.Errorf("there is no Job in the folder %q: it has no file in %s with anything in it", path, strings.Join(extensions(), ", "))
+	}
+	return files, nil
+}
+
+func readAll(paths []string, inFolder bool) (files []file, err error) {
+	var errs []error
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		files = append(files, file{name: path, text: text, inFolder: inFolder})
+	}
+	return files, errors.Join(errs...)
+}
+
+// emptyError says why a file has no documents.
+func (f file) emptyError() error {
+	if len(bytes.TrimSpace(f.text)) == 0 {
+		return fmt.Errorf("%s is empty", f.name)
+	}
+	return fmt.Errorf("%s has no object in it, nothing but comments or separators", f.name)
+}

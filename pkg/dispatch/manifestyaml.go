@@ -1,0 +1,139 @@
+package dispatch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yamlv4 "go.yaml.in/yaml/v4"
+	"sigs.k8s.io/yaml"
+)
+
+// yaml reads a document twice: one library knows where a fault is, and the other
+// is the one by which kubectl and API servers go.
+func (c chunk) yaml() []document {
+	node, err := c.syntax()
+	switch {
+	case err != nil:
+		return []document{{err: err}}
+	case node == nil:
+		return nil
+	}
+	if err := c.duplicates(node, ""); err != nil {
+		return []document{{err: err}}
+	}
+	text, err := yaml.YAMLToJSON(c.text)
+	if err != nil {
+		return []document{{err: c.moved(err)}}
+	}
+	if string(text) == "null" {
+		return nil
+	}
+	return []document{decodeJSON(text)}
+}
+
+// syntax returns the tree of a document, nil where there is nothing in it.
+func (c chunk) syntax() (*yamlv4.Node, error) {
+	loader, err := yamlv4.NewLoader(bytes.NewReader(c.text))
+	if err != nil {
+		return nil, err
+	}
+	var nodes [2]yamlv4.Node
+	for i := range nodes {
+		err := loader.Load(&nodes[i])
+		switch {
+		case errors.Is(err, io.EOF) && i == 0:
+			return nil, nil
+		case errors.Is(err, io.EOF):
+			return &nodes[0], nil
+		case err != nil:
+			return nil, c.located(err)
+		}
+	}
+	// The other library does not even look at it.
+	return nil, &syntaxError{nodes[1].Line + c.line - 1, nodes[1].Column, "another document begins here; put a line of --- in front of it"}
+}
+
+// located makes an error of the library that knows where a fault is one of ours.
+func (c chunk) located(err error) error {
+	failed := (*yamlv4.LoadError)(nil)
+	if !errors.As(err, &failed) || failed.Mark.Line == 0 {
+		return err
+	}
+	e := &syntaxError{failed.Mark.Line + c.line - 1, failed.Mark.Column, failed.Message}
+	what := failed.ContextMsg
+	if i := strings.LastIndex(what, " a "); i >= 0 {
+		what = what[i+1:]
+	}
+	begins := &syntaxError{line: failed.ContextMark.Line + c.line - 1, column: failed.ContextMark.Column}
+	switch {
+	case failed.ContextMark.Line == 0 || *begins == syntaxError{line: e.line, column: e.column}:
+	case what == "a simple key":
+		// It is noticed only much later.
+		e.line, e.column = begins.line, begins.column
+	case what == "a quoted scalar" && failed.Message == "found unexpected end of stream":
+		e.line, e.column, e.message = begins.line, begins.column, "a quote is opened here and never closed"
+	default:
+		e.message += fmt.Sprintf(", in %s that begins at %s", what, begins.place())
+	}
+	if line := c.lineAt(failed.Mark.Line); failed.Mark.Column <= len(line) && line[failed.Mark.Column-1] == '\t' {
+		e.message = "a tab stands where only spaces may"
+	}
+	return e
+}
+
+// lineAt is a line of the chunk, by its number.
+func (c chunk) lineAt(number int) []rune {
+	lines := strings.Split(string(c.text), "\n")
+	if number > len(lines) {
+		return nil
+	}
+	return []rune(lines[number-1])
+}
+
+// moved corrects the number of the line in an error of the library by which
+// kubectl goes.
+func (c chunk) moved(err error) error {
+	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
+	found := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message)
+	if found == nil {
+		return errors.New(message)
+	}
+	line, err := strconv.Atoi(found[1])
+	if err != nil {
+		return errors.New(message)
+	}
+	return &syntaxError{line: line + c.line - 1, message: found[2]}
+}
+
+// duplicates finds a key that is twice in one object: one of them would be lost.
+func (c chunk) duplicates(n *yamlv4.Node, path string) error {
+	seen := map[string]int{}
+	for i, child := range n.Content {
+		inner := path
+		switch {
+		case n.Kind == yamlv4.SequenceNode:
+			inner = fmt.Sprintf("%s[%d]", path, i)
+		case n.Kind == yamlv4.MappingNode && i%2 == 1:
+			inner = fieldOf(path, n.Content[i-1].Value)
+		case n.Kind == yamlv4.MappingNode && child.Kind == yamlv4.ScalarNode:
+			line := child.Line + c.line - 1
+			if first, ok := seen[child.Value]; ok {
+				message := fmt.Sprintf("%q is there twice; it was in line %d before", fieldOf(path, child.Value), first)
+				return &syntaxError{line, child.Column, message}
+			}
+			seen[child.Value] = line
+		}
+		if err := c.duplicates(child, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fieldOf is the path of a field below another path.
+func fieldOf(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }

@@ -1,0 +1,201 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// ensureMirror returns the mirror, and makes it if there was none. It is nil where
+// the task has ended, because somebody has deleted it or has something else in its
+// place.
+func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if t.mirrorRef.UID == "" {
+		if err := t.expect(origin); err != nil {
+			t.abort(err)
+			return nil, nil
+		}
+	}
+	mirror, err := t.readMirror(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expected := t.mirrorRef.UID
+	switch {
+	case mirror == nil && (expected == "" || t.replace):
+		return t.createMirror(ctx, origin)
+	case mirror == nil:
+		return nil, t.mirrorDeleted(ctx, "was deleted")
+	case expected == string(mirror.GetUID()):
+	case mirror.GetLabels()[delegation.OriginUIDLabel] != t.ref.UID:
+		t.abort(t.taken(mirror))
+		return nil, nil
+	case expected != "" && !t.replace:
+		return nil, t.mirrorDeleted(ctx, "was deleted, and another made in its place")
+	}
+	t.replace = false
+	t.mirrorRef.UID = string(mirror.GetUID())
+	t.mirrorNow = newer(mirror, t.mirrorNow)
+	if !t.announced {
+		t.announced = true
+		t.record(MirrorFound, fmt.Sprintf("its mirror on %s was there already", t.worker.Context))
+		// Whoever made it may have died before all was done.
+		t.copyDependencies(ctx, t.mirrorNow)
+	}
+	return t.mirrorNow, nil
+}
+
+// copyDependencies completes what the pods of a mirror need that is there.
+func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstructured) {
+	copied, err := CopyDependencies(ctx, t.origin, t.worker, mirror, t.Dependencies)
+	t.tellCopied(copied)
+	if err == nil {
+		err = AdoptDependencies(ctx, t.origin, t.worker, mirror, t.Dependencies)
+	}
+	if err != nil {
+		t.record(Warned, fmt.Sprintf("what its pods need could not be completed: %v", err))
+	}
+}
+
+func (t *task) tellCopied(copied []Dependency) {
+	for _, d := range copied {
+		t.record(DependencyCopied, fmt.Sprintf("%s %s was copied to %s", d.Kind, d.Name, t.worker.Context))
+	}
+}
+
+// expect takes the mirror's uid from what the origin names, if it names one.
+func (t *task) expect(origin *unstructured.Unstructured) error {
+	named := pinned(origin)
+	if named.IsZero() || named.UID == "" {
+		return nil
+	}
+	want := place(t.mirrorRef, named.UID)
+	if named == want {
+		t.mirrorRef.UID = named.UID
+		return nil
+	}
+	where := fmt.Sprintf("%s/%s on the cluster %s", named.Namespace, named.Name, named.ClusterUID)
+	if named.ClusterUID == want.ClusterUID {
+		where = fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, t.worker.Context)
+	}
+	return fmt.Errorf("job %s is dispatched to %s already; go on with it there, or end that first with cancel", t.ref, where)
+}
+
+// readMirror returns what has the mirror's name, nil if nothing has. That is never
+// believed of an informer alone, which may see only what carries our mark.
+func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, error) {
+	cached := t.cached(t.worker, t.mirrorRef)
+	if cached != nil && string(cached.GetUID()) == t.mirrorRef.UID {
+		return newer(cached, t.mirrorNow), nil
+	}
+	return t.worker.get(ctx, t.mirrorRef)
+}
+
+// createMirror makes the mirror and what its pods need.
+func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	plan, err := NewPlan(origin, t.options.Plan)
+	if err != nil {
+		t.abort(err)
+		return nil, nil
+	}
+	copied, err := CopyDependencies(ctx, t.origin, t.worker, plan.Mirror, t.Dependencies)
+	t.tellCopied(copied)
+	if err != nil {
+		return nil, errors.Join(err, DropDependencies(ctx, t.worker, plan.Mirror, copied))
+	}
+	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	created, err := t.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(t.mirrorRef.Namespace).
+		Create(bounded, plan.Mirror, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn})
+	if err != nil {
+		return nil, t.notCreated(ctx, plan, copied, err)
+	}
+	t.replace, t.announced = false, true
+	t.mirrorRef.UID = string(created.GetUID())
+	t.mirrorNow = trimmed(created)
+	t.before = plan.Mirror
+	t.record(MirrorCreated, "created on "+t.worker.Context)
+	if len(t.Dependencies) > 0 {
+		if err := AdoptDependencies(ctx, t.origin, t.worker, created, t.Dependencies); err != nil {
+			t.record(Warned, fmt.Sprintf("what was copied for it will not be deleted with it: %v", err))
+		}
+	}
+	return t.mirrorNow, nil
+}
+
+// notCreated tells apart what may pass from what will not.
+func (t *task) notCreated(ctx context.Context, plan *Plan, copied []Dependency, err error) error {
+	failure := t.worker.failed(err)
+	if apierrors.IsAlreadyExists(err) {
+		// It is looked at in the next round.
+		return conflict(t.Name)
+	}
+	if isConnection(err) {
+		// It may have been created nevertheless.
+		return failure
+	}
+	final := fmt.Errorf("could not create the mirror of job %s: %w", t.ref, t.worker.failed(err))
+	if apierrors.IsInvalid(err) {
+		final = fmt.Errorf("context %s does not take the mirror of job %s: %s", t.worker.Context, t.ref, causes(err))
+	}
+	if drop := DropDependencies(ctx, t.worker, plan.Mirror, copied); drop != nil {
+		final = errors.Join(final, drop)
+	}
+	t.abort(final)
+	return nil
+}
+
+// taken says that something else has the mirror's name.
+func (t *task) taken(other *unstructured.Unstructured) error {
+	if m := delegation.MarksOf(other.GetLabels(), other.GetAnnotations()); m != nil && m.OriginUID != "" {
+		return fmt.Errorf("job %s on %s is the mirror of another origin (uid %s); kubectl --context %s -n %s delete job %s removes it",
+			t.mirrorRef, t.worker.Context, m.OriginUID, t.worker.Context, t.mirrorRef.Namespace, t.mirrorRef.Name)
+	}
+	return fmt.Errorf("there is a job %s on %s already that is none of ours; it was left alone. --namespace-to puts the mirror elsewhere",
+		t.mirrorRef, t.worker.Context)
+}
+
+// mirrorDeleted ends the task when somebody else ended its mirror. Whoever cancels
+// a Job, or deletes it, ends the origin first, and the mirror then; news of the two
+// may come in the other way round.
+func (t *task) mirrorDeleted(ctx context.Context, how string) error {
+	live, err := t.origin.get(ctx, t.ref)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || HasFinished(live) {
+		if live != nil {
+			t.originNow = newer(live, t.originNow)
+		}
+		return conflict(t.Name)
+	}
+	message := fmt.Sprintf("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror runs it again from the start, cancel ends it",
+		t.worker.Context, how)
+	t.record(MirrorDeleted, message)
+	t.leaveLease = true
+	t.abort(fmt.Errorf("job %s: %s", t.ref, message))
+	return nil
+}
+
+// originGone ends the task when the origin is deleted, and its mirror with it.
+func (t *task) originGone(ctx context.Context) error {
+	mirror, err := t.worker.get(ctx, t.mirrorRef)
+	if err != nil {
+		return err
+	}
+	if mirror != nil && (mirror.GetLabels()[delegation.OriginUIDLabel] == t.ref.UID || string(mirror.GetUID()) == t.mirrorRef.UID) {
+		t.mirrorRef.UID = string(mirror.GetUID())
+		if err := t.worker.remove(ctx, t.mirrorRef); err != nil {
+			return err
+		}
+		t.record(MirrorRemoved, "deleted on "+t.worker.Context+", because its origin is gone")
+	}
+	t.end(OriginDeleted, nil, nil, "it was deleted")
+	return nil
+}

@@ -1,0 +1,207 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// ourDomain is that of all our labels and annotations.
+const ourDomain = "jobmanagedby.github.io"
+
+// asAsked is the reason for what the user wanted.
+const asAsked = "as asked for"
+
+// generatedLabels are those by which a Job finds its pods. The API server puts
+// them on the pod template, with the Job's own uid and name (kubernetes:
+// pkg/registry/batch/job/strategy.go, generateSelector).
+func generatedLabels() []string {
+	return []string{batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name"}
+}
+
+func isGenerated(key string) bool { return slices.Contains(generatedLabels(), key) }
+
+// validate says what is wrong with the labels that are asked for.
+func (o PlanOptions) validate() error {
+	var all []error
+	for _, key := range slices.Sorted(maps.Keys(o.SetLabels)) {
+		value := o.SetLabels[key]
+		switch problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); {
+		case len(problems) > 0:
+			all = append(all, fmt.Errorf("label %s=%s cannot be set: %s", key, value, strings.Join(problems, "; ")))
+		case key == delegation.MultiKueueOriginLabel:
+			all = append(all, fmt.Errorf("label %s cannot be set: MultiKueue would take the mirror for its own, and delete it", key))
+		case inDomain(key, ourDomain):
+			all = append(all, fmt.Errorf("label %s cannot be set: it is dispatch's own", key))
+		case isGenerated(key):
+			all = append(all, fmt.Errorf("label %s cannot be set: it is the Job controller's own", key))
+		case slices.Contains(o.StripLabels, key):
+			all = append(all, fmt.Errorf("label %s is to be both set and stripped", key))
+		}
+	}
+	for _, key := range o.StripLabels {
+		if inDomain(key, ourDomain) {
+			all = append(all, fmt.Errorf("label %s cannot be stripped: it is dispatch's own, and the mirror is found by it", key))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// inDomain says whether a label or annotation belongs to a domain or one below it.
+func inDomain(key, domain string) bool {
+	prefix, _, _ := strings.Cut(key, "/")
+	return prefix == domain || strings.HasSuffix(prefix, "."+domain)
+}
+
+// actingLabel says why a label must not go along: other tools act on it. It is ""
+// for all others.
+func actingLabel(key, value string) string {
+	switch {
+	case inDomain(key, "kueue.x-k8s.io"):
+		return "Kueue on the worker would hold the mirror back"
+	case inDomain(key, "applyset.kubernetes.io"):
+		return "kubectl apply --prune on the worker could delete the mirror"
+	case key == "app.kubernetes.io/instance":
+		return "Argo CD on the worker could take the mirror for its own, and delete it"
+	case key == "app.kubernetes.io/managed-by" && value == "Helm":
+		return "no Helm release on the worker has it"
+	case inDomain(key, "toolkit.fluxcd.io"):
+		return "Flux on the worker could take the mirror for its own, and delete it"
+	case inDomain(key, "karmada.io"):
+		return "Karmada could take the mirror for its own"
+	case inDomain(key, "open-cluster-management.io"):
+		return "Open Cluster Management could take the mirror for its own"
+	case inDomain(key, ourDomain):
+		return "a mark of the origin"
+	}
+	return ""
+}
+
+// actingAnnotation says the same of annotations.
+func actingAnnotation(key string) string {
+	switch {
+	case key == "kubectl.kubernetes.io/last-applied-configuration":
+		return "kubectl apply on the worker would set managedBy again"
+	case key == "argocd.argoproj.io/tracking-id":
+		return "Argo CD on the worker could take the mirror for its own, and delete it"
+	case inDomain(key, "meta.helm.sh"):
+		return "no Helm release on the worker has it"
+	case key == batchv1.JobTrackingFinalizer:
+		return "without meaning since Kubernetes 1.27"
+	case inDomain(key, "kueue.x-k8s.io"):
+		return "Kueue's, about the origin"
+	case inDomain(key, "karmada.io"), inDomain(key, "open-cluster-management.io"), inDomain(key, ourDomain):
+		return actingLabel(key, "")
+	}
+	return ""
+}
+
+// labels takes off what must not go along, then what is not wanted, and sets what
+// is asked for, and our mark.
+func (p *planner) labels() {
+	was := stringsAt(p.origin, "metadata", "labels")
+	var generated []string
+	reasons := map[string]string{}
+	now := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		// Where a Job has no labels, the API server gives it those of its pods
+		// (kubernetes: pkg/apis/batch/v1/defaults.go).
+		if isGenerated(key) {
+			generated = append(generated, key)
+			continue
+		}
+		if reasons[key] = actingLabel(key, was[key]); reasons[key] == "" {
+			now[key] = was[key]
+		}
+	}
+	for _, key := range p.options.StripLabels {
+		if _, there := was[key]; !there {
+			p.warn("The label %s cannot be stripped, because the Job does not have it; those of its pods are left as they are.", key)
+			continue
+		}
+		if _, stays := now[key]; stays {
+			delete(now, key)
+			reasons[key] = asAsked
+		}
+	}
+	for key, value := range p.options.SetLabels {
+		now[key] = value
+		if was[key] != value || reasons[key] != "" {
+			reasons[key] = asAsked
+		}
+	}
+	if len(generated) > 0 {
+		p.changed(Removed, "metadata.labels", strings.Join(generated, ", "), "the Job controller's own, with the origin's uid")
+		for _, key := range generated {
+			delete(was, key)
+		}
+	}
+	p.tell("metadata.labels", was, now, reasons)
+	if uid := string(p.origin.GetUID()); uid != "" {
+		now[delegation.OriginUIDLabel] = uid
+		p.Changes = append(p.Changes, uidChange(uid))
+	}
+	p.Mirror.SetLabels(orNil(now))
+}
+
+func (p *planner) annotations() {
+	was := stringsAt(p.origin, "metadata", "annotations")
+	reasons := map[string]string{}
+	now := map[string]string{}
+	for key, value := range was {
+		if reasons[key] = actingAnnotation(key); reasons[key] == "" {
+			now[key] = value
+		}
+		if key == batchv1.CronJobScheduledTimestampAnnotation || key == "cronjob.kubernetes.io/instantiate" {
+			// A CronJob knows its Jobs by their ownerReferences.
+			reasons[key] = "it only informs"
+		}
+	}
+	if p.options.OriginCluster == "" {
+		// Anything else in the cluster's place would be taken for none at all, and in
+		// the way of who can read it.
+		p.warn("The identity of the origin's cluster could not be read, so the mirror does not say where its origin is, only its uid.")
+	} else {
+		place := delegation.Place{ClusterUID: p.options.OriginCluster, Namespace: p.origin.GetNamespace(), Name: p.origin.GetName()}
+		now[delegation.OriginAnnotation] = place.String()
+		reasons[delegation.OriginAnnotation] = "tells where the origin is"
+	}
+	p.tell("metadata.annotations", was, now, reasons)
+	p.Mirror.SetAnnotations(orNil(now))
+}
+
+// tell tells of labels or annotations that differ, and of those that stay for a
+// reason.
+func (p *planner) tell(field string, was, now, reasons map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(reasons)) {
+		before, there := was[key]
+		after, stays := now[key]
+		switch {
+		case !stays:
+			p.changed(Removed, inKeys(field, key), before, reasons[key])
+		case !there || before != after:
+			p.changed(Set, inKeys(field, key), after, reasons[key])
+		case reasons[key] != "":
+			p.changed(Kept, inKeys(field, key), after, reasons[key])
+		}
+	}
+}
+
+// inKeys is the path of one of several keys.
+func inKeys(field, key string) string { return field + "[" + key + "]" }
+
+func dotted(path []string) string { return strings.Join(path, ".") }
+
+func orNil(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,90 @@
+package dispatch
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// namesIn are the objects of its own namespace that a pod's spec names, such
+// as "ConfigMap settings", sorted. It goes by the names of fields, wherever they
+// are, so that those of kinds of volumes to come are seen too.
+func namesIn(pod map[string]any) []string {
+	found := map[string]bool{}
+	if account, _ := pod["serviceAccountName"].(string); account != "" && account != "default" {
+		found["ServiceAccount "+account] = true
+	}
+	walkNames(pod, func(kind, name string) { found[kind+" "+name] = true })
+	return slices.Sorted(maps.Keys(found))
+}
+
+func walkNames(value any, found func(kind, name string)) {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			walkNames(element, found)
+		}
+	case map[string]any:
+		for field, inner := range v {
+			kind, key := nameIn(field)
+			for _, o := range objectsIn(inner) {
+				if name, _ := o[key].(string); kind != "" && name != "" {
+					found(kind, name)
+				}
+			}
+			walkNames(inner, found)
+		}
+		for field, kind := range map[string]string{
+			"secretName": "Secret", "claimName": "PersistentVolumeClaim",
+			"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate",
+		} {
+			if name, _ := v[field].(string); name != "" {
+				found(kind, name)
+			}
+		}
+	}
+}
+
+// nameIn says what an object in a field of that name refers to, and in which
+// of its own fields; "" if to nothing.
+func nameIn(field string) (kind, key string) {
+	switch field {
+	case "configMap", "configMapRef", "configMapKeyRef":
+		return "ConfigMap", "name"
+	case "secret", "secretRef", "secretKeyRef", "nodePublishSecretRef", "imagePullSecrets":
+		return "Secret", "name"
+	case "schedulingGroup":
+		return "PodGroup", "podGroupName"
+	}
+	return "", ""
+}
+
+// objectsIn is an object, or the objects of a list.
+func objectsIn(value any) []map[string]any {
+	switch v := value.(type) {
+	case map[string]any:
+		return []map[string]any{v}
+	case []any:
+		var all []map[string]any
+		for _, element := range v {
+			all = append(all, objectsIn(element)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// labelSelector reads a selector; nil if there is none.
+func labelSelector(value any) *metav1.LabelSelector {
+	object, isMap := value.(map[string]any)
+	if !isMap {
+		return nil
+	}
+	selector := &metav1.LabelSelector{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, selector); err != nil {
+		return nil
+	}
+	return selector
+}

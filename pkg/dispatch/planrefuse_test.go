@@ -1,0 +1,181 @@
+package dispatch_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+func TestPlanRefuses(t *testing.T) {
+	const recreate = "kubectl jobs-managedby recreate -n ml train-28391 --managed-by jobmanagedby.github.io/dispatch"
+	ended := func(kind string) edit {
+		return edit{"status", "yaml:{conditions: [{type: Suspended, status: 'False'}, {type: " + kind + ", status: 'True', lastTransitionTime: '2026-03-01T10:00:00Z'}]}"}
+	}
+	for name, tt := range map[string]struct {
+		edits  []edit
+		reason string
+		remedy string
+	}{
+		"another kind": {
+			[]edit{{"kind", "CronJob"}},
+			"is a CronJob of batch/v1", "only Jobs of batch/v1 can be dispatched",
+		},
+		"another group": {
+			[]edit{{"apiVersion", "batch.volcano.sh/v1alpha1"}},
+			"is a Job of batch.volcano.sh/v1alpha1", "only Jobs of batch/v1 can be dispatched",
+		},
+		"no managedBy": {
+			[]edit{{"spec.managedBy", nil}},
+			"is not delegated, so its own cluster runs it, and managedBy is immutable",
+			recreate + " makes it anew; dispatch -f FILE makes one that does not exist yet",
+		},
+		"the built-in controller": {
+			[]edit{{"spec.managedBy", "kubernetes.io/job-controller"}},
+			"is not delegated, so its own cluster runs it, and managedBy is immutable",
+			recreate + " makes it anew; dispatch -f FILE makes one that does not exist yet",
+		},
+		"no managedBy, in a file": {
+			[]edit{{"spec.managedBy", nil}, {"metadata.uid", nil}},
+			"is not delegated, so its own cluster would run it too", "set spec.managedBy to jobmanagedby.github.io/dispatch",
+		},
+		"MultiKueue": {
+			[]edit{{"spec.managedBy", "kueue.x-k8s.io/multikueue"}},
+			"is managed by kueue.x-k8s.io/multikueue: MultiKueue and dispatch would both write its status",
+			"leave it to MultiKueue, or take it over: " + recreate,
+		},
+		"another controller": {
+			[]edit{{"spec.managedBy", "acme.example/runner"}},
+			"is managed by acme.example/runner, whose controller would write its status too",
+			"leave it to that controller, or take it over: " + recreate,
+		},
+		"another controller, in a file": {
+			[]edit{{"spec.managedBy", "acme.example/runner"}, {"metadata.uid", nil}},
+			"is managed by acme.example/runner, whose controller would write its status too",
+			"leave it to that controller, or take it over: set spec.managedBy to jobmanagedby.github.io/dispatch",
+		},
+		"complete": {
+			[]edit{ended("Complete")},
+			"is Complete since 2026-03-01T10:00:00Z", "to run it again: " + recreate,
+		},
+		"failed": {
+			[]edit{ended("Failed")},
+			"is Failed since 2026-03-01T10:00:00Z", "to run it again: " + recreate,
+		},
+		"being deleted": {
+			[]edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}},
+			"is being deleted since 2026-03-01T10:00:00Z", "create it again once it is gone",
+		},
+		"our mirror": {
+			[]edit{{"metadata.labels[jobmanagedby.github.io/origin-uid]", "u1"}},
+			"is itself the mirror of a dispatched Job (uid u1)",
+			"dispatch that one, or take the label jobmanagedby.github.io/origin-uid off if this is a copy",
+		},
+		"our mirror, not delegated, as it should be": {
+			[]edit{{"metadata.labels[jobmanagedby.github.io/origin-uid]", "u1"}, {"spec.managedBy", nil}},
+			"is itself the mirror of a dispatched Job (uid u1)",
+			"dispatch that one, or take the label jobmanagedby.github.io/origin-uid off if this is a copy",
+		},
+		"MultiKueue's mirror": {
+			[]edit{{"metadata.labels[kueue.x-k8s.io/multikueue-origin]", "multikueue"}},
+			"is itself a mirror that MultiKueue made (origin multikueue)",
+			"leave it to MultiKueue, or take the label kueue.x-k8s.io/multikueue-origin off if this is a copy",
+		},
+		"a node": {
+			[]edit{{"spec.template.spec.nodeName", "node-7"}},
+			"pins its pods to the node node-7 of its own cluster",
+			"make it anew without spec.template.spec.nodeName; a nodeSelector asks for a kind of node instead",
+		},
+		"a name with dots, of an Indexed Job": {
+			[]edit{{"metadata.name", "train.v1"}},
+			"has a name from which no hostnames can be made for its pods, such as train.v1-3: ",
+			"make it anew with another name",
+		},
+		"a long name": {
+			[]edit{{"metadata.name", strings.Repeat("n", 64)}, {"spec.completionMode", "NonIndexed"}},
+			"has a name that its pods cannot have as a label: must be no more than 63", "make it anew with another name",
+		},
+		"a name that is long with an index": {
+			[]edit{{"metadata.name", strings.Repeat("n", 60)}, {"spec.completions", int64(1001)}},
+			"has a name from which no hostnames can be made for its pods, such as " + strings.Repeat("n", 60) + "-1000: must be no more than 63",
+			"make it anew with another name",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := dispatch.NewPlan(originJob(t, tt.edits...), planInto)
+			assert.Assert(t, plan == nil)
+			var refused *dispatch.RefusedError
+			assert.Assert(t, errors.As(err, &refused), "%v", err)
+			assert.Assert(t, strings.HasPrefix(refused.Reason, tt.reason), refused.Reason)
+			assert.Equal(t, refused.Remedy, tt.remedy)
+			assert.Assert(t, strings.HasPrefix(refused.Origin, "ml/"))
+		})
+	}
+	_, err := dispatch.NewPlan(originJob(t, edit{"spec.managedBy", "acme.example/runner"}), planInto)
+	assert.Error(t, err, "job ml/train-28391 is managed by acme.example/runner, whose controller would write its status too; "+
+		"leave it to that controller, or take it over: "+recreate)
+	_, err = dispatch.NewPlan(originJob(t, edit{"metadata.name", nil}), planInto)
+	assert.Error(t, err, "job ml/train-* has no name; give it a metadata.name, which its mirror will have too")
+}
+
+// TestPlanTakes is about what looks as if it had to be refused.
+func TestPlanTakes(t *testing.T) {
+	acme := planInto
+	acme.Owner = "acme.example/runner"
+	queue := planInto
+	queue.Owner = delegation.MultiKueue
+	for name, tt := range map[string]struct {
+		options dispatch.PlanOptions
+		edits   []edit
+	}{
+		"suspended":          {planInto, []edit{{"spec.suspend", true}}},
+		"an owner by choice": {acme, []edit{{"spec.managedBy", "acme.example/runner"}}},
+		// Whether MultiKueue is there to write too is for preflight to find out.
+		"MultiKueue by choice":  {queue, []edit{{"spec.managedBy", "kueue.x-k8s.io/multikueue"}}},
+		"the default owner":     {dispatch.PlanOptions{OriginCluster: "c"}, nil},
+		"about to fail":         {planInto, []edit{{"status", "yaml:{conditions: [{type: FailureTarget, status: 'True'}]}"}}},
+		"a status in a file":    {planInto, []edit{{"metadata.uid", nil}, {"status", "yaml:{conditions: [{type: Complete, status: 'True'}]}"}}},
+		"a name of 63":          {planInto, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completionMode", "NonIndexed"}}},
+		"a name with dots":      {planInto, []edit{{"metadata.name", "train.v1"}, {"spec.completionMode", "NonIndexed"}}},
+		"an index that is long": {planInto, []edit{{"metadata.name", strings.Repeat("n", 60)}, {"spec.completions", int64(100)}}},
+		"no completions":        {planInto, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completions", int64(0)}}},
+		"a long name, manual":   {planInto, []edit{{"metadata.name", strings.Repeat("n", 64)}, {"spec.completionMode", "NonIndexed"}, {"spec.manualSelector", true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := planFor(t, originJob(t, tt.edits...), tt.options)
+			assert.Assert(t, at(plan.Mirror, "spec.managedBy") == nil)
+		})
+	}
+	// Nobody's Job is taken by asking for the built-in controller's.
+	builtIn := planInto
+	builtIn.Owner = delegation.BuiltIn
+	_, err := dispatch.NewPlan(originJob(t, edit{"spec.managedBy", nil}), builtIn)
+	assert.ErrorContains(t, err, "is not delegated")
+}
+
+func TestPlanMakesNoSense(t *testing.T) {
+	for want, e := range map[string]edit{
+		"job ml/small makes no sense: spec is missing, or not an object":               {"spec", nil},
+		"job ml/small makes no sense: spec.template is missing, or not an object":      {"spec.template", "x"},
+		"job ml/small makes no sense: spec.template.spec is missing, or not an object": {"spec.template.spec", "yaml:[]"},
+		"job ml/small makes no sense: spec.managedBy is 7, not a string":               {"spec.managedBy", int64(7)},
+		"metadata.labels accessor error":                                               {"metadata.labels", "yaml:{a: 1}"},
+		"spec.template.metadata.labels accessor error":                                 {"spec.template.metadata", "yaml:{labels: [a]}"},
+	} {
+		_, err := dispatch.NewPlan(smallJob(t, e), planInto)
+		assert.ErrorContains(t, err, want)
+		var refused *dispatch.RefusedError
+		assert.Assert(t, !errors.As(err, &refused))
+	}
+	// What a file leaves empty is nothing.
+	plan := planFor(t, smallJob(t,
+		edit{"metadata.labels", "yaml:null"}, edit{"metadata.annotations", "yaml:{a: null}"},
+		edit{"spec.selector", "yaml:null"}, edit{"spec.ttlSecondsAfterFinished", "yaml:null"},
+	), planInto)
+	assert.Equal(t, len(plan.Changes), 2, "%v", plan.Changes)
+	assert.Equal(t, plan.Mirror.GetAnnotations()["a"], "")
+}

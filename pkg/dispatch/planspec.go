@@ -1,0 +1,193 @@
+package dispatch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// metadata leaves what a user writes: a server refuses a resourceVersion on
+// create, and writes the rest itself.
+func (p *planner) metadata() {
+	for _, field := range []string{
+		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"selfLink", "managedFields",
+	} {
+		p.take("metadata", field)
+	}
+	p.take("status")
+	p.take("metadata", "ownerReferences")
+	if len(p.origin.GetOwnerReferences()) > 0 {
+		var owners []string
+		for _, o := range p.origin.GetOwnerReferences() {
+			owners = append(owners, o.Kind+"/"+o.Name)
+		}
+		// kueue: pkg/controller/admissionchecks/multikueue/externalframeworks/adapter.go
+		p.changed(Removed, "metadata.ownerReferences", strings.Join(owners, ", "),
+			"not on the worker, whose garbage collector would delete the mirror")
+	}
+	p.take("metadata", "finalizers")
+	if len(p.origin.GetFinalizers()) > 0 {
+		p.changed(Removed, "metadata.finalizers", strings.Join(p.origin.GetFinalizers(), ", "), "nobody on the worker would ever remove them")
+	}
+	if prefix := p.take("metadata", "generateName"); prefix != nil && prefix != "" {
+		p.changed(Removed, "metadata.generateName", prefix, "the mirror has the origin's name")
+	}
+	if to := p.options.Namespace; to != "" && to != p.origin.GetNamespace() {
+		p.Mirror.SetNamespace(to)
+		p.changed(Set, "metadata.namespace", to, asAsked)
+		p.warnOfReferences()
+	}
+}
+
+// warnOfReferences names what means another object in another namespace.
+func (p *planner) warnOfReferences() {
+	references := namesIn(mapAt(p.origin, "spec", "template", "spec"))
+	if len(references) > 0 {
+		p.warn("In namespace %s the pod template names other objects than in %s: %s.",
+			p.options.Namespace, p.origin.GetNamespace(), strings.Join(references, ", "))
+	}
+}
+
+func (p *planner) spec() {
+	p.changed(Removed, "spec.managedBy", p.take("spec", "managedBy"), "the worker's own Job controller is to run it")
+	if isTrueAt(p.origin, "spec", "manualSelector") {
+		p.changed(Kept, "spec.selector", selectorText(valueAt(p.origin, "spec", "selector")), "spec.manualSelector is true")
+		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it takes other pods that match %s for its own.",
+			selectorText(valueAt(p.origin, "spec", "selector")))
+	} else if selector := p.take("spec", "selector"); selector != nil {
+		p.changed(Removed, "spec.selector", selectorText(selector), "the worker makes one with the mirror's uid")
+	}
+	if isTrueAt(p.origin, "spec", "suspend") {
+		p.changed(Kept, "spec.suspend", true, "the mirror waits as long as the origin does")
+	}
+	// karmada: issue 2197, where the worker deleted the mirror and it was made anew,
+	// over and over.
+	if ttl := p.take("spec", "ttlSecondsAfterFinished"); ttl != nil {
+		p.changed(Removed, "spec.ttlSecondsAfterFinished", ttl,
+			"the worker could delete the mirror before its last status is copied; it is set after that")
+	}
+}
+
+func selectorText(value any) string {
+	selector := labelSelector(value)
+	if selector == nil {
+		return ""
+	}
+	return metav1.FormatLabelSelector(selector)
+}
+
+// template changes what the pod template says of the origin.
+func (p *planner) template() {
+	path := []string{"spec", "template", "metadata"}
+	if valueAt(p.Mirror, append(path, "creationTimestamp")...) == nil {
+		// Servers write a null there (before Kubernetes 1.34).
+		unstructured.RemoveNestedField(p.Mirror.Object, append(path, "creationTimestamp")...)
+	}
+	if !isTrueAt(p.origin, "spec", "manualSelector") {
+		p.takeGenerated(append(path, "labels")...)
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		keys := slices.Sorted(maps.Keys(mapAt(p.Mirror, append(path, field)...)))
+		keys = slices.DeleteFunc(keys, func(key string) bool { return !inDomain(key, "kueue.x-k8s.io") })
+		if len(keys) > 0 {
+			p.warn("The pods have %s of Kueue (%s): Kueue on the worker may hold them back.", field, strings.Join(keys, ", "))
+		}
+	}
+	p.warnOfSelectors()
+}
+
+// takeGenerated removes the labels that a server puts on the pod template. One that
+// finds those of another uid there refuses the Job; and it adds all of them again.
+func (p *planner) takeGenerated(path ...string) {
+	var found []string
+	for _, key := range slices.Sorted(slices.Values(generatedLabels())) {
+		if p.take(append(slices.Clone(path), key)...) != nil {
+			found = append(found, key)
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	p.changed(Removed, dotted(path), strings.Join(found, ", "), "the worker writes them anew, with the mirror's uid")
+	for ; len(path) > 2 && len(mapAt(p.Mirror, path...)) == 0; path = path[:len(path)-1] {
+		p.take(path...)
+	}
+}
+
+// warnOfSelectors tells of rules by which pods are placed beside others, or apart
+// from them, that mean something else with the uid and among the pods of the
+// worker. Where such a label is in matchLabelKeys, its value is each pod's own, which
+// is right on any cluster.
+func (p *planner) warnOfSelectors() {
+	for _, s := range selectorsOf(mapAt(p.origin, "spec", "template", "spec")) {
+		for _, key := range generatedLabels() {
+			for _, value := range demanded(s.selector, key) {
+				isUID := strings.HasSuffix(key, "controller-uid")
+				switch {
+				case isUID && value == string(p.origin.GetUID()):
+					p.warn("%s selects the pods of the origin by its uid (%s): on the worker, no pod has that.", s.path, key)
+				case isUID:
+					p.warn("%s selects the pods of the Job with uid %s (%s): on the worker, no pod has that.", s.path, value, key)
+				case value != p.origin.GetName():
+					p.warn("%s selects the pods of the Job %s (%s): on the worker, there may be none.", s.path, value, key)
+				}
+			}
+		}
+	}
+}
+
+// demanded are the values that a selector names for a label.
+func demanded(s *metav1.LabelSelector, key string) []string {
+	var values []string
+	if value, named := s.MatchLabels[key]; named {
+		values = append(values, value)
+	}
+	for _, e := range s.MatchExpressions {
+		if e.Key == key {
+			values = append(values, e.Values...)
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// placement is a selector that takes part in where pods are placed.
+type placement struct {
+	path     string
+	selector *metav1.LabelSelector
+}
+
+// selectorsOf are all that a pod's spec has.
+func selectorsOf(pod map[string]any) []placement {
+	var all []placement
+	add := func(path string, term any) {
+		object, _ := term.(map[string]any)
+		if s := labelSelector(object["labelSelector"]); s != nil {
+			all = append(all, placement{"spec.template.spec." + path, s})
+		}
+	}
+	eachOf(pod, "topologySpreadConstraints", func(i int, c any) { add(fmt.Sprintf("topologySpreadConstraints[%d]", i), c) })
+	for _, kind := range []string{"podAffinity", "podAntiAffinity"} {
+		rules, _ := valueIn(pod, "affinity", kind).(map[string]any)
+		eachOf(rules, "requiredDuringSchedulingIgnoredDuringExecution", func(i int, term any) {
+			add(fmt.Sprintf("affinity.%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", kind, i), term)
+		})
+		eachOf(rules, "preferredDuringSchedulingIgnoredDuringExecution", func(i int, term any) {
+			object, _ := term.(map[string]any)
+			add(fmt.Sprintf("affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", kind, i), object["podAffinityTerm"])
+		})
+	}
+	return all
+}
+
+func eachOf(object map[string]any, field string, do func(i int, element any)) {
+	list, _ := object[field].([]any)
+	for i, element := range list {
+		do(i, element)
+	}
+}

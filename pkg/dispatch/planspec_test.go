@@ -1,0 +1,173 @@
+package dispatch_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// TestPlanRoundTrip is about every Job that a server has stored being taken by
+// another: what is planned has nothing that belongs to the first.
+func TestPlanRoundTrip(t *testing.T) {
+	for name, edits := range map[string][]edit{
+		"nothing but a container": nil,
+		"labels of its pods only": {{"spec.template.metadata", "yaml:{labels: {app: train, tier: batch}}"}},
+		"labels of its own":       {{"metadata.labels", "yaml:{app: train}"}},
+		"a deadline":              {{"spec.activeDeadlineSeconds", int64(60)}, {"spec.ttlSecondsAfterFinished", int64(0)}},
+		"a selector of its own": {
+			{"spec.manualSelector", true},
+			{"spec.selector", "yaml:{matchLabels: {app: mine}}"},
+			{"spec.template.metadata", "yaml:{labels: {app: mine}}"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := smallJob(t, edits...)
+			fromFile := planFor(t, file, planInto)
+			fromFile.Bind("u1")
+			origin := asStored(t, file, "u1")
+			plan := planFor(t, origin, planInto)
+			for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+				assert.Assert(t, at(plan.Mirror, "metadata."+field) == nil, field)
+			}
+			assert.Assert(t, at(plan.Mirror, "status") == nil)
+			mirror := asStored(t, plan.Mirror, "u2")
+			uid, isGenerated := at(mirror, "spec.template.metadata.labels.controller-uid").(string)
+			assert.Equal(t, isGenerated, at(mirror, "spec.manualSelector") == false)
+			if isGenerated {
+				assert.Equal(t, uid, "u2")
+				assert.Equal(t, at(mirror, "spec.selector.matchLabels[batch.kubernetes.io/controller-uid]"), "u2")
+			}
+			// A plan of a file, stored, is what a plan of the stored Job is.
+			assert.DeepEqual(t, asStored(t, fromFile.Mirror, "u2").Object["spec"], mirror.Object["spec"])
+		})
+	}
+}
+
+func TestPlanSpec(t *testing.T) {
+	t.Run("no trace of an empty pod template's metadata", func(t *testing.T) {
+		plan := planFor(t, asStored(t, smallJob(t), "u1"), planInto)
+		assert.Assert(t, at(plan.Mirror, "spec.template.metadata") == nil)
+		assert.Equal(t, change(plan, "spec.template.metadata.labels"),
+			"removed batch.kubernetes.io/controller-uid, batch.kubernetes.io/job-name, controller-uid, job-name")
+	})
+	t.Run("a job-name from an older server", func(t *testing.T) {
+		plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels", "yaml:{job-name: train-28391, controller-uid: u}"}), planInto)
+		assert.Equal(t, change(plan, "spec.template.metadata.labels"), "removed controller-uid, job-name")
+	})
+	t.Run("a running origin", func(t *testing.T) {
+		plan := planFor(t, originJob(t, edit{"spec.suspend", false}), planInto)
+		assert.Equal(t, change(plan, "spec.suspend"), "")
+		assert.Equal(t, at(plan.Mirror, "spec.suspend"), false)
+	})
+	t.Run("manualSelector", func(t *testing.T) {
+		origin := originJob(t, edit{"spec.manualSelector", true})
+		plan := planFor(t, origin, planInto)
+		for _, field := range []string{"spec.selector", "spec.manualSelector", "spec.template.metadata.labels"} {
+			assert.DeepEqual(t, at(plan.Mirror, field), at(origin, field))
+		}
+		assert.Equal(t, change(plan, "spec.selector"), "kept batch.kubernetes.io/controller-uid="+originUID)
+		assert.DeepEqual(t, plan.Warnings, []string{
+			"The Job selects its pods itself (spec.manualSelector): on the worker, it takes other pods that match " +
+				"batch.kubernetes.io/controller-uid=" + originUID + " for its own.",
+		})
+	})
+	t.Run("what only the worker enforces", func(t *testing.T) {
+		origin := originJob(t, edit{"spec.successPolicy", "yaml:{rules: [{succeededCount: 1}]}"})
+		plan := planFor(t, origin, planInto)
+		for _, field := range []string{
+			"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy",
+			"completionMode", "podReplacementPolicy", "parallelism", "completions", "futurePolicy",
+		} {
+			assert.DeepEqual(t, at(plan.Mirror, "spec."+field), at(origin, "spec."+field))
+			assert.Assert(t, at(plan.Mirror, "spec."+field) != nil, field)
+		}
+	})
+}
+
+// TestPlanWarnsOfKueue is about pods that Kueue on the worker would gate.
+func TestPlanWarnsOfKueue(t *testing.T) {
+	plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"}), planInto)
+	assert.DeepEqual(t, plan.Warnings, []string{
+		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
+	})
+}
+
+func TestPlanWarnsOfSelectors(t *testing.T) {
+	const spread = "spec.template.spec.topologySpreadConstraints[0]"
+	for name, tt := range map[string]struct {
+		path, value string
+		want        string
+	}{
+		"the origin's uid": {
+			"topologySpreadConstraints", "[{labelSelector: {matchLabels: {batch.kubernetes.io/controller-uid: " + originUID + "}}}]",
+			spread + " selects the pods of the origin by its uid (batch.kubernetes.io/controller-uid): on the worker, no pod has that.",
+		},
+		"another uid": {
+			"topologySpreadConstraints", "[{labelSelector: {matchLabels: {controller-uid: u7}}}]",
+			spread + " selects the pods of the Job with uid u7 (controller-uid): on the worker, no pod has that.",
+		},
+		"its own name": {"topologySpreadConstraints", "[{labelSelector: {matchLabels: {job-name: train-28391}}}]", ""},
+		"another's name": {
+			"affinity",
+			"{podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {job-name: cache}}}]}}",
+			"spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] selects the pods of the Job cache (job-name): on the worker, there may be none.",
+		},
+		"an expression": {
+			"affinity",
+			"{podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: z, labelSelector: " +
+				"{matchExpressions: [{key: batch.kubernetes.io/controller-uid, operator: NotIn, values: [" + originUID + "]}]}}}]}}",
+			"spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0] selects the pods of the origin by its uid (batch.kubernetes.io/controller-uid): on the worker, no pod has that.",
+		},
+		"an expression without values": {
+			"topologySpreadConstraints", "[{labelSelector: {matchExpressions: [{key: controller-uid, operator: Exists}]}}]", "",
+		},
+		"matchLabelKeys": {"topologySpreadConstraints", "[{matchLabelKeys: [controller-uid], labelSelector: {matchLabels: {a: b}}}]", ""},
+		"nonsense":       {"topologySpreadConstraints", "[7, {labelSelector: 8}]", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := planFor(t, originJob(t, edit{"spec.template.spec." + tt.path, "yaml:" + tt.value}), planInto)
+			if tt.want == "" {
+				assert.Equal(t, len(plan.Warnings), 0, "%v", plan.Warnings)
+			} else {
+				assert.DeepEqual(t, plan.Warnings, []string{tt.want})
+			}
+		})
+	}
+}
+
+func TestPlanWarnsOfNamespace(t *testing.T) {
+	o := planInto
+	o.Namespace = "other"
+	everything := []edit{
+		{"spec.template.spec.serviceAccountName", "trainer"},
+		{"spec.template.spec.imagePullSecrets", "yaml:[{name: pull}]"},
+		{"spec.template.spec.resourceClaims", "yaml:[{name: a, resourceClaimName: gpu}, {name: b, resourceClaimTemplateName: nic}]"},
+		{"spec.template.spec.schedulingGroup", "yaml:{podGroupName: gang}"},
+		{"spec.template.spec.initContainers", "yaml:[{name: init, envFrom: [{configMapRef: {name: env}}, {secretRef: {name: env}}]}]"},
+		{"spec.template.spec.volumes", `yaml:
+- {name: a, configMap: {name: settings}}
+- {name: b, secret: {secretName: cert}}
+- {name: c, persistentVolumeClaim: {claimName: data}}
+- {name: d, projected: {sources: [{configMap: {name: more}}, {secret: {name: key}}]}}
+- {name: e, csi: {driver: d, nodePublishSecretRef: {name: csi}}}
+- {name: f, azureFile: {secretName: azure, shareName: s}}
+- {name: g, emptyDir: {}}`},
+	}
+	plan := planFor(t, originJob(t, everything...), o)
+	assert.Assert(t, cmp.Len(plan.Warnings, 1))
+	names, found := strings.CutPrefix(plan.Warnings[0], "In namespace other the pod template names other objects than in ml: ")
+	assert.Assert(t, found, plan.Warnings[0])
+	assert.DeepEqual(t, strings.Split(strings.TrimSuffix(names, "."), ", "), []string{
+		"ConfigMap env", "ConfigMap more", "ConfigMap settings", "PersistentVolumeClaim data", "PodGroup gang", "ResourceClaim gpu",
+		"ResourceClaimTemplate nic", "Secret azure", "Secret cert", "Secret csi", "Secret env", "Secret key", "Secret pull", "Secret token",
+		"ServiceAccount trainer",
+	})
+	// Where nothing is named, or nothing moves, there is nothing to warn of.
+	assert.Equal(t, len(planFor(t, smallJob(t), o).Warnings), 0)
+	o.Namespace = "ml"
+	assert.Equal(t, len(planFor(t, originJob(t, everything...), o).Warnings), 0)
+	o.Namespace = ""
+	assert.Equal(t, len(planFor(t, originJob(t, everything...), o).Warnings), 0)
+}

@@ -1,0 +1,139 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// right is what the user has to be allowed to do with one resource.
+type right struct {
+	what  schema.GroupResource
+	verbs []string
+	// lacking says what cannot be done without it, and blocks whether nothing can be
+	// done then.
+	lacking string
+	blocks  bool
+}
+
+func jobsResource() schema.GroupResource {
+	return schema.GroupResource{Group: "batch", Resource: "jobs"}
+}
+
+func podsResource() schema.GroupResource { return schema.GroupResource{Resource: "pods"} }
+
+// rightsOnOrigin are what a dispatch takes where the origin is.
+func rightsOnOrigin(create bool) []right {
+	jobs := right{jobsResource(), []string{"get", "list", "watch", "patch"}, "the Job cannot be followed", true}
+	if create {
+		jobs.verbs = append(jobs.verbs, "create")
+	}
+	return []right{
+		jobs,
+		{
+			schema.GroupResource{Group: "batch", Resource: "jobs/status"},
+			[]string{"update", "patch"},
+			"the status cannot be written back; the stock roles edit and admin only let it be read", true,
+		},
+		{
+			schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"},
+			[]string{"get", "create", "update", "delete"},
+			"nobody else could be kept from dispatching the same Job", true,
+		},
+	}
+}
+
+// rightsOnWorker are what a dispatch takes where the mirror is to be.
+func rightsOnWorker() []right {
+	return []right{
+		{jobsResource(), []string{"create", "get", "list", "watch", "patch", "delete"}, "there can be no mirror", true},
+		{podsResource(), []string{"get", "list"}, "its pods cannot be looked at", true},
+		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its pods' logs cannot be read", false},
+	}
+}
+
+// rightsToCopy are what copying takes on the worker.
+func rightsToCopy(d []Dependency) []right {
+	var rights []right
+	for _, kind := range []string{kindConfigMap, kindSecret} {
+		for _, one := range d {
+			if one.Kind == kind {
+				rights = append(rights, right{
+					dataResource(kind).GroupResource(),
+					[]string{"get", "create", "patch", "delete"},
+					"what the pods need cannot be copied", true,
+				})
+				break
+			}
+		}
+	}
+	return rights
+}
+
+// access says which rights the user lacks in a namespace.
+func (p probe) access(ctx context.Context, namespace string, rights []right) []Problem {
+	looks := make([]look, len(rights))
+	for i, r := range rights {
+		looks[i] = func(ctx context.Context) []Problem { return p.lacks(ctx, namespace, r) }
+	}
+	return together(ctx, looks...)
+}
+
+func (p probe) lacks(ctx context.Context, namespace string, r right) []Problem {
+	denied, failures := make([]bool, len(r.verbs)), make([]error, len(r.verbs))
+	looks := make([]look, len(r.verbs))
+	for i, verb := range r.verbs {
+		looks[i] = func(ctx context.Context) []Problem {
+			may, err := p.may(ctx, namespace, verb, r.what)
+			denied[i], failures[i] = !may && err == nil, err
+			return nil
+		}
+	}
+	together(ctx, looks...)
+	about := "permission on " + r.what.Resource
+	var lacking []string
+	var found []Problem
+	for i, verb := range r.verbs {
+		if denied[i] {
+			lacking = append(lacking, verb)
+		}
+		if failures[i] != nil && len(found) == 0 {
+			found = append(found, p.unchecked(about, namespace, failures[i]))
+		}
+	}
+	if len(lacking) == 0 {
+		return found
+	}
+	return append(found, Problem{
+		Context: p.Context, Blocking: r.blocks, Object: about,
+		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.what.Resource, namespace, r.lacking),
+		Remedy:  "somebody who may grant it runs: " + p.grant(namespace, p.user(ctx), r),
+	})
+}
+
+// grant is a command that lets a user do all of what a right says.
+func (p probe) grant(namespace, user string, r right) string {
+	if user == "" {
+		user = "USER"
+	}
+	subject := "--user=" + shellWord(user)
+	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
+		subject = "--serviceaccount=" + shellWord(account)
+	}
+	// One Role for each user and resource, so that the commands of several users and
+	// of several runs do not get into each other's way.
+	unfit := regexp.MustCompile(`[^a-z0-9.-]+`)
+	name := "jobs-managedby-" + strings.ReplaceAll(r.what.Resource, "/", "-") + "-" + unfit.ReplaceAllString(strings.ToLower(user), "-")
+	resource, subresource, hasSubresource := strings.Cut(r.what.Resource, "/")
+	if r.what.Group != "" {
+		resource += "." + r.what.Group
+	}
+	if hasSubresource {
+		resource += "/" + subresource
+	}
+	return p.kubectl(namespace, "create role %s --verb=%s --resource=%s", name, strings.Join(r.verbs, ","), resource) + " && " +
+		p.kubectl(namespace, "create rolebinding %s --role=%s %s", name, name, subject)
+}

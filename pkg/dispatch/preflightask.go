@@ -1,0 +1,126 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// serverVersion is what an API server says it is.
+type serverVersion struct {
+	// text is such as "v1.36.3", or "of unknown version".
+	text string
+	// parsed is nil where it is unknown.
+	parsed *utilversion.Version
+}
+
+// isBefore says whether the server is known to be older.
+func (v serverVersion) isBefore(major, minor uint) bool {
+	return v.parsed != nil && v.parsed.LessThan(utilversion.MajorMinor(major, minor))
+}
+
+// version asks the server what it is. That it does not want to tell is no error:
+// it has answered.
+func (p probe) version(ctx context.Context) (serverVersion, error) {
+	return recall(ctx, p, "version", func(ctx context.Context) (serverVersion, error) {
+		unknown := serverVersion{text: "of unknown version"}
+		body, err := p.Client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+			return unknown, nil
+		}
+		if err != nil {
+			return unknown, err
+		}
+		var info version.Info
+		if err := json.Unmarshal(body, &info); err != nil {
+			return unknown, nil //nolint:nilerr // It has answered, if nothing that makes sense.
+		}
+		parsed, err := utilversion.ParseGeneric(info.GitVersion)
+		if err != nil {
+			return unknown, nil //nolint:nilerr // The same.
+		}
+		return serverVersion{text: info.GitVersion, parsed: parsed}, nil
+	})
+}
+
+// user is who the server takes the user for, "" where it does not say.
+func (p probe) user(ctx context.Context) string {
+	name, _ := recall(ctx, p, "user", func(ctx context.Context) (string, error) {
+		review, err := p.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil {
+			return "", err
+		}
+		return review.Status.UserInfo.Username, nil
+	})
+	return name
+}
+
+// may says whether the user may do something in a namespace.
+func (p probe) may(ctx context.Context, namespace, verb string, what schema.GroupResource) (bool, error) {
+	question := fmt.Sprintf("may %s %s in %s", verb, what, namespace)
+	return recall(ctx, p, question, func(ctx context.Context) (bool, error) {
+		resource, subresource, _ := strings.Cut(what.Resource, "/")
+		review, err := p.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: verb, Group: what.Group, Resource: resource, Subresource: subresource,
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return false, err
+		}
+		return review.Status.Allowed, nil
+	})
+}
+
+// find returns an object, or nil if there is none. It may be of any of several
+// versions, of which a server serves some or none.
+func (p probe) find(ctx context.Context, namespace, name string, versions ...schema.GroupVersionResource) (*unstructured.Unstructured, error) {
+	for _, resource := range versions {
+		question := fmt.Sprintf("find %s %s/%s", resource, namespace, name)
+		found, err := recall(ctx, p, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
+			found, err := p.Dynamic.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			found.SetManagedFields(nil)
+			return found, nil
+		})
+		if found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// space is the state of a namespace.
+type space struct {
+	exists, terminating bool
+	uid                 string
+}
+
+// space looks at a namespace. It has an error where the user may not see it.
+func (p probe) space(ctx context.Context, name string) (space, error) {
+	found, err := p.find(ctx, "", name, corev1.SchemeGroupVersion.WithResource("namespaces"))
+	if err != nil || found == nil {
+		return space{}, err
+	}
+	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")
+	return space{
+		exists: true, uid: string(found.GetUID()),
+		terminating: phase == string(corev1.NamespaceTerminating) || found.GetDeletionTimestamp() != nil,
+	}, nil
+}

@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// withRemedy says how to make a class that is missing on the worker, after the
+// origin's.
+func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
+	kind, name, _ := strings.Cut(p.Object, " ")
+	switch kind {
+	case "PriorityClass":
+		value, flags := "VALUE", ""
+		if original, err := c.origin.find(ctx, "", name, priorityClasses()); err == nil && original != nil {
+			number, _, _ := unstructured.NestedInt64(original.Object, "value")
+			value = fmt.Sprint(number)
+			if policy := preemption(original); policy != string(corev1.PreemptLowerPriority) {
+				flags = " --preemption-policy=" + policy
+			}
+		}
+		p.Remedy = "take priorityClassName off the Job, or have it made: " +
+			c.worker.kubectl("", "create priorityclass %s --value=%s%s", name, value, flags)
+	case "RuntimeClass":
+		p.Remedy = "take runtimeClassName off the Job, or have the runtime installed"
+		if original, err := c.origin.find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
+			handler, _, _ := unstructured.NestedString(original.Object, "handler")
+			p.Remedy += fmt.Sprintf(`; if the nodes have it: echo '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":%q},"handler":%q}' | %s`,
+				name, handler, c.worker.kubectl("", "create -f -"))
+		}
+	}
+	return p
+}
+
+// priority tells of a PriorityClass that is another on the worker. Most users may
+// not see them, and then it is no news.
+func (c *check) priority(ctx context.Context) []Problem {
+	name := c.job.Spec.Template.Spec.PriorityClassName
+	if name == "" {
+		return nil
+	}
+	here, err := c.origin.find(ctx, "", name, priorityClasses())
+	if err != nil || here == nil {
+		return nil
+	}
+	there, err := c.worker.find(ctx, "", name, priorityClasses())
+	if err != nil || there == nil {
+		return nil
+	}
+	before, _, _ := unstructured.NestedInt64(here.Object, "value")
+	after, _, _ := unstructured.NestedInt64(there.Object, "value")
+	if before == after && preemption(here) == preemption(there) {
+		return nil
+	}
+	return []Problem{{
+		Context: c.worker.Context, Object: object("PriorityClass", "", name),
+		Message: fmt.Sprintf("is another than on %s: value %d, %s instead of value %d, %s", c.origin.Context, after, preemption(there), before, preemption(here)),
+	}}
+}
+
+func preemption(class *unstructured.Unstructured) string {
+	if policy, _, _ := unstructured.NestedString(class.Object, "preemptionPolicy"); policy != "" {
+		return policy
+	}
+	return string(corev1.PreemptLowerPriority)
+}
+
+// account, priorityClass and runtimeClass look at what admission would, for users
+// who cannot have it looked at.
+func (c *check) account(ctx context.Context) []Problem {
+	return c.need(ctx, need{
+		kind: "ServiceAccount", namespace: c.namespace(), name: c.job.Spec.Template.Spec.ServiceAccountName,
+		message:  "does not exist, and the pods run as it",
+		remedy:   c.worker.kubectl(c.namespace(), "create serviceaccount %s", c.job.Spec.Template.Spec.ServiceAccountName),
+		versions: versions(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), blocks: true,
+	})
+}
+
+func (c *check) priorityClass(ctx context.Context) []Problem {
+	return c.need(ctx, need{
+		kind: "PriorityClass", name: c.job.Spec.Template.Spec.PriorityClassName,
+		message: "does not exist, and the pods name it", versions: versions(priorityClasses()), blocks: true,
+	})
+}
+
+func (c *check) runtimeClass(ctx context.Context) []Problem {
+	name := ""
+	if n := c.job.Spec.Template.Spec.RuntimeClassName; n != nil {
+		name = *n
+	}
+	return c.need(ctx, need{
+		kind: "RuntimeClass", name: name, message: "does not exist, and the pods name it",
+		versions: versions(runtimeClasses()), blocks: true,
+	})
+}
+
+func priorityClasses() schema.GroupVersionResource {
+	return schedulingv1.SchemeGroupVersion.WithResource("priorityclasses")
+}
+
+func runtimeClasses() schema.GroupVersionResource {
+	return nodev1.SchemeGroupVersion.WithResource("runtimeclasses")
+}

@@ -1,0 +1,225 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// data is what is kept of a ConfigMap or Secret: none of its values.
+type data struct {
+	exists, deleting bool
+	keys             map[string]bool
+	// digest is equal where what is in it is.
+	digest [sha256.Size]byte
+	// isToken is whether it is the token of a service account.
+	isToken bool
+	// copiedFor is the uid of the origin that it was first copied for; "" for what
+	// we did not copy.
+	copiedFor string
+}
+
+// data looks at a ConfigMap or Secret.
+func (p probe) data(ctx context.Context, kind, namespace, name string) (data, error) {
+	question := fmt.Sprintf("data of %s %s/%s", kind, namespace, name)
+	return recall(ctx, p, question, func(ctx context.Context) (data, error) {
+		found, err := p.Dynamic.Resource(dataResource(kind)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return data{}, nil
+		}
+		if err != nil {
+			return data{}, err
+		}
+		content := contentOf(found)
+		encoded, err := json.Marshal(content)
+		if err != nil {
+			return data{}, err
+		}
+		d := data{
+			exists: true, deleting: found.GetDeletionTimestamp() != nil, keys: map[string]bool{}, digest: sha256.Sum256(encoded),
+			isToken: content["type"] == string(corev1.SecretTypeServiceAccountToken), copiedFor: found.GetLabels()[delegation.OriginUIDLabel],
+		}
+		for _, field := range []string{"data", "binaryData"} {
+			values, _, _ := unstructured.NestedMap(content, field)
+			for key := range values {
+				d.keys[key] = true
+			}
+		}
+		return d, nil
+	})
+}
+
+// dataNeeds looks at all ConfigMaps and Secrets that the pods refer to, and sets
+// the dependencies.
+func (c *check) dataNeeds(ctx context.Context) []Problem {
+	copies := make([]bool, len(c.references))
+	looks := make([]look, len(c.references))
+	for i, ref := range c.references {
+		looks[i] = func(ctx context.Context) []Problem {
+			var found []Problem
+			found, copies[i] = c.dataNeed(ctx, ref)
+			if ref.soft {
+				for i := range found {
+					found[i].Blocking = false
+				}
+			}
+			return found
+		}
+	}
+	found := together(ctx, looks...)
+	for i, ref := range c.references {
+		if copies[i] {
+			c.dependencies = append(c.dependencies, Dependency{Kind: ref.kind, Namespace: c.Request.Origin.GetNamespace(), Name: ref.name})
+		}
+	}
+	return found
+}
+
+// dataNeed looks at one of them, and says whether it is to be copied or adopted.
+func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, isCopied bool) {
+	there, err := c.worker.data(ctx, ref.kind, c.namespace(), ref.name)
+	p := Problem{Context: c.worker.Context, Blocking: true, Object: object(ref.kind, c.namespace(), ref.name)}
+	switch {
+	case err != nil && ref.optional:
+		return nil, false
+	case err != nil:
+		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}, false
+	case !there.exists:
+		return c.missing(ctx, ref, p)
+	case there.deleting && !ref.optional:
+		p.Message = fmt.Sprintf("is being deleted, and %s needs it", ref.by)
+		p.Remedy = c.worker.kubectl(c.namespace(), "wait --for=delete %s %s", strings.ToLower(ref.kind), ref.name) + ", and make it again"
+		return []Problem{p}, false
+	case there.copiedFor == "":
+		return lacksKeys(c.worker, c.namespace(), ref, there, p), false
+	}
+	found, isCopied = c.shared(ctx, ref, there, p)
+	if len(found) == 0 {
+		found = lacksKeys(c.worker, c.namespace(), ref, there, p)
+	}
+	return found, isCopied
+}
+
+// missing is about an object that is not on the worker.
+func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Problem, bool) {
+	allowed := c.Dependencies.allows(ref.kind, ref.name)
+	if ref.optional && !allowed {
+		return nil, false
+	}
+	namespace := c.Request.Origin.GetNamespace()
+	original, err := c.origin.data(ctx, ref.kind, namespace, ref.name)
+	p.Message = fmt.Sprintf("does not exist, and %s needs it", ref.by)
+	if ref.soft {
+		p.Message = "does not exist, and images that need its credentials cannot be pulled"
+	}
+	make1 := c.worker.kubectl(c.namespace(), "create %s", createCommand(ref))
+	switch {
+	case err != nil && allowed:
+		p.Blocking = !ref.optional
+		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, because(err))
+		p.Remedy = "make it there: " + make1
+	case err == nil && !original.exists && ref.optional:
+		return nil, false
+	case err != nil, !original.exists:
+		if err == nil {
+			p.Message += fmt.Sprintf("; %s has none either", c.origin.Context)
+		}
+		p.Remedy = "make it there: " + make1
+	case original.isToken:
+		p.Blocking = !ref.optional
+		p.Message += "; it is the token of a service account, which no other cluster takes"
+		p.Remedy = "have the pods use a token of the worker's own, or make another Secret there: " + make1
+	case !allowed:
+		p.Remedy = "copy it: run dispatch with " + c.allowing(ref) + "; or make it there: " + make1
+	default:
+		return lacksKeys(c.origin, namespace, ref, original, Problem{
+			Context: c.origin.Context, Blocking: true, Object: object(ref.kind, namespace, ref.name),
+		}), true
+	}
+	return []Problem{p}, false
+}
+
+// allowing is the flag that allows an object to be copied.
+func (c *check) allowing(ref reference) string {
+	if ref.kind == kindSecret {
+		return "--with-secret " + ref.name
+	}
+	return "--with-dependencies"
+}
+
+// createCommand is what follows "kubectl create" to make an object.
+func createCommand(ref reference) string {
+	command := "configmap " + ref.name
+	if ref.kind == kindSecret {
+		command = "secret generic " + ref.name
+		if ref.soft {
+			return fmt.Sprintf("secret docker-registry %s --docker-server=SERVER --docker-username=USER --docker-password=PASSWORD", ref.name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(ref.keys)) {
+		command += fmt.Sprintf(" --from-literal=%s=VALUE", key)
+	}
+	if len(ref.keys) == 0 {
+		command += " --from-file=FILE"
+	}
+	return command
+}
+
+// shared is about an object that was copied to the worker before, for this mirror
+// or another.
+func (c *check) shared(ctx context.Context, ref reference, there data, p Problem) ([]Problem, bool) {
+	isOwn := there.copiedFor == string(c.Request.Origin.GetUID())
+	if !c.Dependencies.allows(ref.kind, ref.name) {
+		if isOwn || ref.optional {
+			return nil, false
+		}
+		p.Blocking = false
+		p.Message = fmt.Sprintf("was copied for another Job, and is deleted with that one's mirror, while %s needs it", ref.by)
+		p.Remedy = "share it: run dispatch with " + c.allowing(ref)
+		return []Problem{p}, false
+	}
+	original, err := c.origin.data(ctx, ref.kind, c.Request.Origin.GetNamespace(), ref.name)
+	switch {
+	case err != nil:
+		return []Problem{c.origin.unchecked(object(ref.kind, c.Request.Origin.GetNamespace(), ref.name), c.Request.Origin.GetNamespace(), err)}, false
+	case !original.exists:
+		p.Blocking = false
+		p.Message = fmt.Sprintf("was copied for another Job, and is deleted with that one's mirror; %s has it no more", c.origin.Context)
+		p.Remedy = "make it anew: " + c.worker.kubectl(c.namespace(), "create %s", createCommand(ref))
+	case original.digest != there.digest:
+		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)
+		p.Remedy = removeCopy(c.worker.Side, ref.kind, c.namespace(), ref.name)
+	default:
+		return nil, true
+	}
+	return []Problem{p}, false
+}
+
+// lacksKeys tells of keys that pods need and that an object does not have.
+func lacksKeys(p probe, namespace string, ref reference, d data, found Problem) []Problem {
+	var problems []Problem
+	for _, key := range slices.Sorted(maps.Keys(ref.keys)) {
+		if d.keys[key] {
+			continue
+		}
+		field := "data"
+		if ref.kind == kindSecret {
+			field = "stringData"
+		}
+		found.Message = fmt.Sprintf("has no key %s, and %s needs it", key, ref.keys[key])
+		found.Remedy = p.kubectl(namespace, `patch %s %s --type=merge -p '{"%s":{"%s":"VALUE"}}'`, strings.ToLower(ref.kind), ref.name, field, key)
+		problems = append(problems, found)
+	}
+	return problems
+}

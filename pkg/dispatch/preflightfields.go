@@ -1,0 +1,214 @@
+package dispatch
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// dropped is a field that was sent to a server, and that it would not store.
+type dropped struct {
+	// path is such as "spec.template.spec.initContainers[0].restartPolicy".
+	path string
+	// matters is whether the Job does something else without it. since says from
+	// which version on servers know it, "" where that is not known.
+	matters bool
+	since   string
+}
+
+// droppedFields compares the spec of a Job with the one that a server would store.
+// Values that are empty say nothing, and what the server changed or added is not
+// looked at.
+func droppedFields(sent, stored *unstructured.Unstructured) []dropped {
+	var paths []lost
+	compare("spec", sent.Object["spec"], stored.Object["spec"], &paths)
+	spec, _, _ := unstructured.NestedMap(sent.Object, "spec")
+	var fields []dropped
+	for _, p := range paths {
+		if isDefault(p, spec) {
+			continue
+		}
+		field := dropped{path: p.path}
+		if i := slices.IndexFunc(mattering(), func(m consequence) bool { return m.covers(p.path) }); i >= 0 {
+			field.matters, field.since = true, mattering()[i].since
+		}
+		fields = append(fields, field)
+	}
+	return fields
+}
+
+// lost is a path of which nothing is left, and what was there.
+type lost struct {
+	path  string
+	value any
+}
+
+func compare(path string, sent, stored any, paths *[]lost) {
+	switch sent := sent.(type) {
+	case map[string]any:
+		other, ok := stored.(map[string]any)
+		if !ok {
+			reportLost(path, sent, paths)
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(sent)) {
+			if value, ok := other[key]; ok {
+				compare(path+"."+key, sent[key], value, paths)
+			} else {
+				reportLost(path+"."+key, sent[key], paths)
+			}
+		}
+	case []any:
+		other, ok := stored.([]any)
+		if !ok {
+			reportLost(path, sent, paths)
+			return
+		}
+		for i, element := range sent {
+			counterpart := counterpartOf(element, i, other)
+			if counterpart == nil {
+				reportLost(fmt.Sprintf("%s[%d]", path, i), element, paths)
+				continue
+			}
+			compare(fmt.Sprintf("%s[%d]", path, i), element, counterpart, paths)
+		}
+	}
+}
+
+// reportLost reports what was lost, unless it was empty.
+func reportLost(path string, value any, paths *[]lost) {
+	if !saysNothing(value) {
+		*paths = append(*paths, lost{path, value})
+	}
+}
+
+func saysNothing(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, v := range value {
+			if !saysNothing(v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(value) == 0
+	}
+	return reflect.ValueOf(value).IsZero()
+}
+
+// counterpartOf finds an element of a list again: by its name where it has one,
+// since webhooks put elements of their own into lists, or else by its place.
+func counterpartOf(element any, i int, among []any) any {
+	if fields, ok := element.(map[string]any); ok {
+		if name, ok := fields["name"].(string); ok && name != "" {
+			for _, other := range among {
+				if o, ok := other.(map[string]any); ok && o["name"] == name {
+					return other
+				}
+			}
+			return nil
+		}
+	}
+	if i < len(among) {
+		return among[i]
+	}
+	return nil
+}
+
+// isDefault says whether a field had the value that a newer server fills in, and
+// that older servers, which do not know the field, act by (kubernetes:
+// pkg/apis/batch/v1/defaults.go).
+func isDefault(l lost, spec map[string]any) bool {
+	switch l.path {
+	case "spec.completionMode":
+		return l.value == "NonIndexed"
+	case "spec.podReplacementPolicy":
+		return l.value == "TerminatingOrFailed" || spec["podFailurePolicy"] != nil
+	case "spec.template.spec.hostUsers":
+		return l.value == true
+	}
+	return false
+}
+
+// consequence is a field without which a Job does something else. The path has []
+// for any element of a list.
+type consequence struct{ path, since string }
+
+func (c consequence) covers(path string) bool {
+	path = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]")
+	rest, ok := strings.CutPrefix(path, c.path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// mattering are the fields without which a Job does something else, with the
+// version in which their gates are on by default (kubernetes:
+// pkg/features/kube_features.go).
+func mattering() []consequence {
+	const pod = "spec.template.spec."
+	return []consequence{
+		{"spec.managedBy", "1.32"},
+		{"spec.successPolicy", "1.31"},
+		{"spec.backoffLimitPerIndex", "1.29"},
+		{"spec.maxFailedIndexes", "1.29"},
+		{"spec.podReplacementPolicy", "1.29"},
+		{"spec.podFailurePolicy", "1.26"},
+		{"spec.completionMode", "1.22"},
+		{"spec.suspend", "1.22"},
+		{"spec.schedulingGroup", ""},
+		{pod + "initContainers[].restartPolicy", "1.29"},
+		{pod + "initContainers[].restartPolicyRules", "1.35"},
+		{pod + "containers[].restartPolicy", "1.35"},
+		{pod + "containers[].restartPolicyRules", "1.35"},
+		{pod + "initContainers[].resources", ""},
+		{pod + "containers[].resources", ""},
+		{pod + "initContainers[].env", ""},
+		{pod + "containers[].env", ""},
+		{pod + "resourceClaims", "1.34"},
+		{pod + "schedulingGates", "1.27"},
+		{pod + "schedulingGroup", ""},
+		{pod + "workloadRef", ""},
+		{pod + "resources", "1.34"},
+		{pod + "volumes[].image", "1.35"},
+		{pod + "volumes", ""},
+		{pod + "hostUsers", "1.33"},
+	}
+}
+
+// tooOld tells of what a server would drop: in one Problem what changes what the
+// Job does, and in another the rest.
+func (p probe) tooOld(version serverVersion, fields []dropped) []Problem {
+	var matter, rest []string
+	for _, f := range fields {
+		switch {
+		case !f.matters:
+			rest = append(rest, f.path)
+		case f.since == "":
+			matter = append(matter, f.path)
+		default:
+			matter = append(matter, fmt.Sprintf("%s (known from Kubernetes %s on)", f.path, f.since))
+		}
+	}
+	var found []Problem
+	if len(matter) > 0 {
+		found = append(found, Problem{
+			Context: p.Context, Blocking: true,
+			Message: fmt.Sprintf("the API server (%s) drops %s, so the Job would do something else there", version.text, strings.Join(matter, ", ")),
+			Remedy:  "choose a cluster that knows it, or do without it in the Job; in clusters that are new enough, its feature gate may be off",
+		})
+	}
+	if len(rest) > 0 {
+		found = append(found, Problem{
+			Context: p.Context,
+			Message: fmt.Sprintf("the API server (%s) drops %s; the Job runs without it", version.text, strings.Join(rest, ", ")),
+		})
+	}
+	return found
+}

@@ -1,0 +1,112 @@
+package dispatch
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// parsed makes an object of what a person would write.
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	assert.NilError(t, yaml.UnmarshalStrict([]byte(text), &o.Object))
+	return o
+}
+
+func TestDroppedFields(t *testing.T) {
+	for _, c := range []struct {
+		name, sent, stored string
+		// matter and rest are the paths that are dropped.
+		matter, rest []string
+	}{
+		{
+			"what a server adds and changes is not dropped",
+			`{spec: {parallelism: 1, template: {spec: {containers: [{name: main, image: a}]}}}}`,
+			`{spec: {parallelism: 2, suspend: false, template: {spec: {dnsPolicy: ClusterFirst, containers: [{name: injected}, {name: main, image: mirror/a}]}}}}`,
+			nil, nil,
+		},
+		{
+			"what changes the Job matters",
+			`{spec: {successPolicy: {rules: [{succeededCount: 1}]}, backoffLimitPerIndex: 1, podFailurePolicy: {rules: []}, completionMode: Indexed,
+				template: {spec: {schedulingGates: [{name: a}], initContainers: [{name: proxy, restartPolicy: Always}]}}}}`,
+			`{spec: {podFailurePolicy: {}, template: {spec: {initContainers: [{name: proxy}]}}}}`,
+			[]string{"spec.backoffLimitPerIndex", "spec.completionMode", "spec.successPolicy", "spec.template.spec.initContainers[0].restartPolicy", "spec.template.spec.schedulingGates"},
+			nil,
+		},
+		{
+			"defaults that older servers act by do not matter",
+			`{spec: {podReplacementPolicy: TerminatingOrFailed, completionMode: NonIndexed, suspend: false, template: {spec: {hostUsers: true}}}}`,
+			`{spec: {template: {spec: {}}}}`,
+			nil, nil,
+		},
+		{
+			"the default is another with a podFailurePolicy",
+			`{spec: {podReplacementPolicy: Failed, podFailurePolicy: {rules: [{action: Ignore}]}}}`,
+			`{spec: {podFailurePolicy: {rules: [{action: Ignore}]}}}`,
+			nil, nil,
+		},
+		{
+			"otherwise it was wanted",
+			`{spec: {podReplacementPolicy: Failed}}`, `{spec: {}}`,
+			[]string{"spec.podReplacementPolicy"},
+			nil,
+		},
+		{
+			"a rule of which nothing but the place is left",
+			`{spec: {podFailurePolicy: {rules: [{action: FailJob}, {action: FailIndex}]}}}`,
+			`{spec: {podFailurePolicy: {rules: [{action: FailJob}]}}}`,
+			[]string{"spec.podFailurePolicy.rules[1]"},
+			nil,
+		},
+		{
+			"a volume of a type that is not known",
+			`{spec: {template: {spec: {volumes: [{name: model, image: {reference: a}}, {name: scratch, emptyDir: {}}]}}}}`,
+			`{spec: {template: {spec: {volumes: [{name: model}, {name: scratch, emptyDir: {}}]}}}}`,
+			[]string{"spec.template.spec.volumes[0].image"},
+			nil,
+		},
+		{
+			"what else is dropped is told too, and nothing that is empty",
+			`{spec: {template: {metadata: {creationTimestamp: null}, spec: {hostnameOverride: a, novelty: {}, another: "", third: [], off: false}}}}`,
+			`{spec: {template: {spec: {}}}}`,
+			nil,
+			[]string{"spec.template.spec.hostnameOverride"},
+		},
+		{
+			"a name that begins alike is another field",
+			`{spec: {suspendAfter: 1m}}`, `{spec: {}}`, nil,
+			[]string{"spec.suspendAfter"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var matter, rest []string
+			for _, f := range droppedFields(parsed(t, c.sent), parsed(t, c.stored)) {
+				if f.matters {
+					matter = append(matter, f.path)
+				} else {
+					rest = append(rest, f.path)
+				}
+			}
+			assert.DeepEqual(t, matter, c.matter)
+			assert.DeepEqual(t, rest, c.rest)
+		})
+	}
+}
+
+func TestTooOld(t *testing.T) {
+	p := probe{Side: &Side{Context: "old"}}
+	found := p.tooOld(serverVersion{text: "v1.28.1"}, []dropped{
+		{path: "spec.successPolicy", matters: true, since: "1.31"},
+		{path: "spec.template.spec.volumes[0].novel", matters: true},
+		{path: "spec.novelty"},
+	})
+	assert.Equal(t, len(found), 2)
+	assert.Assert(t, found[0].Blocking && !found[1].Blocking)
+	assert.Equal(t, found[0].Message,
+		"the API server (v1.28.1) drops spec.successPolicy (known from Kubernetes 1.31 on), spec.template.spec.volumes[0].novel, so the Job would do something else there")
+	assert.Equal(t, found[1].Message, "the API server (v1.28.1) drops spec.novelty; the Job runs without it")
+	assert.Equal(t, len(p.tooOld(serverVersion{}, nil)), 0)
+}

@@ -1,0 +1,242 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1alpha1 "k8s.io/api/certificates/v1alpha1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// versions are the ones that an object may be served in, newest first.
+func versions(v ...schema.GroupVersionResource) []schema.GroupVersionResource { return v }
+
+// need is an object that has to be there, of any kind but ConfigMap and Secret.
+type need struct {
+	kind, namespace, name string
+	// message says what is wrong where it is not, and remedy what to do.
+	message, remedy string
+	versions        []schema.GroupVersionResource
+	blocks          bool
+}
+
+// need looks at one of them; no name is no need.
+func (c *check) need(ctx context.Context, n need) []Problem {
+	if n.name == "" {
+		return nil
+	}
+	about := object(n.kind, n.namespace, n.name)
+	found, err := c.worker.find(ctx, n.namespace, n.name, n.versions...)
+	switch {
+	case err != nil:
+		return []Problem{c.worker.unchecked(about, n.namespace, err)}
+	case found == nil:
+		return []Problem{c.withRemedy(ctx, Problem{Context: c.worker.Context, Blocking: n.blocks, Object: about, Message: n.message, Remedy: n.remedy})}
+	}
+	return nil
+}
+
+// all looks at several of them.
+func (c *check) all(ctx context.Context, needs []need) []Problem {
+	looks := make([]look, len(needs))
+	for i, n := range needs {
+		looks[i] = func(ctx context.Context) []Problem { return c.need(ctx, n) }
+	}
+	return together(ctx, looks...)
+}
+
+// volumes are the pods'.
+func (c *check) volumes() []corev1.Volume { return c.job.Spec.Template.Spec.Volumes }
+
+// claims looks at the PersistentVolumeClaims.
+func (c *check) claims(ctx context.Context) []Problem {
+	var looks []look
+	for _, v := range c.volumes() {
+		if v.PersistentVolumeClaim != nil {
+			looks = append(looks, func(ctx context.Context) []Problem { return c.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName) })
+		}
+	}
+	return together(ctx, looks...)
+}
+
+func (c *check) claim(ctx context.Context, volume, name string) []Problem {
+	p := Problem{Context: c.worker.Context, Blocking: true, Object: object("PersistentVolumeClaim", c.namespace(), name)}
+	found, err := c.worker.find(ctx, c.namespace(), name, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"))
+	if err != nil {
+		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}
+	}
+	describe := c.worker.kubectl(c.namespace(), "describe pvc %s", name)
+	if found == nil {
+		p.Message = fmt.Sprintf("does not exist, and volume %s needs it", volume)
+		p.Remedy = "make it there, with its data; this is the origin's: " + c.origin.kubectl(c.Request.Origin.GetNamespace(), "get pvc %s -o yaml", name)
+		return []Problem{p}
+	}
+	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")
+	switch {
+	case found.GetDeletionTimestamp() != nil:
+		p.Message = fmt.Sprintf("is being deleted, and volume %s needs it", volume)
+		p.Remedy = "see who still uses it: " + describe
+	case phase == string(corev1.ClaimLost):
+		p.Message, p.Remedy = "has lost its volume", "see what became of it: "+describe
+	case phase == string(corev1.ClaimPending):
+		class, waits, err := c.waitsForPods(ctx, found)
+		if err == nil && waits {
+			return nil
+		}
+		p.Blocking = false
+		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", "see why: "+describe
+		if err != nil {
+			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, because(err))
+		}
+	default:
+		return nil
+	}
+	return []Problem{p}
+}
+
+// waitsForPods says whether a claim gets its volume only when a pod uses it, by its
+// StorageClass.
+func (c *check) waitsForPods(ctx context.Context, claim *unstructured.Unstructured) (name string, waits bool, err error) {
+	name, _, _ = unstructured.NestedString(claim.Object, "spec", "storageClassName")
+	if name == "" {
+		return "", false, nil
+	}
+	class, err := c.worker.find(ctx, "", name, storageClasses())
+	if err != nil || class == nil {
+		return name, false, err
+	}
+	mode, _, _ := unstructured.NestedString(class.Object, "volumeBindingMode")
+	return name, mode == string(storagev1.VolumeBindingWaitForFirstConsumer), nil
+}
+
+func storageClasses() schema.GroupVersionResource {
+	return storagev1.SchemeGroupVersion.WithResource("storageclasses")
+}
+
+// storageClasses looks at what claims that are made for each pod ask for.
+func (c *check) storageClasses(ctx context.Context) []Problem {
+	var needs []need
+	for _, v := range c.volumes() {
+		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil || v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName == nil {
+			continue
+		}
+		needs = append(needs, need{
+			kind: "StorageClass", name: *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName,
+			message: fmt.Sprintf("does not exist, and the claims of volume %s name it", v.Name),
+			remedy:  "name one of those in the Job: " + c.worker.kubectl("", "get storageclasses"),
+			blocks:  true, versions: versions(storageClasses()),
+		})
+	}
+	return c.all(ctx, needs)
+}
+
+// drivers looks at the CSI drivers of volumes that are made with the pod.
+func (c *check) drivers(ctx context.Context) []Problem {
+	var needs []need
+	for _, v := range c.volumes() {
+		if v.CSI == nil {
+			continue
+		}
+		needs = append(needs, need{
+			kind: "CSIDriver", name: v.CSI.Driver,
+			message:  fmt.Sprintf("is not installed, as far as one can see, and volume %s needs it", v.Name),
+			remedy:   "these are: " + c.worker.kubectl("", "get csidrivers"),
+			versions: versions(storagev1.SchemeGroupVersion.WithResource("csidrivers")),
+		})
+	}
+	return c.all(ctx, needs)
+}
+
+// trustBundles looks at the ClusterTrustBundles that volumes name. Those that they
+// select by signer and labels may come later.
+func (c *check) trustBundles(ctx context.Context) []Problem {
+	var needs []need
+	for _, v := range c.volumes() {
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			bundle := source.ClusterTrustBundle
+			if bundle == nil || bundle.Name == nil || isTrue(bundle.Optional) {
+				continue
+			}
+			needs = append(needs, need{
+				kind: "ClusterTrustBundle", name: *bundle.Name,
+				message: fmt.Sprintf("does not exist, and volume %s needs it", v.Name),
+				remedy:  "have it made; these are there: " + c.worker.kubectl("", "get clustertrustbundles"), blocks: true,
+				versions: versions(schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
+					certificatesv1beta1.SchemeGroupVersion.WithResource("clustertrustbundles"),
+					certificatesv1alpha1.SchemeGroupVersion.WithResource("clustertrustbundles")),
+			})
+		}
+	}
+	return c.all(ctx, needs)
+}
+
+// resourceClaims looks at the ResourceClaims and their templates. A server that
+// does not serve them has none.
+func (c *check) resourceClaims(ctx context.Context) []Problem {
+	var needs []need
+	for _, claim := range c.job.Spec.Template.Spec.ResourceClaims {
+		for kind, name := range map[string]*string{"ResourceClaim": claim.ResourceClaimName, "ResourceClaimTemplate": claim.ResourceClaimTemplateName} {
+			if name == nil {
+				continue
+			}
+			plural := strings.ToLower(kind) + "s"
+			served := make([]schema.GroupVersionResource, 0, 3)
+			for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
+				served = append(served, schema.GroupVersionResource{Group: "resource.k8s.io", Version: version, Resource: plural})
+			}
+			needs = append(needs, need{
+				kind: kind, namespace: c.namespace(), name: *name,
+				message:  fmt.Sprintf("does not exist, and the pods' resource claim %s needs it", claim.Name),
+				remedy:   "make it there; this is the origin's: " + c.origin.kubectl(c.Request.Origin.GetNamespace(), "get %s %s -o yaml", plural, *name),
+				versions: served, blocks: true,
+			})
+		}
+	}
+	return c.all(ctx, needs)
+}
+
+// subdomain looks at the Service that gives pods their names.
+func (c *check) subdomain(ctx context.Context) []Problem {
+	name := c.job.Spec.Template.Spec.Subdomain
+	return c.need(ctx, need{
+		kind: "Service", namespace: c.namespace(), name: name,
+		message:  "does not exist; the pods have it as their subdomain, and do not find each other by name without it",
+		remedy:   c.worker.kubectl(c.namespace(), "create service clusterip %s --clusterip=None", name) + ", and give it the pods' labels as its selector",
+		versions: versions(corev1.SchemeGroupVersion.WithResource("services")),
+	})
+}
+
+// surprises are what no API server can tell about.
+func (c *check) surprises(context.Context) []Problem {
+	var found []Problem
+	warn := func(format string, args ...any) {
+		found = append(found, Problem{Context: c.worker.Context, Message: fmt.Sprintf(format, args...)})
+	}
+	spec := c.job.Spec.Template.Spec
+	if spec.SchedulerName != "" && spec.SchedulerName != corev1.DefaultSchedulerName {
+		warn("the pods stay pending unless there is a scheduler %s", spec.SchedulerName)
+	}
+	for _, gate := range spec.SchedulingGates {
+		warn("the pods stay pending until somebody takes their scheduling gate %s off", gate.Name)
+	}
+	var paths []string
+	for _, v := range spec.Volumes {
+		if v.HostPath != nil {
+			paths = append(paths, v.HostPath.Path)
+		}
+	}
+	slices.Sort(paths)
+	if len(paths) > 0 {
+		warn("the pods see %s of the nodes they run on, which may be something else there", strings.Join(slices.Compact(paths), ", "))
+	}
+	return found
+}

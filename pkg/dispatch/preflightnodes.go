@@ -1,0 +1,163 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/resource"
+	schedulingcorev1 "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+)
+
+// nodes are those of the cluster, with nothing but what scheduling looks at.
+func (p probe) nodes(ctx context.Context) ([]corev1.Node, error) {
+	return recall(ctx, p, "nodes", func(ctx context.Context) ([]corev1.Node, error) {
+		var nodes []corev1.Node
+		options := metav1.ListOptions{Limit: 500}
+		for {
+			page, err := p.Client.CoreV1().Nodes().List(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range page.Items {
+				nodes = append(nodes, corev1.Node{
+					ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
+					Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
+					Status:     corev1.NodeStatus{Allocatable: n.Status.Allocatable},
+				})
+			}
+			if options.Continue = page.Continue; options.Continue == "" {
+				return nodes, nil
+			}
+		}
+	})
+}
+
+// nodesFor says whether any node could ever run such a pod. It is no more than a
+// warning: an autoscaler may add one that can.
+func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
+	nodes, err := c.worker.nodes(ctx)
+	if apierrors.IsForbidden(err) && !isChoosy(pod) {
+		return nil
+	}
+	if err != nil {
+		return []Problem{c.worker.unchecked("the nodes", "", err)}
+	}
+	message := unfit(ctx, pod, nodes)
+	if message == "" {
+		return nil
+	}
+	return []Problem{{
+		Context: c.worker.Context, Object: "the nodes", Message: message + "; the pods stay pending until there is one",
+		Remedy: "see what there is: " + c.worker.kubectl("", "describe nodes"),
+	}}
+}
+
+// isChoosy says whether a pod asks for more than just any node.
+func isChoosy(pod *corev1.Pod) bool {
+	if len(pod.Spec.NodeSelector) > 0 || pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
+		return true
+	}
+	for name := range resource.PodRequests(pod, resource.PodResourcesOptions{}) {
+		if strings.Contains(string(name), "/") {
+			return true
+		}
+	}
+	return false
+}
+
+// unfit says why none of the nodes can run a pod; "" if one can.
+func unfit(ctx context.Context, pod *corev1.Pod, nodes []corev1.Node) string {
+	if len(nodes) == 0 {
+		return "there are none"
+	}
+	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	matching := slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool {
+		matches, err := affinity.Match(&n)
+		return err == nil && !matches || !hasOS(pod, &n)
+	})
+	if len(matching) == 0 {
+		return fmt.Sprintf("none of the %d has the labels that the pods ask for: %s", len(nodes), wanted(pod))
+	}
+	logger := klog.FromContext(ctx)
+	var taints []string
+	tolerated := slices.DeleteFunc(slices.Clone(matching), func(n corev1.Node) bool {
+		taint, found := schedulingcorev1.FindMatchingUntoleratedTaint(logger, n.Spec.Taints, pod.Spec.Tolerations, keepsPodsOff, true)
+		if found {
+			taints = append(taints, taint.ToString())
+		}
+		return found
+	})
+	if len(tolerated) == 0 {
+		slices.Sort(taints)
+		return fmt.Sprintf("the pods do not tolerate the taints of the %d that have the labels they ask for: %s", len(matching), strings.Join(slices.Compact(taints), ", "))
+	}
+	return tooSmall(pod, tolerated)
+}
+
+func keepsPodsOff(t *corev1.Taint) bool {
+	return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+}
+
+// hasOS says whether a node has the operating system that a pod names: the kubelet
+// refuses it otherwise.
+func hasOS(pod *corev1.Pod, n *corev1.Node) bool {
+	os := n.Labels[corev1.LabelOSStable]
+	return pod.Spec.OS == nil || os == "" || string(pod.Spec.OS.Name) == os
+}
+
+// tooSmall says of what no node has as much as the pod asks for.
+func tooSmall(pod *corev1.Pod, nodes []corev1.Node) string {
+	var lacking []string
+	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+	isHeld := slices.ContainsFunc(nodes, func(n corev1.Node) bool {
+		for name, amount := range requests {
+			if available := n.Status.Allocatable[name]; available.Cmp(amount) < 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if isHeld {
+		return ""
+	}
+	for name, amount := range requests {
+		if !slices.ContainsFunc(nodes, func(n corev1.Node) bool {
+			available := n.Status.Allocatable[name]
+			return available.Cmp(amount) >= 0
+		}) {
+			lacking = append(lacking, fmt.Sprintf("%s=%s", name, amount.String()))
+		}
+	}
+	if len(lacking) == 0 {
+		return fmt.Sprintf("none of the %d that fit otherwise has all at once that a pod asks for", len(nodes))
+	}
+	slices.Sort(lacking)
+	return fmt.Sprintf("none of the %d that fit otherwise has what a pod asks for: %s", len(nodes), strings.Join(lacking, ", "))
+}
+
+// wanted is what a pod wants of a node's labels.
+func wanted(pod *corev1.Pod) string {
+	var parts []string
+	for key, value := range pod.Spec.NodeSelector {
+		parts = append(parts, key+"="+value)
+	}
+	slices.Sort(parts)
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, e := range term.MatchExpressions {
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Key, e.Operator, strings.Join(e.Values, ","))))
+			}
+		}
+	}
+	if pod.Spec.OS != nil {
+		parts = append(parts, fmt.Sprintf("%s=%s", corev1.LabelOSStable, pod.Spec.OS.Name))
+	}
+	return strings.Join(parts, ", ")
+}

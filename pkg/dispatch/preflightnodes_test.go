@@ -1,0 +1,60 @@
+package dispatch
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func TestUnfit(t *testing.T) {
+	var nodes struct{ Items []corev1.Node }
+	assert.NilError(t, yaml.UnmarshalStrict([]byte(`
+items:
+- metadata: {labels: {kubernetes.io/os: linux, disk: ssd}}
+  status: {allocatable: {cpu: "4", memory: 8Gi}}
+- metadata: {labels: {kubernetes.io/os: linux, pool: gpu}}
+  spec: {taints: [{key: dedicated, value: gpu, effect: NoSchedule}, {key: hint, effect: PreferNoSchedule}]}
+  status: {allocatable: {cpu: "2", memory: 64Gi, nvidia.com/gpu: "4"}}
+`), &nodes))
+	for _, c := range []struct{ name, pod, want string }{
+		{"nothing asked for", `{}`, ""},
+		{"label", `{nodeSelector: {disk: ssd}}`, ""},
+		{"no such label", `{nodeSelector: {disk: tape, a: b}}`, "none of the 2 has the labels that the pods ask for: a=b, disk=tape"},
+		{
+			"affinity",
+			`{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a, b]}]}]}}}}`,
+			"none of the 2 has the labels that the pods ask for: zone In a,b",
+		},
+		{"operating system", `{os: {name: windows}}`, "none of the 2 has the labels that the pods ask for: kubernetes.io/os=windows"},
+		{"taint", `{nodeSelector: {pool: gpu}}`, "the pods do not tolerate the taints of the 1 that have the labels they ask for: dedicated=gpu:NoSchedule"},
+		{"tolerated", `{nodeSelector: {pool: gpu}, tolerations: [{key: dedicated, operator: Exists}], containers: [{name: a, resources: {requests: {nvidia.com/gpu: "4"}}}]}`, ""},
+		{"no such resource", `{containers: [{name: a, resources: {requests: {nvidia.com/gpu: "1"}}}]}`, "none of the 1 that fit otherwise has what a pod asks for: nvidia.com/gpu=1"},
+		{
+			"too much together",
+			`{tolerations: [{operator: Exists}], containers: [{name: a, resources: {requests: {cpu: "3"}}}, {name: b, resources: {requests: {memory: 9Gi}}}]}`,
+			"none of the 2 that fit otherwise has all at once that a pod asks for",
+		},
+		{"broken selector", `{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Nonsense}]}]}}}}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{}
+			assert.NilError(t, yaml.UnmarshalStrict([]byte(c.pod), &pod.Spec))
+			assert.Equal(t, unfit(t.Context(), pod, nodes.Items), c.want)
+		})
+	}
+	assert.Equal(t, unfit(t.Context(), &corev1.Pod{}, nil), "there are none")
+}
+
+func TestGrant(t *testing.T) {
+	p := probe{Side: &Side{Context: "prod"}}
+	status := rightsOnOrigin(false)[1]
+	assert.Equal(t, p.grant("ml", "Jo@example.com", status),
+		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=update,patch --resource=jobs.batch/status && "+
+			"kubectl --context prod -n ml create rolebinding jobs-managedby-jobs-status-jo-example.com --role=jobs-managedby-jobs-status-jo-example.com --user=Jo@example.com")
+	assert.Assert(t, strings.Contains(p.grant("ml", "system:serviceaccount:ci:robot", status), "--serviceaccount=ci:robot"))
+	assert.Assert(t, strings.Contains(p.grant("ml", "", status), "--user=USER"))
+	assert.Assert(t, strings.Contains(p.grant("ml", "a b'c", status), `--user='a b'\''c'`))
+}

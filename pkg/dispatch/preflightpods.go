@@ -1,0 +1,165 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// trial is what came of having a server create a pod in a dry run.
+type trial struct {
+	problems []Problem
+	// pod is what the server would have stored, after its admission plugins have
+	// changed it; nil if it would not.
+	pod *unstructured.Unstructured
+}
+
+// pods has the server try one of the mirror's pods, and then looks at what that
+// does not: who pulls the images, how it is scheduled.
+func (c *check) pods(ctx context.Context) []Problem {
+	template := podOf(c.mirror)
+	result := c.tryPod(ctx, template)
+	admitted := result.pod
+	if admitted == nil {
+		admitted = template
+	}
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(admitted.Object, pod); err != nil {
+		return result.problems
+	}
+	return slices.Concat(result.problems, together(ctx,
+		func(ctx context.Context) []Problem { return c.accountPulls(ctx, pod) },
+		func(ctx context.Context) []Problem { return c.nodesFor(ctx, pod) },
+		c.priority,
+	))
+}
+
+// tryPod has a server create a pod in a dry run, which runs all of its admission
+// plugins; for a Job it runs only those that look at Jobs. What they miss is put
+// aside, so that one answer does not hide the next.
+func (c *check) tryPod(ctx context.Context, template *unstructured.Unstructured) trial {
+	if may, err := c.worker.may(ctx, c.namespace(), "create", podsResource()); err == nil && !may {
+		found := together(ctx, c.account, c.priorityClass, c.runtimeClass)
+		return trial{problems: append(found, Problem{
+			Context: c.worker.Context, Object: "the pods",
+			Message: fmt.Sprintf("could not be checked against quota, PodSecurity and webhooks: you may not create pods in namespace %s", c.namespace()),
+		})}
+	}
+	// Pods that differ by their Job alone are tried once.
+	body, err := json.Marshal(map[string]any{"spec": template.Object["spec"], "annotations": template.GetAnnotations(), "labels": otherLabels(template)})
+	if err != nil {
+		return trial{}
+	}
+	question := fmt.Sprintf("pod in %s %x", c.namespace(), sha256.Sum256(body))
+	result, err := recall(ctx, c.worker, question, func(ctx context.Context) (trial, error) { return c.tryUntilClear(ctx, template.DeepCopy()) })
+	if err != nil {
+		return trial{problems: []Problem{c.worker.unchecked("the pods", c.namespace(), err)}}
+	}
+	return result
+}
+
+// tryUntilClear tries a pod until the server takes it, or has something against it
+// that cannot be put aside.
+func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructured) (trial, error) {
+	var result trial
+	for {
+		admitted, err := c.worker.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(c.namespace()).
+			Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager, FieldValidation: metav1.FieldValidationIgnore})
+		if err == nil {
+			result.pod = admitted
+			return result, nil
+		}
+		if isConnection(err) {
+			return result, err
+		}
+		for _, p := range c.worker.refused(pod, err) {
+			result.problems = append(result.problems, c.withRemedy(ctx, p))
+			if !putAside(pod, p.Object) {
+				return result, nil
+			}
+		}
+	}
+}
+
+// putAside takes off a pod what a server does not find, and says whether there was
+// anything to take off.
+func putAside(pod *unstructured.Unstructured, missing string) bool {
+	kind, name, _ := strings.Cut(missing, " ")
+	fields := map[string][]string{
+		"ServiceAccount": {"serviceAccountName", "serviceAccount"},
+		"PriorityClass":  {"priorityClassName", "priority", "preemptionPolicy"},
+		"RuntimeClass":   {"runtimeClassName", "overhead"},
+	}[kind]
+	if len(fields) == 0 || strings.HasSuffix(name, "/default") {
+		return false
+	}
+	had, _, _ := unstructured.NestedString(pod.Object, "spec", fields[0])
+	for _, field := range fields {
+		unstructured.RemoveNestedField(pod.Object, "spec", field)
+	}
+	return had != ""
+}
+
+// podOf is a pod as the Job controller makes them of a Job (kubernetes:
+// pkg/controller/controller_utils.go, GetPodFromTemplate). The Job's uid is not
+// known yet.
+func podOf(mirror *unstructured.Unstructured) *unstructured.Unstructured {
+	template, _, _ := unstructured.NestedMap(mirror.Object, "spec", "template")
+	spec, _ := template["spec"].(map[string]any)
+	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
+	pod.SetGenerateName(mirror.GetName() + "-")
+	pod.SetNamespace(mirror.GetNamespace())
+	labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[jobNameLabel], labels["job-name"] = mirror.GetName(), mirror.GetName()
+	pod.SetLabels(labels)
+	annotations, _, _ := unstructured.NestedStringMap(template, "metadata", "annotations")
+	pod.SetAnnotations(annotations)
+	pod.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: "batch/v1", Kind: delegation.Job().Kind, Name: mirror.GetName(),
+		UID: types.UID("00000000-0000-0000-0000-000000000000"), Controller: new(true),
+	}})
+	return pod
+}
+
+// otherLabels are those that do not name the Job.
+func otherLabels(pod *unstructured.Unstructured) map[string]string {
+	labels := pod.GetLabels()
+	delete(labels, jobNameLabel)
+	delete(labels, "job-name")
+	return labels
+}
+
+// accountPulls looks at the image pull Secrets that the ServiceAccount has put on
+// the pod, which has none of its own then.
+func (c *check) accountPulls(ctx context.Context, pod *corev1.Pod) []Problem {
+	if len(c.job.Spec.Template.Spec.ImagePullSecrets) > 0 {
+		return nil
+	}
+	var found []Problem
+	for _, secret := range pod.Spec.ImagePullSecrets {
+		there, err := c.worker.data(ctx, kindSecret, c.namespace(), secret.Name)
+		if err != nil || there.exists {
+			continue
+		}
+		found = append(found, Problem{
+			Context: c.worker.Context, Object: object(kindSecret, c.namespace(), secret.Name),
+			Message: fmt.Sprintf("does not exist, and ServiceAccount %s wants images pulled with it", pod.Spec.ServiceAccountName),
+			Remedy:  "make it there: " + c.worker.kubectl(c.namespace(), "create %s", createCommand(reference{kind: kindSecret, name: secret.Name, soft: true})),
+		})
+	}
+	return found
+}

@@ -1,0 +1,157 @@
+package dispatch
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// reference is a ConfigMap or Secret that pods refer to.
+type reference struct {
+	kind, name string
+	// optional is whether the pods start without it; soft is that they do so too, but
+	// may not get far.
+	optional, soft bool
+	// keys are those that it has to have, and by whom they are needed.
+	keys map[string]string
+	// by is who refers to it: "volume settings" or "container main".
+	by string
+}
+
+// references collects them, one for each object.
+type references map[Dependency]*reference
+
+// add adds a reference. Where others do not need the same object, this one may.
+func (r references) add(kind, name, by string, optional bool, keys ...string) *reference {
+	if name == "" {
+		return &reference{}
+	}
+	ref := r[Dependency{Kind: kind, Name: name}]
+	if ref == nil {
+		ref = &reference{kind: kind, name: name, by: by, optional: true, keys: map[string]string{}}
+		r[Dependency{Kind: kind, Name: name}] = ref
+	}
+	if optional {
+		return ref
+	}
+	if ref.optional {
+		ref.optional, ref.by = false, by
+	}
+	ref.soft = false
+	for _, key := range keys {
+		if _, ok := ref.keys[key]; !ok {
+			ref.keys[key] = by
+		}
+	}
+	return ref
+}
+
+// referencesOf collects the ConfigMaps and Secrets that pods refer to, ConfigMaps
+// first, by their names. Ephemeral containers are none of a template's.
+func referencesOf(spec *corev1.PodSpec, mirror *unstructured.Unstructured) []reference {
+	all := references{}
+	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+		all.addContainer(&container)
+	}
+	for _, volume := range spec.Volumes {
+		all.addVolume(&volume)
+	}
+	volumes, _, _ := unstructured.NestedSlice(mirror.Object, "spec", "template", "spec", "volumes")
+	for _, volume := range volumes {
+		all.addSources(volume)
+	}
+	for _, secret := range spec.ImagePullSecrets {
+		// The kubelet pulls without those it does not find (kubelet_pods.go,
+		// getPullSecretsForPod), which is fine for public images.
+		if _, ok := all[Dependency{Kind: kindSecret, Name: secret.Name}]; !ok && secret.Name != "" {
+			all.add(kindSecret, secret.Name, "imagePullSecrets", false).soft = true
+		}
+	}
+	sorted := make([]reference, 0, len(all))
+	for _, ref := range all {
+		sorted = append(sorted, *ref)
+	}
+	slices.SortFunc(sorted, func(a, b reference) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+	})
+	return sorted
+}
+
+func (r references) addContainer(c *corev1.Container) {
+	by := "container " + c.Name
+	for _, source := range c.EnvFrom {
+		if ref := source.ConfigMapRef; ref != nil {
+			r.add(kindConfigMap, ref.Name, by, isTrue(ref.Optional))
+		}
+		if ref := source.SecretRef; ref != nil {
+			r.add(kindSecret, ref.Name, by, isTrue(ref.Optional))
+		}
+	}
+	for _, variable := range c.Env {
+		if variable.ValueFrom == nil {
+			continue
+		}
+		if ref := variable.ValueFrom.ConfigMapKeyRef; ref != nil {
+			r.add(kindConfigMap, ref.Name, by, isTrue(ref.Optional), ref.Key)
+		}
+		if ref := variable.ValueFrom.SecretKeyRef; ref != nil {
+			r.add(kindSecret, ref.Name, by, isTrue(ref.Optional), ref.Key)
+		}
+	}
+}
+
+func (r references) addVolume(v *corev1.Volume) {
+	by := "volume " + v.Name
+	if source := v.ConfigMap; source != nil {
+		r.add(kindConfigMap, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
+	}
+	if source := v.Secret; source != nil {
+		r.add(kindSecret, source.SecretName, by, isTrue(source.Optional), keysOf(source.Items)...)
+	}
+	if v.Projected == nil {
+		return
+	}
+	for _, projection := range v.Projected.Sources {
+		if source := projection.ConfigMap; source != nil {
+			r.add(kindConfigMap, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
+		}
+		if source := projection.Secret; source != nil {
+			r.add(kindSecret, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
+		}
+	}
+}
+
+// addSources adds the Secrets that volumes of all other types need: most have
+// them in the same field, whatever they are called.
+func (r references) addSources(volume any) {
+	fields, _ := volume.(map[string]any)
+	by := fmt.Sprint("volume ", fields["name"])
+	for _, kind := range slices.Sorted(maps.Keys(fields)) {
+		source, ok := fields[kind].(map[string]any)
+		if !ok {
+			continue
+		}
+		for _, field := range []string{"secretRef", "nodePublishSecretRef"} {
+			name, _, _ := unstructured.NestedString(source, field, "name")
+			r.add(kindSecret, name, by, false)
+		}
+		if kind == "azureFile" {
+			name, _, _ := unstructured.NestedString(source, "secretName")
+			r.add(kindSecret, name, by, false)
+		}
+	}
+}
+
+func keysOf(items []corev1.KeyToPath) []string {
+	keys := make([]string, len(items))
+	for i, item := range items {
+		keys[i] = item.Key
+	}
+	return keys
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

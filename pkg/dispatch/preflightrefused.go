@@ -1,0 +1,157 @@
+package dispatch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// refusal is a kind of answer that admission plugins give to a create.
+type refusal struct {
+	// pattern matches the text that comes behind "is forbidden: ".
+	pattern string
+	// tell makes a Problem of what it matches; Context and Blocking are set.
+	tell func(p *Problem, m []string)
+}
+
+// refused tells what a server has against creating an object in a dry run.
+func (p probe) refused(o *unstructured.Unstructured, err error) []Problem {
+	about := ""
+	if o.GetKind() == "Pod" {
+		about = "the pods"
+	}
+	switch {
+	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
+		return []Problem{{
+			Context: p.Context, Blocking: true, Object: object("Namespace", "", o.GetNamespace()), Message: "does not exist",
+			Remedy: p.kubectl("", "create namespace %s", o.GetNamespace()),
+		}}
+	case apierrors.IsAlreadyExists(err):
+		return []Problem{{
+			Context: p.Context, Blocking: true, Object: object(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
+			Remedy: "see what it is: " + p.kubectl(o.GetNamespace(), "get job %s -o yaml", o.GetName()),
+		}}
+	case isConnection(err), apierrors.IsUnauthorized(err):
+		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
+	case strings.Contains(err.Error(), "does not support dry run"):
+		// Such webhooks are older than admissionregistration.k8s.io/v1, which no longer
+		// lets them be.
+		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + because(err)}}
+	}
+	text := objection(err)
+	for _, r := range p.refusals(o.GetNamespace()) {
+		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
+			found := Problem{Context: p.Context, Blocking: true, Object: about}
+			r.tell(&found, m)
+			return []Problem{found}
+		}
+	}
+	who := "the Job"
+	if about != "" {
+		who = "its pods"
+	}
+	return []Problem{{
+		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server does not take %s: %s", who, text),
+		Remedy: "change the Job so that it is taken, or have somebody who may do so change what keeps it out",
+	}}
+}
+
+// objection is what an error says against an object, without the words that name
+// the object.
+func objection(err error) string {
+	if apierrors.IsInvalid(err) {
+		return causes(err)
+	}
+	text := because(err)
+	if _, rest, ok := strings.Cut(text, " is forbidden: "); ok && apierrors.IsForbidden(err) {
+		return rest
+	}
+	return text
+}
+
+// refusals are the texts of Kubernetes' own admission plugins (kubernetes:
+// plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
+// admission/admission.go).
+func (p probe) refusals(namespace string) []refusal {
+	return []refusal{
+		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
+			found.Object, found.Message = object("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
+			found.Remedy = p.kubectl(namespace, "create serviceaccount %s", m[1])
+		}},
+		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
+			found.Object, found.Message = object("PriorityClass", "", m[1]), "does not exist, and the pods name it"
+		}},
+		{`^pod rejected: RuntimeClass "([^"]+)" not found`, func(found *Problem, m []string) {
+			found.Object, found.Message = object("RuntimeClass", "", m[1]), "does not exist, and the pods name it"
+		}},
+		{`^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`, func(found *Problem, m []string) {
+			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
+			found.Remedy = "ask for less, or have it raised: " + p.kubectl(namespace, "describe resourcequota %s", m[1])
+			// Pods are tried again until there is room, a Job is not.
+			if found.Object != "" && fitsAlone(m[2], m[4]) {
+				found.Blocking = false
+				found.Message += "; the pods wait until there is some"
+			}
+			found.Object = object("ResourceQuota", namespace, m[1])
+		}},
+		{`^failed quota: ([^:\s]+): (.*)$`, func(found *Problem, m []string) {
+			found.Object, found.Message = object("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
+			found.Remedy = "set that for every container of the Job, or have a LimitRange set it: " + p.kubectl(namespace, "describe resourcequota %s", m[1])
+		}},
+		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
+			found.Blocking = false
+			found.Object = object("ResourceQuota", namespace, m[1])
+			found.Message = "could not be checked: its controller has not looked at it yet"
+		}},
+		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
+			found.Object = object("Namespace", "", namespace)
+			found.Message = fmt.Sprintf("takes only pods of the PodSecurity level %s: %s", m[1], m[2])
+			found.Remedy = "set what it names in the Job, choose another namespace with --namespace-to, or, if such pods are to run there: " +
+				p.kubectl("", "label --overwrite namespace %s pod-security.kubernetes.io/enforce=privileged", namespace)
+		}},
+		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
+			found.Object, found.Message = object("Namespace", "", m[1]), "is being deleted"
+			found.Remedy = p.kubectl("", "wait --for=delete namespace %s", m[1]) + " and make it again, or choose another with --namespace-to"
+		}},
+		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
+			found.Message = "a LimitRange does not take them: " + strings.Trim(m[0], "[]")
+			found.Remedy = "ask for what it takes: " + p.kubectl(namespace, "describe limitranges")
+		}},
+		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
+			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
+			if found.Object == "" {
+				found.Message = fmt.Sprintf("the admission webhook %s refuses the Job: %s", m[1], m[2])
+			}
+			found.Remedy = "change the Job so that it is taken; the webhook's owner knows what it asks for"
+		}},
+	}
+}
+
+// fitsAlone says whether what is requested is within the limits, so that it is
+// only others that are in the way: "pods=1,requests.cpu=2".
+func fitsAlone(requested, limited string) bool {
+	limits := quantities(limited)
+	asked := quantities(requested)
+	for name, quantity := range asked {
+		limit, ok := limits[name]
+		if !ok || quantity.Cmp(limit) > 0 {
+			return false
+		}
+	}
+	return len(asked) > 0
+}
+
+func quantities(list string) map[string]resource.Quantity {
+	parsed := map[string]resource.Quantity{}
+	for entry := range strings.SplitSeq(list, ",") {
+		name, text, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		if quantity, err := resource.ParseQuantity(text); err == nil {
+			parsed[name] = quantity
+		}
+	}
+	return parsed
+}

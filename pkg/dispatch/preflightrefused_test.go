@@ -1,0 +1,117 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func TestRefused(t *testing.T) {
+	pod, job := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	for kind, o := range map[string]*unstructured.Unstructured{"Pod": pod, "Job": job} {
+		o.SetKind(kind)
+		o.SetNamespace("ml")
+		o.SetName("train")
+	}
+	forbidden := func(text string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "train-", errors.New(text))
+	}
+	for _, c := range []struct {
+		name   string
+		of     *unstructured.Unstructured
+		err    error
+		blocks bool
+		object string
+		// message and remedy are parts.
+		message, remedy string
+	}{
+		{
+			"service account", pod, forbidden(`error looking up service account ml/robot: serviceaccount "robot" not found`),
+			true, "ServiceAccount ml/robot", "does not exist", "kubectl --context 'a b' -n ml create serviceaccount robot",
+		},
+		{"priority class", pod, forbidden("no PriorityClass with name high was found"), true, "PriorityClass high", "does not exist", ""},
+		{"runtime class", pod, forbidden(`pod rejected: RuntimeClass "gvisor" not found`), true, "RuntimeClass gvisor", "does not exist", ""},
+		{
+			"quota that is used up", pod, forbidden("exceeded quota: team, requested: pods=1,requests.cpu=2, used: pods=9,requests.cpu=19, limited: pods=9,requests.cpu=20"),
+			false, "ResourceQuota ml/team", "the pods wait", "describe resourcequota team",
+		},
+		{
+			"quota that is too small", pod, forbidden("exceeded quota: team, requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=0, limited: requests.nvidia.com/gpu=4"),
+			true, "ResourceQuota ml/team", "requested requests.nvidia.com/gpu=8, used requests.nvidia.com/gpu=0, limited to requests.nvidia.com/gpu=4", "describe resourcequota team",
+		},
+		{
+			"quota of Jobs that is used up", job, forbidden("exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=4, limited: count/jobs.batch=4"),
+			true, "ResourceQuota ml/team", "leaves no room", "describe resourcequota team",
+		},
+		{
+			"quota that wants limits", pod, forbidden("failed quota: team: must specify limits.cpu for: main; limits.memory for: main"),
+			true, "ResourceQuota ml/team", "must specify limits.cpu for: main; limits.memory for: main", "describe resourcequota team",
+		},
+		{"quota that nobody has counted", pod, forbidden("status unknown for quota: team, resources: cpu"), false, "ResourceQuota ml/team", "could not be checked", ""},
+		{
+			"pod security", pod, forbidden(`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)`),
+			true, "Namespace ml", "level restricted:latest: runAsNonRoot != true", "label --overwrite namespace ml pod-security.kubernetes.io/enforce=privileged",
+		},
+		{
+			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),
+			true, "the pods", "a LimitRange does not take them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
+		},
+		{
+			"webhook", pod, apierrors.NewBadRequest(`admission webhook "policy.example.com" denied the request: no team label`),
+			true, "the pods", "the admission webhook policy.example.com refuses them: no team label", "",
+		},
+		{
+			"webhook without dry run", job, apierrors.NewBadRequest(`admission webhook "old.example.com" does not support dry run`),
+			false, "", "could not be tried: admission webhook", "",
+		},
+		{
+			"webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com": connection refused`)),
+			true, "the pods", "failed calling webhook", "",
+		},
+		{
+			"policy", job, apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "train", field.ErrorList{field.Invalid(field.NewPath("spec", "backoffLimit"), -1, "must not be negative")}),
+			true, "", "the API server does not take the Job: spec.backoffLimit: Invalid value: -1: must not be negative", "",
+		},
+		{"unknown text", pod, forbidden("it is Friday"), true, "the pods", "the API server does not take its pods: it is Friday", ""},
+		{
+			"namespace is ending", job, forbidden("unable to create new content in namespace ml because it is being terminated"),
+			true, "Namespace ml", "is being deleted", "wait --for=delete namespace ml",
+		},
+		{
+			"no namespace", job, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ml"),
+			true, "Namespace ml", "does not exist", "kubectl --context 'a b' create namespace ml",
+		},
+		{"timeout", pod, context.DeadlineExceeded, false, "the pods", "could not be checked: context deadline exceeded", ""},
+		{
+			"no connection", job, &url.Error{Op: "Post", URL: "https://server", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}},
+			false, "", "could not be checked: dial: connection refused", "",
+		},
+		{"too busy", job, apierrors.NewTooManyRequestsError("later"), false, "", "later", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := probe{Side: &Side{Context: "a b"}}.refused(c.of, c.err)
+			assert.Equal(t, len(found), 1)
+			p := found[0]
+			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)
+			assert.Equal(t, p.Object, c.object, "%+v", p)
+			assert.Equal(t, p.Context, "a b")
+			assert.Assert(t, strings.Contains(p.Message, c.message) && strings.Contains(p.Remedy, c.remedy), "%+v", p)
+		})
+	}
+}
+
+func TestUnknownFields(t *testing.T) {
+	strict := apierrors.NewBadRequest(`Job in version "v1" cannot be handled as a Job: strict decoding error: unknown field "spec.managedBy", duplicate field "spec.template.spec.containers[0].image"`)
+	assert.DeepEqual(t, unknownFields(strict), []string{"spec.managedBy", "spec.template.spec.containers[0].image"})
+	assert.Assert(t, unknownFields(nil) == nil)
+	assert.Assert(t, unknownFields(apierrors.NewBadRequest(`unknown field "a"`)) == nil)
+}

@@ -1,0 +1,204 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// workerSide is what there is to find where the mirror is to be.
+func (c *check) workerSide(ctx context.Context) []Problem {
+	if c.isSameCluster(ctx) {
+		return []Problem{{
+			Context: c.worker.Context, Blocking: true,
+			Message: "is the cluster that the Job is on already; a Job cannot be dispatched to its own cluster",
+			Remedy:  "name the context of another cluster with --to",
+		}}
+	}
+	rights := c.worker.access(ctx, c.namespace(), rightsOnWorker())
+	state, err := c.worker.space(ctx, c.namespace())
+	if err == nil && (!state.exists || state.terminating) {
+		return slices.Concat(rights, []Problem{c.noSpace(state)}, together(ctx, c.priorityClass, c.runtimeClass, c.storageClasses, c.drivers, c.surprises))
+	}
+	there, found := c.present(ctx)
+	if there == ours {
+		// It runs, or will not any more: whatever its pods lack is news, but nothing to
+		// keep its status from being copied.
+		lacking := c.dataNeeds(ctx)
+		for i := range lacking {
+			lacking[i].Blocking = false
+		}
+		return slices.Concat(rights, lacking, c.worker.access(ctx, c.namespace(), rightsToCopy(c.dependencies)))
+	}
+	looks := []look{c.pods, c.dataNeeds, c.claims, c.resourceClaims, c.storageClasses, c.drivers, c.trustBundles, c.subdomain, c.surprises}
+	if there == nobodys {
+		looks = append([]look{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
+	}
+	found = slices.Concat(rights, found, together(ctx, looks...))
+	return append(found, c.worker.access(ctx, c.namespace(), rightsToCopy(c.dependencies))...)
+}
+
+// isSameCluster says whether both contexts lead to one cluster. Where the user may
+// not read a cluster's identity, the namespaces tell: they have uids too.
+func (c *check) isSameCluster(ctx context.Context) bool {
+	if c.origin.ClusterUID != "" && c.worker.ClusterUID != "" {
+		return c.origin.ClusterUID == c.worker.ClusterUID
+	}
+	namespace := c.Request.Origin.GetNamespace()
+	here, err := c.origin.space(ctx, namespace)
+	if err != nil || !here.exists {
+		return false
+	}
+	there, err := c.worker.space(ctx, namespace)
+	return err == nil && there.uid == here.uid
+}
+
+// noSpace says that the mirror's namespace is missing, and all there has to be in
+// it.
+func (c *check) noSpace(state space) Problem {
+	p := Problem{
+		Context: c.worker.Context, Blocking: true, Object: object("Namespace", "", c.namespace()), Message: "does not exist",
+		Remedy: c.worker.kubectl("", "create namespace %s", c.namespace()) + ", or choose another with --namespace-to",
+	}
+	if state.terminating {
+		p.Message = "is being deleted"
+		p.Remedy = c.worker.kubectl("", "wait --for=delete namespace %s", c.namespace()) + " and make it again, or choose another with --namespace-to"
+	}
+	var needed []string
+	for _, r := range c.references {
+		if !r.optional && !r.soft {
+			needed = append(needed, r.kind+" "+r.name)
+		}
+	}
+	if account := c.job.Spec.Template.Spec.ServiceAccountName; account != "" && account != "default" {
+		needed = append(needed, "ServiceAccount "+account)
+	}
+	for _, v := range c.job.Spec.Template.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			needed = append(needed, "PersistentVolumeClaim "+v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	if len(needed) > 0 {
+		p.Message += "; the pods need in it: " + strings.Join(needed, ", ")
+	}
+	return p
+}
+
+// whose says whose a Job is that has the mirror's name.
+type whose int
+
+const (
+	nobodys whose = iota
+	ours
+	somebodys
+)
+
+// present looks whether there is a Job of the mirror's name.
+func (c *check) present(ctx context.Context) (whose, []Problem) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	job, err := c.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(c.namespace()).Get(ctx, c.mirror.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nobodys, nil
+	}
+	about := object("Job", c.namespace(), c.mirror.GetName())
+	if apierrors.IsForbidden(err) {
+		if may, err := c.worker.may(ctx, c.namespace(), "get", jobsResource()); err == nil && !may {
+			return nobodys, nil // That is told already.
+		}
+	}
+	if err != nil {
+		return nobodys, []Problem{c.worker.unchecked(about, c.namespace(), err)}
+	}
+	marks := delegation.MarksOf(job.GetLabels(), job.GetAnnotations())
+	if marks == nil {
+		marks = &delegation.Marks{}
+	}
+	if uid := string(c.Request.Origin.GetUID()); uid != "" && marks.OriginUID == uid {
+		return ours, nil
+	}
+	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.stranger(job, marks)}
+	remove := c.worker.kubectl(c.namespace(), "delete job %s", c.mirror.GetName())
+	if marks.OriginUID != "" && c.isOfOrigin(marks) {
+		p.Remedy = "if its results are not needed any more: " + remove
+	} else {
+		p.Remedy = "put the mirror elsewhere with --namespace-to, or, if that Job is not needed any more: " + remove
+	}
+	return somebodys, []Problem{p}
+}
+
+// isOfOrigin says whether marks name the origin, or one of the same name that was
+// there before.
+func (c *check) isOfOrigin(m *delegation.Marks) bool {
+	origin := delegation.Place{ClusterUID: m.Origin.ClusterUID, Namespace: c.Request.Origin.GetNamespace(), Name: c.Request.Origin.GetName()}
+	return m.Origin == origin && (c.origin.ClusterUID == "" || m.Origin.ClusterUID == c.origin.ClusterUID || m.Origin.ClusterUID == unknownCluster)
+}
+
+// stranger says whose a Job is that is none of ours.
+func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) string {
+	switch {
+	case m.OriginUID != "" && c.isOfOrigin(m):
+		return fmt.Sprintf("is there already: the mirror of an earlier Job %s, uid %s, which was replaced since", m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
+	case m.OriginUID != "" && m.Origin.IsZero():
+		return "is there already: the mirror of another Job, uid " + m.OriginUID
+	case m.OriginUID != "":
+		return fmt.Sprintf("is there already: the mirror of another Job, %s, uid %s", m.Origin, m.OriginUID)
+	case m.MultiKueueOrigin != "":
+		return "is there already: a mirror that MultiKueue made; it is left alone"
+	}
+	if managedBy, _, _ := unstructured.NestedString(job.Object, "spec", "managedBy"); managedBy != "" && managedBy != batchv1.JobControllerName {
+		return fmt.Sprintf("is there already: a Job that %s manages; it is left alone", managedBy)
+	}
+	return "is there already, and is none of ours; it is left alone"
+}
+
+// leftovers are pods of an earlier Job of that name.
+func (c *check) leftovers(ctx context.Context) []Problem {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	selector := jobNameLabel + "=" + c.mirror.GetName()
+	pods, err := c.worker.Client.CoreV1().Pods(c.namespace()).List(ctx, metav1.ListOptions{
+		LabelSelector: selector, Limit: 1,
+		FieldSelector: fmt.Sprintf("status.phase!=%s,status.phase!=%s", corev1.PodSucceeded, corev1.PodFailed),
+	})
+	if err != nil || len(pods.Items) == 0 {
+		// That they may not be listed is told already, and otherwise they do no harm.
+		return nil
+	}
+	return []Problem{{
+		Context: c.worker.Context, Object: object("Pod", c.namespace(), pods.Items[0].Name),
+		Message: "is left of an earlier Job of that name, and still runs",
+		Remedy:  "see what it does: " + c.worker.kubectl(c.namespace(), "get pods -l %s", selector),
+	}}
+}
+
+// tryMirror has the server say what it would store of the mirror. unseen is why
+// the namespace could not be looked at, nil if it could.
+func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
+	var found []Problem
+	if unseen != nil {
+		found = append(found, c.worker.unchecked(object("Namespace", "", c.namespace()), "", unseen))
+	}
+	if may, err := c.worker.may(ctx, c.namespace(), "create", jobsResource()); err == nil && !may {
+		return found
+	}
+	version, err := c.worker.version(ctx)
+	if err != nil {
+		return found
+	}
+	stored, err := c.worker.tryJob(ctx, c.mirror, metav1.FieldValidationIgnore)
+	if err != nil {
+		return append(found, c.worker.refused(c.mirror, err)...)
+	}
+	// It would be created, so its namespace is there.
+	return c.worker.tooOld(version, droppedFields(c.mirror, stored))
+}

@@ -1,0 +1,138 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pushState is what is remembered of writing to the mirror.
+type pushState struct {
+	// refused is whether the worker did not take what planned asks for, and
+	// writes how often it was written in vain.
+	refused bool
+	writes  int
+	// inStep is the mirror as it was when it was found to be what is planned.
+	inStep wish
+	// deferred is what was told to wait, or to be impossible.
+	deferred string
+}
+
+// fight is how often the same plan is written to a mirror before it is taken that
+// somebody else wants it otherwise.
+const fight = 5
+
+// pushSpec writes to the mirror what the user has changed on the origin.
+func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstructured) error {
+	planned, err := t.plan(origin)
+	if err != nil {
+		return err
+	}
+	if t.push.refused || t.push.inStep.is(mirror) {
+		return nil
+	}
+	drift := DriftOf(planned, t.before, mirror)
+	t.tellUnpushed(drift)
+	if drift.Patch == nil {
+		t.wrote(drift, planned)
+		if len(drift.Deferred) == 0 {
+			t.push.inStep = wishOf(mirror)
+		}
+		return nil
+	}
+	t.push.writes++
+	if t.push.writes > fight {
+		t.push.refused = true
+		t.record(Warned, fmt.Sprintf("somebody on %s changes %s of the mirror back; it is left alone until the origin changes",
+			t.worker.Context, strings.Join(drift.Fields, ", ")))
+		return nil
+	}
+	written, err := t.worker.patch(ctx, mirror, "", drift.Patch)
+	if apierrors.IsInvalid(err) {
+		if rest := drift.WithoutTemplate(); rest.Patch != nil && len(rest.Fields) < len(drift.Fields) {
+			drift = rest
+			written, err = t.worker.patch(ctx, mirror, "", drift.Patch)
+		}
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		t.push.refused = true
+		t.record(Warned, fmt.Sprintf("context %s does not take %s of the origin for the mirror: %s",
+			t.worker.Context, strings.Join(drift.Fields, ", "), causes(err)))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.mirrorNow = written
+	t.wrote(drift, planned)
+	t.record(SpecPushed, "changed on the mirror as on the origin: "+strings.Join(drift.Fields, ", "))
+	// One write may not be all.
+	t.queue.Add(t)
+	return nil
+}
+
+// wrote remembers what the mirror was written by. With many Jobs it matters that
+// no second copy is kept of what is the same.
+func (t *task) wrote(drift Drift, planned *unstructured.Unstructured) {
+	if len(drift.Deferred) > 0 {
+		t.before = drift.Written(planned, t.before)
+		return
+	}
+	t.before = planned
+}
+
+// wish is what tells two states of a Job apart by all but their status: a
+// generation counts changes of the spec.
+type wish struct {
+	uid                 types.UID
+	generation          int64
+	labels, annotations map[string]string
+}
+
+func wishOf(job *unstructured.Unstructured) wish {
+	return wish{uid: job.GetUID(), generation: job.GetGeneration(), labels: job.GetLabels(), annotations: job.GetAnnotations()}
+}
+
+func (w wish) is(job *unstructured.Unstructured) bool {
+	return w.uid == job.GetUID() && w.generation == job.GetGeneration() &&
+		maps.Equal(w.labels, job.GetLabels()) && maps.Equal(w.annotations, job.GetAnnotations())
+}
+
+// plan is the mirror as the origin wants it now. It is made anew only when the
+// user has changed something, and not with each status.
+func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if t.plannedFor.is(origin) {
+		return t.planned, nil
+	}
+	plan, err := NewPlan(origin, t.options.Plan)
+	if err != nil {
+		return nil, err
+	}
+	t.planned, t.plannedFor = plan.Mirror, wishOf(origin)
+	t.push = pushState{}
+	return t.planned, nil
+}
+
+// tellUnpushed tells once what the mirror cannot be told.
+func (t *task) tellUnpushed(drift Drift) {
+	var parts []string
+	if len(drift.Deferred) > 0 {
+		parts = append(parts, fmt.Sprintf("%s of the origin can be changed on the mirror only while it is suspended and has no pods", strings.Join(drift.Deferred, ", ")))
+	}
+	if len(drift.Immutable) > 0 {
+		parts = append(parts, fmt.Sprintf("%s of the mirror differs from the origin, and can never be changed", strings.Join(drift.Immutable, ", ")))
+	}
+	if len(drift.Foreign) > 0 {
+		parts = append(parts, fmt.Sprintf("%s of the mirror is left to whoever decides on it on %s", strings.Join(drift.Foreign, ", "), t.worker.Context))
+	}
+	message := strings.Join(parts, "; ")
+	if message != "" && message != t.push.deferred {
+		t.record(Warned, message)
+	}
+	t.push.deferred = message
+}

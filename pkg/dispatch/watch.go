@@ -1,0 +1,190 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// scope is what one informer looks at.
+type scope struct {
+	side      *Side
+	namespace string
+}
+
+// connection is whether a cluster answers.
+type connection struct {
+	mu   sync.Mutex
+	lost bool
+}
+
+// watch starts informers for all Jobs of the tasks and their mirrors. What they
+// tell puts tasks into the queue; that something is gone is for the task to find
+// out by itself.
+func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
+	names := map[scope][]string{}
+	for _, t := range tasks {
+		for _, at := range []struct {
+			side *Side
+			ref  Ref
+		}{{l.origin, t.ref}, {l.worker, t.mirrorRef}} {
+			s := scope{at.side, at.ref.Namespace}
+			names[s] = append(names[s], at.ref.Name)
+		}
+	}
+	// What an informer has to say of each lost connection is for -v=2.
+	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(2))
+	for s, wanted := range names {
+		informer := l.newInformer(s, wanted)
+		l.informers[s] = informer
+		wg.Go(func() { informer.RunWithContext(quiet) })
+	}
+}
+
+func (l *Loop) newInformer(s scope, names []string) cache.SharedIndexInformer {
+	informer := cache.NewSharedIndexInformerWithOptions(l.listerWatcher(s, names), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
+	known := l.mirrors
+	if s.side == l.origin {
+		known = l.tasks
+	}
+	// None of these can fail before the informer runs. The informer's own way of
+	// telling errors leaves out refused connections, so listerWatcher does it.
+	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
+	_ = informer.SetTransform(func(o any) (any, error) { return slim(o, known), nil })
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { l.heard(s, known, nil, o) },
+		UpdateFunc: func(old, o any) { l.heard(s, known, old, o) },
+		DeleteFunc: func(o any) { l.heard(s, known, nil, o) },
+	})
+	return informer
+}
+
+// heard puts the task that an object belongs to into the queue.
+func (l *Loop) heard(s scope, known map[string]*task, old, object any) {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return
+	}
+	t, ok := known[key]
+	if !ok {
+		return
+	}
+	if before, ok := old.(*unstructured.Unstructured); ok && s.side == l.worker {
+		if now, ok := object.(*unstructured.Unstructured); ok && !apiequality.Semantic.DeepEqual(before.Object["status"], now.Object["status"]) {
+			t.seen.CompareAndSwap(0, l.clock.Now().UnixNano())
+		}
+	}
+	l.queue.Add(t)
+}
+
+// slim keeps of Jobs that are none of ours no more than their names.
+func slim(object any, known map[string]*task) any {
+	job, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object
+	}
+	if _, ours := known[job.GetNamespace()+"/"+job.GetName()]; ours {
+		return trimmed(job)
+	}
+	brief := &unstructured.Unstructured{Object: map[string]any{}}
+	brief.SetGroupVersionKind(job.GroupVersionKind())
+	brief.SetNamespace(job.GetNamespace())
+	brief.SetName(job.GetName())
+	brief.SetUID(job.GetUID())
+	brief.SetResourceVersion(job.GetResourceVersion())
+	return brief
+}
+
+// listerWatcher asks an API server for one Job by its name; for several, it asks
+// for all of the namespace on the origin's side, and for all that carry our mark on
+// the worker's.
+func (l *Loop) listerWatcher(s scope, names []string) cache.ListerWatcher {
+	client := s.side.Dynamic.Resource(delegation.Job().Resource).Namespace(s.namespace)
+	selected := func(o *metav1.ListOptions) {
+		switch {
+		case len(names) == 1:
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, names[0]).String()
+		case s.side == l.worker:
+			o.LabelSelector = delegation.OriginUIDLabel
+		}
+	}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			selected(&o)
+			list, err := client.List(ctx, o)
+			l.answered(ctx, s.side, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			selected(&o)
+			watching, err := client.Watch(ctx, o)
+			l.answered(ctx, s.side, err)
+			return watching, err
+		},
+	}
+}
+
+// cached returns what an informer has of a Job, nil if it has none.
+func (l *Loop) cached(side *Side, r Ref) *unstructured.Unstructured {
+	found, ok, err := l.informers[scope{side, r.Namespace}].GetStore().GetByKey(r.String())
+	if err != nil || !ok {
+		return nil
+	}
+	job, _ := found.(*unstructured.Unstructured)
+	return job
+}
+
+// answered notes whether a cluster answers a list or a watch, and tells of changes.
+func (l *Loop) answered(ctx context.Context, side *Side, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		l.lost(side, err)
+	default:
+		l.found(side)
+	}
+}
+
+// found tells that a cluster answers again, if it did not.
+func (l *Loop) found(side *Side) {
+	c := l.connections[side]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lost {
+		c.lost = false
+		l.events.Record(Event{Event: Reconnected, Message: fmt.Sprintf("context %s answers again", side.Context)})
+	}
+}
+
+// lost tells that a cluster does not answer, once.
+func (l *Loop) lost(side *Side, err error) {
+	c := l.connections[side]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.lost {
+		c.lost = true
+		l.events.Record(Event{Event: Disconnected, Message: fmt.Sprintf("%v; Jobs go on running, and it is tried again", fleet.InContext(side.Context, "", err))})
+	}
+}
+
+// lagOf returns how long a change of the mirror's status took to land on the
+// origin, in seconds.
+func (t *task) lagOf() float64 {
+	seen := t.seen.Swap(0)
+	if seen == 0 {
+		return 0
+	}
+	return float64(t.clock.Now().UnixNano()-seen) / 1e9
+}
