@@ -51,6 +51,11 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 .PHONY: test
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
+	@$(MAKE) validation
+
+.PHONY: validation
+validation: ## Test that Kubernetes' own validation takes every status that dispatch writes
+	cd test/validation && go test ./...
 
 .PHONY: churn
 churn: clusters ## Have check look at healthy Jobs that come and go, for a minute
@@ -61,8 +66,9 @@ test-unit: ## Run the tests that need no cluster
 	go test -race ./cmd/... ./internal/... ./pkg/... ./test/readme/...
 
 .PHONY: bench
-bench: build clusters ## Measure ls beside kubectl and a raw download, in minutes
+bench: build clusters ## Measure ls beside kubectl and a raw download, and how fast dispatch is, in minutes
 	go run ./test/bench
+	go run ./test/bench/dispatch
 
 .PHONY: generate
 generate: ## Write generated files anew
@@ -74,12 +80,14 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 	$(TOOLS)/golangci-lint run ./...
 	@# With the flags of install.sh, so that Kubernetes is compiled once for both.
 	cd test/clusters/controlplane && CGO_ENABLED=0 GOFLAGS="$$GOFLAGS -trimpath" $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...
+	cd test/validation && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...
 
 .PHONY: verify
 verify: lint ## Check that generated files and go.mod are fresh, and lint
 	go run ./hack/docs -check
 	go mod tidy -diff
 	cd test/clusters/controlplane && go mod tidy -diff
+	cd test/validation && go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
 
 $(TOOLS)/%: hack/tools/go.mod hack/tools/go.sum

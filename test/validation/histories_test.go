@@ -1,0 +1,135 @@
+package validation
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// histories is how many there are of each sort.
+const histories = 3000
+
+func seeded(sort, seed int) dice {
+	return dice{rand.New(rand.NewPCG(uint64(sort), uint64(seed)))}
+}
+
+// servers are those that origins are on: more often than not a current one.
+func (d dice) server() server {
+	return oneOf(d, server{}, server{}, server{}, server{minor: 36}, server{minor: 33, rigid: true},
+		server{minor: 32}, server{minor: 31}, server{minor: 30})
+}
+
+// TestHistoriesAreTaken is the property: what a mirror goes through, the origin is
+// told, and its API server takes it. In the end the two say the same, or what
+// differs was told.
+func TestHistoriesAreTaken(t *testing.T) {
+	var total projector
+	ends := map[string]int{}
+	for seed := range histories {
+		d := seeded(1, seed)
+		h := newHistory(t, d)
+		p := newProjector(t, h.origin)
+		h.observers = append(h.observers, p)
+		h.run()
+		p.conclude(h)
+		ends[ending(p.origin.job)]++
+		total.looks += p.looks
+		total.writes += p.writes
+		total.faithful += p.faithful
+		total.twice += p.twice
+		if t.Failed() {
+			t.Fatalf("history %d", seed)
+		}
+	}
+	t.Logf("%d histories, %d states seen, %d of them to be copied as they are, %d writes taken, %d by two, none refused; ends: %v",
+		histories, total.looks, total.faithful, total.writes, total.twice, ends)
+	// The histories are worth something only if much happens in them.
+	for _, end := range []string{"Complete", "Failed", "unfinished"} {
+		assert.Assert(t, ends[end] > histories/20, "too few are %s: %v", end, ends)
+	}
+	assert.Assert(t, total.twice > 20)
+	assert.Assert(t, total.faithful > total.looks/4)
+}
+
+func suspended(job *batchv1.Job) bool {
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobSuspended {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func ending(job *batchv1.Job) string {
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return string(c.Type)
+		}
+	}
+	return "unfinished"
+}
+
+// conclude demands that origin and mirror say the same at the end of a history.
+func (p *projector) conclude(h *history) {
+	mirror := h.controller.mirror.job
+	if p.last.Held {
+		p.options.ForceDrained = true
+		p.observe(mirror)
+		assert.Assert(p.t, !p.last.Held)
+	}
+	if !h.astray && !h.scaled && p.origin.server == (server{}) {
+		assert.DeepEqual(p.t, p.last.Diverged, []string(nil))
+	}
+	if len(p.last.Diverged)+len(p.written.Diverged) > 0 {
+		return
+	}
+	got, want := p.origin.job.Status.DeepCopy(), overTheWire(p.t, &mirror.Status)
+	assert.Equal(p.t, ending(p.origin.job), ending(mirror))
+	if ending(mirror) != "unfinished" {
+		// With an end that came too early, there are pods that are not told of.
+		want.Active, want.Ready, want.Terminating = 0, zeroed(want.Ready), zeroed(want.Terminating)
+	}
+	if got.FailedIndexes == nil && ptr.Deref(want.FailedIndexes, "") == "" {
+		want.FailedIndexes = nil
+	}
+	if want.StartTime == nil || ending(mirror) == "unfinished" && suspended(mirror) {
+		// A mirror that is suspended starts anew when it is resumed.
+		got.StartTime, want.StartTime = nil, nil
+	}
+	got.UncountedTerminatedPods, want.UncountedTerminatedPods = nil, nil
+	if p.origin.server != (server{}) || !h.controller.worker.decides() || h.astray {
+		// One of the two does not know all conditions and times of the other.
+		got.Conditions, want.Conditions, got.StartTime, want.StartTime = nil, nil, nil, nil
+	}
+	assert.DeepEqual(p.t, got, want)
+}
+
+func zeroed(counter *int32) *int32 {
+	if counter == nil {
+		return nil
+	}
+	return ptr.To[int32](0)
+}
+
+// TestHistoryIsRepeatable makes sure that a seed says all, so that what fails once
+// can be looked at.
+func TestHistoryIsRepeatable(t *testing.T) {
+	var told [2]strings.Builder
+	for i := range told {
+		d := seeded(1, 7)
+		h := newHistory(t, d)
+		h.observers = append(h.observers, teller{&told[i]})
+		h.run()
+	}
+	assert.Assert(t, told[0].Len() > 0)
+	assert.Equal(t, told[0].String(), told[1].String())
+}
+
+type teller struct{ *strings.Builder }
+
+func (w teller) observe(mirror *batchv1.Job) { w.WriteString(describe(mirror.Status)) }

@@ -1,0 +1,122 @@
+package validation
+
+import (
+	"encoding/json"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install" // The kinds of the group.
+	internal "k8s.io/kubernetes/pkg/apis/batch/v1"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // The kinds in a Job's template.
+	strategy "k8s.io/kubernetes/pkg/registry/batch/job"
+	"k8s.io/utils/ptr"
+)
+
+// server is which API server an origin is on.
+type server struct {
+	// minor is its minor version; 0 is the one that is compiled in.
+	minor int
+	// rigid is one without kubernetes PR 134769, of an early patch release: it
+	// lets no startTime change while a Job is not suspended.
+	rigid bool
+}
+
+// object is a Job as an API server stores it.
+type object struct {
+	server server
+	// job is what a client reads.
+	job      *batchv1.Job
+	internal *batch.Job
+}
+
+// create makes a Job as an API server does: with defaults, and only if it is valid.
+func create(t *testing.T, on server, job *batchv1.Job) *object {
+	t.Helper()
+	o := &object{server: on, job: job.DeepCopy()}
+	legacyscheme.Scheme.Default(o.job)
+	o.internal = convert(t, o.job)
+	strategy.Strategy.PrepareForCreate(t.Context(), o.internal)
+	errs := strategy.Strategy.Validate(t.Context(), o.internal)
+	assert.NilError(t, errs.ToAggregate(), "the Job that was made up is not valid")
+	assert.NilError(t, legacyscheme.Scheme.Convert(o.internal.DeepCopy(), o.job, nil))
+	return o
+}
+
+func convert(t *testing.T, job *batchv1.Job) *batch.Job {
+	t.Helper()
+	var converted batch.Job
+	assert.NilError(t, legacyscheme.Scheme.Convert(job.DeepCopy(), &converted, nil))
+	return &converted
+}
+
+// update changes a Job's spec as a user does, who is told if that is not valid.
+func (o *object) update(t *testing.T, change func(*batchv1.JobSpec)) {
+	t.Helper()
+	job := o.job.DeepCopy()
+	change(&job.Spec)
+	updated := convert(t, job)
+	strategy.Strategy.PrepareForUpdate(t.Context(), updated, o.internal)
+	errs := strategy.Strategy.ValidateUpdate(t.Context(), updated, o.internal)
+	assert.NilError(t, errs.ToAggregate(), "the update that was made up is not valid")
+	assert.NilError(t, legacyscheme.Scheme.Convert(updated.DeepCopy(), job, nil))
+	o.job, o.internal = job, updated
+}
+
+// store stores a status without a question, as servers before the rules did.
+func (o *object) store(t *testing.T, status *batchv1.JobStatus) {
+	t.Helper()
+	o.job, o.internal = o.job.DeepCopy(), o.internal.DeepCopy()
+	o.job.Status = *overTheWire(t, status)
+	assert.NilError(t, internal.Convert_v1_JobStatus_To_batch_JobStatus(o.job.Status.DeepCopy(), &o.internal.Status, nil))
+}
+
+// put writes a status as PUT /status does, over JSON, and stores it if it is taken.
+func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
+	t.Helper()
+	wire := overTheWire(t, status)
+	next := o.internal.DeepCopy()
+	assert.NilError(t, internal.Convert_v1_JobStatus_To_batch_JobStatus(wire.DeepCopy(), &next.Status, nil))
+	strategy.StatusStrategy.PrepareForUpdate(t.Context(), next, o.internal)
+	errs := strategy.StatusStrategy.ValidateUpdate(t.Context(), next, o.internal)
+	if o.server != (server{}) {
+		errs = o.server.older(errs, next, o.internal)
+	}
+	if len(errs) == 0 {
+		o.job = o.job.DeepCopy()
+		o.job.Status, o.internal = *wire, next
+	}
+	return errs
+}
+
+// older makes of the current server's judgement that of an older one, with what
+// is known to have been different.
+func (s server) older(errs field.ErrorList, next, stored *batch.Job) field.ErrorList {
+	unextended := s.minor != 0 && s.minor < 31
+	if unextended {
+		// A Complete Job needed SuccessCriteriaMet from 1.31 on.
+		errs = errs.Filter(func(err error) bool { return numberOf(err) == 10 })
+	}
+	startChanged := !ptr.Equal(stored.Status.StartTime, next.Status.StartTime)
+	endChanged := batchvalidation.IsJobFinished(stored) != batchvalidation.IsJobFinished(next)
+	return append(errs, batchvalidation.ValidateJobUpdateStatus(next, stored, batchvalidation.JobStatusValidationOptions{
+		AllowForSuccessCriteriaMetInExtendedScope: !unextended ||
+			batchvalidation.IsConditionTrue(stored.Status.Conditions, batch.JobSuccessCriteriaMet),
+		RejectStartTimeUpdateForUnsuspendedJob: startChanged && (s.rigid || s.minor != 0 && s.minor < 32),
+		RejectFinishedJobWithoutStartTime:      (startChanged || endChanged) && s.minor != 0 && s.minor < 34,
+	})...)
+}
+
+// overTheWire is a status as it is read back after it was written.
+func overTheWire(t *testing.T, status *batchv1.JobStatus) *batchv1.JobStatus {
+	t.Helper()
+	data, err := json.Marshal(status)
+	assert.NilError(t, err)
+	var read batchv1.JobStatus
+	assert.NilError(t, json.Unmarshal(data, &read))
+	return &read
+}
