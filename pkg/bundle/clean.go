@@ -28,6 +28,7 @@ func clean(object map[string]any, redact bool) {
 	}
 	if redact {
 		redactValue(object)
+		redactHolder(object)
 	}
 }
 
@@ -50,6 +51,15 @@ func redactValue(value any) {
 			}
 			redactValue(inner)
 		}
+	}
+}
+
+// redactHolder takes away who holds a Lease, which tends to be a user and a
+// machine, but not whether anybody does.
+func redactHolder(object map[string]any) {
+	spec, _ := object["spec"].(map[string]any)
+	if holder, _ := spec["holderIdentity"].(string); object["kind"] == leases().kind && holder != "" {
+		spec["holderIdentity"] = redacted
 	}
 }
 

@@ -52,7 +52,11 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	} else {
 		r.context.Namespaces = []string{c.Namespace}
 	}
-	jobsErr := r.listAll(ctx, jobs(), metav1.ListOptions{})
+	dispatched := map[string]bool{}
+	jobsErr := r.list(ctx, jobs(), r.namespace, metav1.ListOptions{}, func(job map[string]any) bool {
+		dispatchedIn(dispatched, job)
+		return true
+	})
 	var answered apierrors.APIStatus
 	if jobsErr != nil && !errors.As(jobsErr, &answered) {
 		return nil, &fleet.Error{Doing: r.doing(), Err: jobsErr}
@@ -64,6 +68,7 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	ofJobs := metav1.ListOptions{LabelSelector: batchv1.JobNameLabel}
 	r.note(pods(), r.listAll(ctx, pods(), ofJobs))
 	r.note(events(), r.list(ctx, events(), r.namespace, metav1.ListOptions{}, isRelevant))
+	r.readLeases(ctx, dispatched)
 	r.readNamespaces(ctx)
 	r.readKueue(ctx)
 	r.readVersion(ctx)

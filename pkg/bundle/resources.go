@@ -2,6 +2,7 @@ package bundle
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,6 +18,10 @@ type resource struct {
 	schema.GroupVersionResource
 	kind       string
 	namespaced bool
+}
+
+func leases() resource {
+	return resource{coordinationv1.SchemeGroupVersion.WithResource("leases"), "Lease", true}
 }
 
 func jobs() resource {
@@ -61,6 +66,8 @@ func known(gv schema.GroupVersion) []resource {
 		return []resource{events(), namespaces(), pods(), secrets()}
 	case gv == batchv1.SchemeGroupVersion:
 		return []resource{jobs()}
+	case gv == coordinationv1.SchemeGroupVersion:
+		return []resource{leases()}
 	case gv.Group == kueue.Group:
 		return kueueResources(gv.Version)
 	}

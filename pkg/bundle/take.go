@@ -16,7 +16,7 @@ type Options struct {
 	// AllNamespaces is whether all namespaces are read, and not each context's own.
 	AllNamespaces bool
 	// Redact takes away what tends to be secret: values of environment variables,
-	// and annotations that no one here reads.
+	// annotations that no one here reads, and the names of who holds Leases.
 	Redact bool
 	// Known are the addresses of all contexts there are, asked or not; that of a
 	// context which was joined with another one has that one's name.

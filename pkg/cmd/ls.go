@@ -57,7 +57,11 @@ built-in controller reconciles are the last group.
 
 STATUS is the first of these that holds: Terminating, Complete, Failed, Unclaimed
 (delegated, and nothing shows that a controller ever took it up), Suspended,
-Running (pods of it run or have run), Pending.`,
+Running (pods of it run or have run), Pending.
+
+With -o wide, FINDINGS are the codes of what check finds, and DISPATCHER, shown
+where any of the Jobs is dispatched, is who dispatches it and for how long, by its
+Lease: nobody means that nothing copies its status. A watch looks for neither.`,
 		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
   NAME ls -A --all-contexts
 
@@ -185,7 +189,8 @@ func (o *listOptions) run(ctx context.Context) error {
 	}
 	addresses := o.flags.addresses(o.contexts, f)
 	var answers []fleet.Answer[*inspect.Tally]
-	if o.showsFindings() && o.holdsAll(f, addresses) {
+	isJudged := o.showsFindings() && o.holdsAll(f, addresses)
+	if isJudged {
 		answers = o.listJudged(ctx, f, addresses)
 	} else {
 		answers = fleet.Ask(ctx, f, o.listOne)
@@ -193,6 +198,9 @@ func (o *listOptions) run(ctx context.Context) error {
 	list := inspect.Merge(answers)
 	if !o.summary {
 		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(answers))
+	}
+	if o.showsFindings() {
+		o.findDispatchers(ctx, f, list, isJudged)
 	}
 	if err := interrupted(ctx); err != nil {
 		return err

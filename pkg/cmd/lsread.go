@@ -32,6 +32,16 @@ func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses
 	finder.Fill(ctx, f, list.All(), hidden)
 }
 
+// findDispatchers sets who looks after the Jobs that are dispatched, unless that was
+// read along with what they were judged by.
+func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list *inspect.OwnerList, isKnown bool) {
+	jobs := list.All()
+	if !isKnown {
+		inspect.FindDispatchers(ctx, f, jobs, o.Clock.Now)
+	}
+	o.table.Dispatchers = slices.ContainsFunc(jobs, (*inspect.Job).IsDispatched)
+}
+
 // isComplete tells for a namespace whether a listing holds all Jobs that there
 // are. A label selector hides no mirror: they carry their origins' labels.
 func (o *listOptions) isComplete(f *fleet.Fleet, addresses []fleet.Address, failed bool) func(string) bool {

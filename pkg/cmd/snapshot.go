@@ -32,14 +32,15 @@ func newSnapshotCommand(env Environment, global *globalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Write what the other commands read into a folder, for --from",
 		Long: `Write what the other commands read into a new folder: Jobs, their pods, their
-events, Namespaces, and Kueue's objects, of all contexts unless some are chosen.
+events, the Leases of those that are dispatched, Namespaces, and Kueue's objects,
+of all contexts unless some are chosen.
 Commands that take --from read it back, on any machine and at any time, as of
 when it was taken.
 
 Of Secrets, which MultiKueue keeps its workers' kubeconfigs in, nothing but the
 servers and their certificate authorities is kept. --redact also takes away the
-values of environment variables, and annotations that are none of Kueue's, of
-Jobs or of this plugin.
+values of environment variables, annotations that are none of Kueue's, of Jobs or
+of this plugin, and the names of those who dispatch Jobs.
 
 The folder is written as a whole or not at all. Contexts, and parts of them,
 that could not be read are recorded as such.`,

@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // Difference is a field in which a mirror is not as its origin says.
@@ -93,12 +95,27 @@ func (v *Inventory) Age(name string, t time.Time) time.Duration {
 	if t.IsZero() {
 		return time.Duration(1<<63 - 1)
 	}
-	now := v.Now
-	if f := v.Facts(name); f != nil && f.Skew.Known {
-		now = now.Add((f.Skew.Min + f.Skew.Max) / 2)
-	}
-	return now.Sub(t)
+	return v.clusterTime(name).Sub(t)
 }
+
+// clusterTime is Now by the clock of a context's cluster.
+func (v *Inventory) clusterTime(name string) time.Time {
+	if f := v.Facts(name); f != nil {
+		return clusterTime(v.Now, f.Skew)
+	}
+	return v.Now
+}
+
+// clusterTime is what a clock showed at a time of ours.
+func clusterTime(now time.Time, s fleet.Skew) time.Time {
+	if !s.Known {
+		return now
+	}
+	return now.Add((s.Min + s.Max) / 2)
+}
+
+// IsHeld says whether anybody holds a Lease of a context's cluster.
+func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }
 
 type comparison struct {
 	context string

@@ -25,6 +25,9 @@ type Facts struct {
 	Jobs       []*Job
 	Pods       []*Pod
 	Events     []*Event
+	// Leases are those of dispatched Jobs, by namespace and name; nil where nobody
+	// asked or could ask.
+	Leases map[string]*Lease
 	// Kueue is nil where the cluster does not serve Kueue's API, or where nobody
 	// asked or could ask.
 	Kueue *KueueFacts
@@ -60,6 +63,7 @@ const (
 	PartNamespaces Part = "namespaces"
 	PartPods       Part = "pods"
 	PartEvents     Part = "events"
+	PartLeases     Part = "leases"
 	PartVersion    Part = "the server's version"
 )
 
@@ -91,7 +95,7 @@ func (f *Facts) clone() *Facts {
 	}
 	c := *f
 	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
-	c.Gaps = maps.Clone(f.Gaps)
+	c.Leases, c.Gaps = maps.Clone(f.Leases), maps.Clone(f.Gaps)
 	return &c
 }
 
@@ -149,6 +153,6 @@ func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 // Parts are all of them, in the order in which they are told.
 func Parts() []Part {
 	return []Part{
-		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartVersion,
+		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
 	}
 }

@@ -36,6 +36,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *
 	for _, f := range clusters {
 		jobs = append(jobs, f.Jobs...)
 		f.buildIndex()
+		f.setDispatchers(now)
 	}
 	return &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),

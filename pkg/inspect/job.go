@@ -59,6 +59,9 @@ type Job struct {
 	// that they were not looked for, or that it could not be known. A mirror on a
 	// context that was not asked has no uid.
 	Mirrors []Ref `json:"mirrors"`
+	// Dispatcher is who looks after it, where it is dispatched; null where it is
+	// not, where nobody looked, as in a watch, or where it could not be known.
+	Dispatcher *Dispatcher `json:"dispatcher"`
 	// Findings are the codes of what is wrong with it; null means that it was
 	// not judged.
 	Findings []string `json:"findings"`
@@ -125,6 +128,7 @@ func (j *Job) deepCopy() *Job {
 	c.FinishedTime, c.StatusWrittenAt = clone(j.FinishedTime), clone(j.StatusWrittenAt)
 	c.Since = clone(j.Since)
 	c.Mirrors, c.Findings = slices.Clone(j.Mirrors), slices.Clone(j.Findings)
+	c.Dispatcher = j.Dispatcher.deepCopy()
 	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
 	c.Marks, c.SpecWrittenAt = clone(j.Marks), clone(j.SpecWrittenAt)

@@ -98,16 +98,20 @@ func TestNeedsClaim(t *testing.T) {
 func TestDeepCopySharesNothing(t *testing.T) {
 	job := Job{
 		Completions: new(int32(1)), StartTime: at(0), Mirrors: []Ref{{Name: "a"}}, Findings: []string{"JM001"},
+		Dispatcher: &Dispatcher{Holder: "a", Since: at(0), Renewed: at(0)},
 	}
 	c := job.deepCopy()
 	assert.DeepEqual(t, *c, job)
 	*c.Completions, c.Mirrors[0].Name, c.Findings[0] = 2, "b", "JM002"
 	c.StartTime.Time = epoch.Add(time.Hour)
+	c.Dispatcher.Holder, c.Dispatcher.Since.Time, c.Dispatcher.Renewed.Time = "b", c.StartTime.Time, c.StartTime.Time
+	assert.DeepEqual(t, job.Dispatcher, &Dispatcher{Holder: "a", Since: at(0), Renewed: at(0)})
 	assert.Equal(t, *job.Completions, int32(1))
 	assert.Equal(t, job.Mirrors[0].Name, "a")
 	assert.Equal(t, job.Findings[0], "JM001")
 	assert.Assert(t, job.StartTime.Time.Equal(epoch))
 	assert.Assert(t, (&Job{}).deepCopy().Mirrors == nil, "null stays null")
+	assert.Assert(t, (&Job{}).deepCopy().Dispatcher == nil, "null stays null")
 }
 
 func TestEqual(t *testing.T) {

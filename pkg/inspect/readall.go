@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,8 +16,9 @@ import (
 )
 
 // ReadAll reads all that rules judge by, from every cluster at once: Jobs and,
-// of those that are delegated or mirrors, the pods and the warnings; Namespaces;
-// and Kueue's objects. A part that may not be read is a gap.
+// of those that are delegated or mirrors, the pods and the warnings, and of those
+// that are dispatched, the Leases; Namespaces; and Kueue's objects. A part that may
+// not be read is a gap.
 func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
 	var clusters []*Facts
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) { return readFacts(ctx, c, q) }) {
@@ -48,6 +50,9 @@ func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
 	if interesting := facts.interesting(); interesting.Len() > 0 {
 		r.readPodsOf(ctx, namespace, interesting)
 		r.readWarnings(ctx, namespace, interesting)
+	}
+	if jobs := dispatched(facts.Jobs); len(jobs) > 0 {
+		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
 	}
 	if r.hasKueue() {
 		k := facts.Kueue
@@ -115,6 +120,23 @@ func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs sets
 				r.store(func() { r.facts.Pods = append(r.facts.Pods, p) })
 			}
 		})
+	})
+}
+
+// readLeases reads the Leases that a label selector picks.
+func (r *factReader) readLeases(ctx context.Context, namespace, selector string) {
+	r.read(PartLeases, func() error {
+		leases, err := listLeases(ctx, r.cluster, namespace, selector)
+		if err != nil {
+			return err
+		}
+		r.store(func() {
+			if r.facts.Leases == nil {
+				r.facts.Leases = leases
+			}
+			maps.Copy(r.facts.Leases, leases)
+		})
+		return nil
 	})
 }
 

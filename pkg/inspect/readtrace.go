@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kfields "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -27,7 +28,7 @@ type Wanted struct {
 }
 
 // ReadOne reads all that concerns Jobs of one name: from every cluster the Job,
-// its pods and events, and what Kueue has made of it. The inventory holds
+// its pods, events and Lease, and what Kueue has made of it. The inventory holds
 // nothing else.
 func ReadOne(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []fleet.Address, now func() time.Time) *Inventory {
 	r := &oneReader{wanted: w, facts: map[string]*Facts{}}
@@ -221,6 +222,9 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 	}
 	for _, j := range facts.Jobs {
 		reader.readPods(ctx, j.Namespace, r.wanted.Kind.PodLabel, j.Name)
+		if j.IsDispatched() {
+			reader.readLeases(ctx, j.Namespace, labels.Set{delegation.OriginUIDLabel: j.UID}.String())
+		}
 	}
 	if reader.hasKueue() {
 		reader.readConfig(ctx)

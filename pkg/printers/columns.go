@@ -32,8 +32,11 @@ type TableOptions struct {
 	Contexts, Namespaces bool
 	// Owners shows the owner in a column; a grouped table has it in its header
 	// rows instead.
-	Owners    bool
-	Wide      bool
+	Owners bool
+	Wide   bool
+	// Dispatchers shows who looks after each Job that is dispatched, in a wide table.
+	Dispatchers bool
+
 	NoHeaders bool
 	Color     bool
 	// Width is how wide the terminal is; 0 where the output is none.
@@ -110,6 +113,33 @@ var jobColumns = []column{
 		title: "UID", shown: wide,
 		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.UID) },
 	},
+	{
+		// It is not always there and its cells have blanks, so it is the last one.
+		title: "DISPATCHER", shrinks: true, shown: func(o TableOptions) bool { return o.Wide && o.Dispatchers },
+		cell: func(j *inspect.Job, o TableOptions, _ palette) string { return dispatcher(j, o.Now) },
+	},
+}
+
+// nobody is the dispatcher of a Job that should have one.
+const nobody = "nobody"
+
+// dispatcher is who holds the Lease of a Job that is dispatched, and for how long
+// they have. What has finished needs nobody.
+func dispatcher(j *inspect.Job, now time.Time) string {
+	d := j.Dispatcher
+	switch {
+	case !j.IsDispatched():
+		return none
+	case d == nil:
+		return unknown
+	case d.Held && d.Since == nil:
+		return Safe(d.Holder)
+	case d.Held:
+		return fmt.Sprintf("%s (%s)", Safe(d.Holder), duration.HumanDuration(now.Sub(d.Since.Time)))
+	case j.Status.IsFinished():
+		return none
+	}
+	return nobody
 }
 
 // mirror is the context that runs the Job. Mirrors that were not looked for, or

@@ -70,9 +70,11 @@ func everyStatus() *inspect.OwnerList {
 			j.Completions, j.Parallelism = nil, ptr.To[int32](5)
 			j.Mirrors = []inspect.Ref{{Context: "west"}, {Context: "east"}, {Context: "north"}}
 			j.Findings = []string{}
+			j.Dispatcher = &inspect.Dispatcher{Holder: "alice@laptop_1", Since: ago(2 * time.Minute), Renewed: ago(time.Second), Held: true}
 		}),
 		with(newJob("held", dispatch, delegation.Suspended), func(j *inspect.Job) {
 			j.Suspended, j.Mirrors = true, []inspect.Ref{}
+			j.Dispatcher = &inspect.Dispatcher{}
 		}),
 		with(newJob("done", builtIn, delegation.Complete), func(j *inspect.Job) {
 			j.Succeeded, j.StartTime, j.CompletionTime, j.FinishedTime = 1, ago(59*time.Minute), ago(58*time.Minute), ago(58*time.Minute)
@@ -85,6 +87,28 @@ func everyStatus() *inspect.OwnerList {
 		with(newJob("going", builtIn, delegation.Terminating), func(j *inspect.Job) {
 			j.CreationTimestamp = *ago(400 * 24 * time.Hour)
 		}),
+	)
+}
+
+// everyDispatcher has a Job for each way in which one can have a dispatcher.
+func everyDispatcher() *inspect.OwnerList {
+	dispatched := func(name string, status delegation.Status, d *inspect.Dispatcher) inspect.Job {
+		return with(newJob(name, delegation.Dispatch, status), func(j *inspect.Job) { j.Dispatcher = d })
+	}
+	gone := &inspect.Dispatcher{Holder: "alice@laptop_1", Since: ago(time.Hour), Renewed: ago(time.Minute)}
+	return listOf(
+		dispatched("held", delegation.Running, &inspect.Dispatcher{Holder: "alice@laptop_1", Since: ago(2 * time.Minute), Renewed: ago(time.Second), Held: true}),
+		dispatched("undated", delegation.Running, &inspect.Dispatcher{Holder: "bob", Held: true}),
+		dispatched("expired", delegation.Running, gone),
+		dispatched("let-go", delegation.Complete, &inspect.Dispatcher{Renewed: ago(time.Minute)}),
+		dispatched("ended-without", delegation.Failed, gone),
+		dispatched("never", delegation.Unclaimed, &inspect.Dispatcher{}),
+		dispatched("unknown", delegation.Running, nil),
+		with(newJob("by-us-too", "example.com/x", delegation.Running), func(j *inspect.Job) {
+			j.Marks, j.Dispatcher = &delegation.Marks{Mirror: delegation.Place{ClusterUID: "c"}}, &inspect.Dispatcher{}
+		}),
+		newJob("of-another", "example.com/x", delegation.Running),
+		newJob("of-nobody", delegation.BuiltIn, delegation.Running),
 	)
 }
 
@@ -118,6 +142,8 @@ func hostile() *inspect.OwnerList {
 			j.Context, j.Namespace, j.Kind, j.UID = "context-"+evil, "ns-"+evil, "kind-"+evil, "uid-"+evil
 			j.Mirrors = []inspect.Ref{{Context: "mirror-" + evil}}
 			j.Findings = []string{"finding-" + evil}
+			j.Marks = &delegation.Marks{Mirror: delegation.Place{Name: evil}}
+			j.Dispatcher = &inspect.Dispatcher{Holder: "holder-" + evil, Since: ago(time.Minute), Held: true}
 		}),
 		with(newJob("mild", delegation.Owner("owner-"+evil), delegation.Running), func(j *inspect.Job) {
 			j.Mirrors = []inspect.Ref{{Context: "mirror-" + evil}, {}}

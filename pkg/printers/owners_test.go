@@ -29,6 +29,8 @@ func TestOwners(t *testing.T) {
 	}{
 		{"grouped", everyStatus(), printers.TableOptions{}},
 		{"wide", everyStatus(), printers.TableOptions{Wide: true}},
+		{"dispatchers", everyDispatcher(), printers.TableOptions{Wide: true, Dispatchers: true}},
+		{"dispatchers-narrow", everyDispatcher(), printers.TableOptions{Dispatchers: true}},
 		{"color", everyStatus(), printers.TableOptions{Wide: true, Color: true}},
 		{"no-headers", everyStatus(), printers.TableOptions{NoHeaders: true}},
 		{"no-headers-owners", everyStatus(), printers.TableOptions{NoHeaders: true, Owners: true}},
@@ -38,7 +40,7 @@ func TestOwners(t *testing.T) {
 		{"errors", onlyErrors(), printers.TableOptions{}},
 		{"errors-no-headers", onlyErrors(), printers.TableOptions{NoHeaders: true}},
 		{"empty", inspect.NewOwnerList(), printers.TableOptions{}},
-		{"hostile", hostile(), printers.TableOptions{Contexts: true, Namespaces: true, Wide: true, Owners: true}},
+		{"hostile", hostile(), printers.TableOptions{Contexts: true, Namespaces: true, Wide: true, Owners: true, Dispatchers: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			golden.Assert(t, visible(owners(t, tt.list, tt.options)), "owners-"+tt.name+".txt")

@@ -60,7 +60,7 @@ func skewed(context string, seconds float64) edit { return edit{context: context
 
 // cases are those of all families.
 func cases() []testCase {
-	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases())
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), dispatchingCases())
 }
 
 func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Duration) []inspect.Finding {

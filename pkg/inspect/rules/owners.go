@@ -46,8 +46,8 @@ func notTakenUp() Rule {
 controller has not taken this Job up: it does not run, does not watch this cluster or namespace, does not care for
 Jobs, or nobody has dispatched the Job yet. managedBy cannot be changed.`,
 		Shows: `Nobody ever wrote the Job's status, there is no mirror of it, and kubectl says Running.`,
-		Remedy: `See that the controller runs and watches this cluster, or dispatch the Job. Else delete it and create it
-again, without managedBy to run it on this cluster.`,
+		Remedy: `See that the controller runs and watches this cluster; what is managed by jobmanagedby.github.io/dispatch
+waits for the command dispatch. Else delete the Job and create it again, without managedBy to run it on this cluster.`,
 		Link: docsJobs,
 		Detect: func(v *View) {
 			known, served := knownOwners(), servedOwners(v)
@@ -82,7 +82,7 @@ func notTaken(j *inspect.Job, isKnown bool) Sighting {
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "it waits to be dispatched, and nobody has done so"
-		s.Remedy = fmt.Sprintf("kubectl jobs-managedby dispatch --context %s -n %s %s --to CONTEXT; or %s, and create it again without spec.managedBy", j.Context, j.Namespace, j.Name, deleteJob(j))
+		s.Remedy = fmt.Sprintf("%s; or %s, and create it again without spec.managedBy", dispatchTo(j, "CONTEXT"), deleteJob(j))
 	case kinds != "":
 		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no Jobs", j.ManagedBy, kinds)
 		s.Remedy = fmt.Sprintf("%s, and create it again without spec.managedBy", deleteJob(j))

@@ -22,8 +22,10 @@ has no connection, or does not look after a mirror once it is made.`,
 		Shows: `The origin has started and has active pods, by its status; the cluster that its owner has given it to,
 by the Workload's status.clusterName or the annotation jobmanagedby.github.io/mirror, was read, and has no such Job.`,
 		Remedy: `See that the owner's controller runs: MultiKueue then has the Job run again. What no controller looks
-after has to be dispatched, or created, again.`,
+after has to be created, and dispatched, again.`,
 		Link: docsJobs,
+		// There is no mirror to go on with.
+		Covers: []string{"JM201"},
 		Detect: func(v *View) {
 			jobs := newJobFinder(v)
 			for _, p := range v.Pairs() {
@@ -99,6 +101,10 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 	if f == nil || place.Namespace != j.Namespace || jobs.find(f, place.Namespace, place.Name) != nil {
 		return
 	}
+	remedy := deleteJob(j) + ", and create and dispatch it again"
+	if j.ManagedBy == delegation.Dispatch {
+		remedy = fmt.Sprintf("%s; create it again, and then: %s", deleteJob(j), dispatchTo(j, f.Context))
+	}
 	v.Report(Sighting{
 		Object: Of(j), Since: lastWord(j, timeOf(j.SpecWrittenAt)), Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, f.Context),
@@ -107,7 +113,7 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 			stateOf(j),
 			fmt.Sprintf("%s: there is no Job %s/%s", f.Context, place.Namespace, place.Name),
 		},
-		Remedy: deleteJob(j) + ", and create and dispatch it again",
+		Remedy: remedy,
 	})
 }
 

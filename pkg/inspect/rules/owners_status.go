@@ -21,8 +21,8 @@ controller has stopped to write it: it does not run, has lost its rights on jobs
 mirror's cluster, or the API server refuses what it writes. The Job itself runs on; only nobody hears of it.`,
 		Shows: `The counts of active, ready, succeeded and failed pods differ between the origin and its mirror, and the
 mirror has told its own for longer than a copy takes.`,
-		Remedy: `See whether the owner's controller runs and what it logs about this Job. Until then look at the mirror to
-know how far the Job is.`,
+		Remedy: `See whether the owner's controller runs and what it logs about this Job; what was dispatched is copied for
+as long as the command dispatch runs, so run it again. Until then look at the mirror to know how far the Job is.`,
 		Link:   docsJobs,
 		Detect: func(v *View) { v.eachCopied(reportStale) },
 	}
@@ -117,8 +117,7 @@ func haveCopied(origin, mirror *inspect.Job) string {
 	case delegation.MultiKueue:
 		return fmt.Sprintf("see whether Kueue runs on %[1]s, and what it logs about the Job: kubectl --context %[1]s -n %[2]s get pods", origin.Context, kueue.Namespace)
 	case delegation.Dispatch:
-		return fmt.Sprintf("dispatch it again, which goes on with the same mirror: kubectl jobs-managedby dispatch --context %s -n %s %s --to %s",
-			origin.Context, origin.Namespace, origin.Name, mirror.Context)
+		return "dispatch it again, which goes on with the same mirror: " + dispatchTo(origin, mirror.Context)
 	default:
 		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
 	}
@@ -136,8 +135,8 @@ as finished. The owner's controller does not run, has lost its rights or the con
 what it writes, such as a status that contradicts an earlier one. If the mirror is deleted before that, how the Job
 ended is lost.`,
 		Shows: `The mirror has the condition Complete or Failed, and the origin has neither, for longer than a copy takes.`,
-		Remedy: `See whether the owner's controller runs and what it logs about this Job. Do not delete the mirror
-before the origin has its status.`,
+		Remedy: `See whether the owner's controller runs and what it logs about this Job; what was dispatched is copied by
+the command dispatch, so run it again. Do not delete the mirror before the origin has its status.`,
 		Link:   docsJobs,
 		Detect: func(v *View) { v.eachCopied(reportUnheard) },
 	}

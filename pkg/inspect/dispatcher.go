@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Dispatcher is who looks after a Job that is dispatched, as the Job's Lease tells.
+type Dispatcher struct {
+	// Holder is who holds the Lease, or held it last; "" where nobody ever did, or
+	// where the last one has let it go.
+	Holder string `json:"holder"`
+	// Since is when Holder took it, by Holder's own clock; null without a Holder.
+	Since *metav1.Time `json:"since"`
+	// Renewed is when the Lease was last written, by the clock of its cluster; null
+	// where there is no Lease.
+	Renewed *metav1.Time `json:"renewed"`
+	// Held is whether Holder still holds it. If not, nobody copies the Job's status.
+	Held bool `json:"held"`
+}
+
+func (d *Dispatcher) deepCopy() *Dispatcher {
+	c := clone(d)
+	if c != nil {
+		c.Since, c.Renewed = clone(d.Since), clone(d.Renewed)
+	}
+	return c
+}
+
+// dispatcher is what the Lease tells of that, at a time by the clock of its cluster.
+func (l *Lease) dispatcher(now time.Time) *Dispatcher {
+	d := &Dispatcher{Held: l.HeldAt(now)}
+	if l == nil {
+		return d
+	}
+	if !l.Renewed.IsZero() {
+		d.Renewed = &metav1.Time{Time: l.Renewed}
+	}
+	if d.Holder = l.Holder; d.Holder != "" && !l.Acquired.IsZero() {
+		d.Since = &metav1.Time{Time: l.Acquired}
+	}
+	return d
+}
+
+// IsDispatched says whether the Job has a Dispatcher, or should have one.
+func (j *Job) IsDispatched() bool { return delegation.IsDispatched(j.ManagedBy, j.Marks) }
+
+// dispatched are those of the Jobs that are dispatched.
+func dispatched(jobs []*Job) []*Job {
+	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !j.IsDispatched() })
+}
+
+// setDispatchers tells the dispatched Jobs who looks after them, if that is known.
+func (f *Facts) setDispatchers(now time.Time) {
+	if !f.knowsLeases() {
+		return
+	}
+	for _, j := range f.Jobs {
+		if j.IsDispatched() {
+			l, _ := f.LeaseOf(j)
+			j.Dispatcher = l.dispatcher(clusterTime(now, f.Skew))
+		}
+	}
+}
+
+// FindDispatchers sets the Dispatcher of those Jobs that are dispatched. No other
+// cluster than theirs is asked, and none where there are none. Where Leases may
+// not be read it stays nil, which is what is then shown.
+func FindDispatchers(ctx context.Context, f *fleet.Fleet, jobs []*Job, now func() time.Time) {
+	wanted := map[string][]*Job{}
+	for _, j := range dispatched(jobs) {
+		wanted[j.Context] = append(wanted[j.Context], j)
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
+		jobs := wanted[c.Context]
+		if len(jobs) == 0 {
+			return nil, nil
+		}
+		facts := newFacts(c)
+		var err error
+		facts.Leases, err = listLeases(ctx, c, commonNamespace(jobs), delegation.OriginUIDLabel)
+		facts.gap(PartLeases, err)
+		facts.Skew = c.Skew()
+		return facts, nil
+	})
+	for _, a := range answers {
+		if a.Value != nil && a.Err == nil {
+			a.Value.Jobs = wanted[a.Context]
+			a.Value.setDispatchers(now())
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package printers_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// liveTest is a Live with a clock and, where width is not 0, a terminal.
+type liveTest struct {
+	*printers.Live
+	now time.Time
+}
+
+func newLiveTest(w io.Writer, jobs int, width func() int, color bool) *liveTest {
+	l := &liveTest{now: now}
+	o := printers.LiveOptions{Color: color, Now: func() time.Time { return l.now }, Started: now, Jobs: jobs}
+	if width != nil {
+		o.Terminal = func() (int, bool) { return width(), true }
+	}
+	l.Live = printers.NewLive(w, o)
+	return l
+}
+
+func (l *liveTest) tell(t *testing.T, events ...dispatch.Event) {
+	t.Helper()
+	for _, e := range events {
+		l.now = e.Time.Time
+		assert.NilError(t, l.Event(e))
+	}
+}
+
+// What is piped has a line a change, and nothing else.
+func TestLivePiped(t *testing.T) {
+	late := []dispatch.Event{copied(0, "train", delegation.Running, 1, 0, 0), copied(24*time.Hour, "train", delegation.Running, 0, 1, 0)}
+	queue := changed(copied(0, "train", delegation.Running, 1, 0, 0), func(e *dispatch.Event) { e.Completions, e.Ready = nil, nil })
+	for name, events := range map[string][]dispatch.Event{
+		"one": oneJob(), "several": severalJobs(), "hostile": hostileEvents(), "late": late,
+		"queue": {queue, changed(queue, func(e *dispatch.Event) {
+			e.Event, e.Message, e.Status, e.Succeeded = dispatch.Completed, "it is complete", delegation.Complete, 1
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			jobs := 1
+			if name == "several" {
+				jobs = 20
+			}
+			l := newLiveTest(&out, jobs, nil, false)
+			for _, e := range events {
+				l.tell(t, e)
+				assert.NilError(t, l.Tick())
+			}
+			assert.NilError(t, l.Close())
+			assert.Assert(t, !strings.ContainsAny(out.String(), "\x1b\r\t"), "%q", out.String())
+			golden.Assert(t, out.String(), "live-"+name+".txt")
+		})
+	}
+}
+
+// frames is what a terminal shows a second after each event.
+func frames(t *testing.T, width, jobs int, events []dispatch.Event) []string {
+	t.Helper()
+	v := newVT(t, width)
+	l := newLiveTest(v, jobs, func() int { return v.width }, true)
+	assert.NilError(t, l.Tick())
+	var shown []string
+	show := func() {
+		shown = append(shown, fmt.Sprintf("%s\n%s\n", strings.Repeat("=", width), strings.Join(v.lines(), "\n")))
+	}
+	show()
+	for _, e := range events {
+		l.tell(t, e)
+		l.now = l.now.Add(s)
+		assert.NilError(t, l.Tick())
+		show()
+	}
+	assert.NilError(t, l.Close())
+	show()
+	assert.Equal(t, v.wrapped, 0)
+	return shown
+}
+
+func TestLiveOnATerminal(t *testing.T) {
+	for _, width := range []int{80, 40} {
+		for name, events := range map[string][]dispatch.Event{"one": oneJob(), "several": severalJobs(), "hostile": hostileEvents()} {
+			jobs := 1
+			if name == "several" {
+				jobs = 20
+			}
+			t.Run(fmt.Sprint(name, width), func(t *testing.T) {
+				shown := frames(t, width, jobs, events)
+				if name != "one" {
+					shown = shown[len(shown)-2:]
+				}
+				golden.Assert(t, strings.Join(shown, ""), fmt.Sprintf("live-%s-%d.txt", name, width))
+			})
+		}
+	}
+}
+
+func TestLiveColor(t *testing.T) {
+	var out bytes.Buffer
+	l := newLiveTest(&out, 1, func() int { return 80 }, true)
+	l.tell(t, oneJob()...)
+	assert.NilError(t, l.Close())
+	golden.Assert(t, strings.ReplaceAll(visible(out.String()), "\r", "␍"), "live-color.txt")
+}
+
+// anything is an event that may well come, with a message that no other has.
+func anything(r *rand.Rand, i int) dispatch.Event {
+	types := dispatch.EventTypes()
+	e := copied(time.Duration(i)*300*time.Millisecond, fmt.Sprintf("train-%d", r.IntN(5)), delegation.Statuses()[r.IntN(7)], r.Int32N(5), r.Int32N(5), r.Int32N(5))
+	if r.IntN(3) == 0 {
+		e.Event = types[r.IntN(len(types))]
+		e.Message = fmt.Sprintf("message-%d. %s", i, strings.Repeat("some words "+wide, r.IntN(20)))
+	}
+	if e.Event == dispatch.Disconnected || e.Event == dispatch.Reconnected {
+		e.Origin, e.Mirror = nil, nil
+	}
+	return e
+}
+
+// Whatever comes, and however the terminal changes between two draws, each line is
+// there once and as a whole, and nothing of an old footer is left.
+func TestLiveLeavesNoDebris(t *testing.T) {
+	line := regexp.MustCompile(`^(\d\d:\d\d:\d\d {2}| {10,}\S)`)
+	for _, tt := range []struct {
+		name            string
+		resized, reflow bool
+	}{{"fixed", false, false}, {"cut", true, false}, {"broken anew", true, true}} {
+		for _, width := range []int{80, 40} {
+			t.Run(fmt.Sprint(tt.name, width), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, uint64(width)))
+				v := newVT(t, width)
+				l := newLiveTest(v, 20, func() int { return v.width }, true)
+				var messages []string
+				for i := range 400 {
+					e := anything(r, i)
+					if e.Event != dispatch.StatusCopied && e.Message != string(e.Status) {
+						messages = append(messages, fmt.Sprintf("message-%d.", i))
+					}
+					l.tell(t, e)
+					if r.IntN(2) == 0 {
+						assert.NilError(t, l.Tick())
+					}
+					if tt.resized && r.IntN(4) == 0 {
+						v.resize(38+r.IntN(80), tt.reflow)
+						assert.NilError(t, l.Tick())
+					}
+					lines := v.lines()
+					footer := lines[v.lineOfCursor():]
+					assert.Assert(t, len(footer) <= 5 && !line.MatchString(footer[0]), "%q", footer)
+					for _, f := range footer {
+						assert.Assert(t, lipgloss.Width(f) < v.width, "%q is too wide for %d", f, v.width)
+					}
+				}
+				assert.NilError(t, l.Close())
+				assert.Equal(t, v.wrapped, 0)
+				lines := v.lines()
+				assert.Equal(t, lines[len(lines)-1], "", "the cursor is not on a fresh line")
+				for _, text := range lines[:len(lines)-1] {
+					assert.Assert(t, line.MatchString(text), "%q is no line of an event", text)
+				}
+				all := strings.Join(lines, "\n")
+				for _, m := range messages {
+					if tt.reflow || !tt.resized {
+						assert.Equal(t, strings.Count(all, m), 1, m)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The footer of hundreds of Jobs is not redrawn for each of them.
+func TestLiveKeepsCalm(t *testing.T) {
+	var w terminal
+	l := newLiveTest(&w, 500, func() int { return 80 }, false)
+	l.tell(t, copied(0, "train", delegation.Running, 0, 0, 0))
+	drawn := len(w.writes)
+	for i := range 99 {
+		l.tell(t, copied(time.Duration(i)*time.Millisecond, "train", delegation.Running, int32(i), 0, 0))
+	}
+	assert.Equal(t, len(w.writes), drawn)
+	l.tell(t, copied(100*time.Millisecond, "train", delegation.Running, 1000, 0, 0))
+	assert.Equal(t, len(w.writes), drawn+1)
+	assert.NilError(t, l.Tick())
+	assert.Equal(t, len(w.writes), drawn+1, "what has not changed is drawn again")
+}
+
+func TestLiveAbove(t *testing.T) {
+	v := newVT(t, 80)
+	l := newLiveTest(v, 1, func() int { return v.width }, false)
+	above := l.Above(v)
+	write := func(text string) {
+		_, err := io.WriteString(above, text)
+		assert.NilError(t, err)
+	}
+	write("Warning: before\n")
+	l.tell(t, oneJob()[:4]...)
+	write("Warning: between\n")
+	assert.NilError(t, l.Close())
+	write("Warning: after\n")
+	assert.DeepEqual(t, v.lines(), []string{
+		"Warning: before",
+		"12:00:00  Lease taken     nobody else dispatches it",
+		"12:00:01  mirror created  made on worker-1",
+		"12:00:02  Pending         0 ready, 0 succeeded, 0 failed of 4",
+		"12:00:04  Running         1 ready, 0 succeeded, 0 failed of 4",
+		"Warning: between", "Warning: after", "",
+	})
+}
+
+func TestLiveTellsThatItCouldNotWrite(t *testing.T) {
+	l := newLiveTest(&full{}, 1, func() int { return 80 }, false)
+	assert.ErrorIs(t, l.Event(oneJob()[0]), errFull)
+	assert.ErrorIs(t, l.Tick(), errFull)
+	assert.NilError(t, l.Close())
+	_, err := l.Above(&full{}).Write([]byte("x\n"))
+	assert.ErrorIs(t, err, errFull)
+}
+
+// What is printed as JSON is what its schema says, one line an event.
+func TestEventLine(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/dispatchevent.json")
+	assert.NilError(t, err)
+	events := append(append(oneJob(), severalJobs()[:10]...), happened(0, dispatch.Warned, "", "a <b> & 'c'"))
+	for _, e := range append(events, hostileEvents()[:len(dispatch.EventTypes())]...) {
+		if e.Status == evil {
+			e.Status = ""
+		}
+		out := printed(t, func(out *bytes.Buffer) error { return printers.EventLine(out, &e) })
+		assert.Equal(t, strings.Index(out, "\n"), len(out)-1)
+		assert.Assert(t, !strings.ContainsAny(out, "\x1b\r"), "%q", out)
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
+		assert.NilError(t, err)
+		assert.NilError(t, schema.Validate(document))
+	}
+	assert.Equal(t, printed(t, func(out *bytes.Buffer) error { return printers.EventLine(out, &events[len(events)-1]) }),
+		`{"kind":"DispatchEvent","apiVersion":"jobmanagedby.github.io/v1alpha1","sequence":1,"time":"2025-03-01T12:00:00.000000Z",`+
+			`"event":"Warned","origin":null,"mirror":null,"message":"a <b> & 'c'","status":"","completions":null,"succeeded":0,"failed":0,"active":0,"ready":null}`+"\n")
+	assert.ErrorIs(t, printers.EventLine(&full{}, &events[0]), errFull)
+}

@@ -1,0 +1,163 @@
+package printers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// part is a piece of the footer that is never broken, and what stands between it
+// and the one before.
+type part struct{ before, text string }
+
+// apart is between things that have nothing to do with each other.
+const apart = "   "
+
+// mostRows is the most that a footer has, however narrow the terminal is.
+const mostRows = 5
+
+// footer returns its rows, none of which is as wide as the terminal: some break a
+// line as soon as it is full.
+func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string {
+	who, numbers := b.one(p)
+	if b.several() {
+		who, numbers = b.all(p)
+	}
+	switch {
+	case b.lost == 1:
+		who = append(who, part{apart, p.colored(lipgloss.Yellow, "a cluster does not answer")})
+	case b.lost > 1:
+		who = append(who, part{apart, p.colored(lipgloss.Yellow, fmt.Sprintf("%d clusters do not answer", b.lost))})
+	}
+	numbers = append(numbers, part{apart, duration.HumanDuration(elapsed)})
+	if len(b.lags) > 0 {
+		numbers = append(numbers, part{apart, "lag " + lagText(median(b.lags))})
+	}
+	rows := append(pack(who, width-1), pack(numbers, width-1)...)
+	return rows[:min(len(rows), mostRows)]
+}
+
+// one is for a single Job.
+func (b *liveBoard) one(p palette) (who, pods []part) {
+	for _, j := range b.jobs {
+		name := j.name
+		if j.worker != "" {
+			name += " on " + j.worker
+		}
+		state := p.status(j.status)
+		if j.state() != string(j.status) {
+			state = j.state()
+		}
+		if j.status != "" {
+			pods = []part{{"", j.pods(!j.status.IsFinished())}}
+		}
+		return []part{{"", name}, {apart, state}}, pods
+	}
+	return []part{{"", starting}}, nil
+}
+
+// all is for several Jobs.
+func (b *liveBoard) all(p palette) (who, pods []part) {
+	counts := map[string]int{starting: b.expected - len(b.jobs)}
+	var sum liveJob
+	worker := ""
+	for _, j := range b.jobs {
+		counts[j.state()]++
+		sum.succeeded += j.succeeded
+		sum.failed += j.failed
+		switch {
+		case j.end != "":
+			// Nobody knows any more.
+		case j.ready != nil:
+			sum.active += *j.ready
+		default:
+			sum.active += j.active
+		}
+		if j.worker != "" {
+			worker = " on " + j.worker
+		}
+	}
+	total := max(b.expected, len(b.jobs))
+	between := ": "
+	who = []part{{"", fmt.Sprintf("%d jobs%s", total, worker)}}
+	for _, state := range stateOrder(counts) {
+		text := fmt.Sprintf("%d %s", counts[state], state)
+		if c, ok := statusColors[delegation.Status(state)]; ok {
+			text = p.colored(c, text)
+		}
+		who = append(who, part{between, text})
+		between = ", "
+	}
+	return who, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
+}
+
+// stateOrder puts what goes on first, then ends, then whatever else there is.
+func stateOrder(counts map[string]int) []string {
+	order := []string{
+		string(delegation.Running), string(delegation.Pending), string(delegation.Suspended), string(delegation.Unclaimed),
+		string(delegation.Terminating), starting, string(delegation.Complete), string(delegation.Failed),
+	}
+	known := len(order)
+	for state := range counts {
+		if !slices.Contains(order, state) {
+			order = append(order, state)
+		}
+	}
+	slices.Sort(order[known:])
+	return slices.DeleteFunc(order, func(state string) bool { return counts[state] <= 0 })
+}
+
+// pack puts parts into as few rows as they fit into, and cuts what is too long for
+// a row of its own.
+func pack(parts []part, width int) []string {
+	var rows []string
+	row := ""
+	for i, p := range parts {
+		room := width
+		if i < len(parts)-1 {
+			// A comma may have to go behind it.
+			room--
+		}
+		switch {
+		case row == "":
+			row = p.text
+		case lipgloss.Width(row+p.before+p.text) <= room:
+			row += p.before + p.text
+		default:
+			rows = append(rows, row+strings.TrimRight(p.before, " "))
+			row = p.text
+		}
+	}
+	if row != "" {
+		rows = append(rows, row)
+	}
+	for i := range rows {
+		rows[i] = cut(rows[i], max(1, width))
+	}
+	return rows
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// lagText is as exact as is of use.
+func lagText(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Millisecond:
+		return "<1ms"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return duration.HumanDuration(d)
+}

@@ -1,0 +1,110 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// Plans writes mirrors as they are to be created. For people they are YAML, with
+// what was changed and why in comments, so that it can be piped to kubectl apply
+// all the same. As a document it is the mirror alone, or one List of several.
+func Plans(w io.Writer, f *Format, plans []*dispatch.Plan, o TableOptions) error {
+	mirrors := make([]unstructured.Unstructured, len(plans))
+	for i, plan := range plans {
+		// Some formats change what they print.
+		mirrors[i] = *plan.Mirror.DeepCopy()
+	}
+	switch {
+	case f.IsTable():
+		return annotatedPlans(w, plans, o)
+	case f.name == "name":
+		for i := range mirrors {
+			if err := writeLines(w, "job.batch/"+Safe(mirrors[i].GetName())); err != nil {
+				return err
+			}
+		}
+		return nil
+	case f.IsPerJob():
+		return printColumns(f, w, mirrors)
+	case len(mirrors) == 1:
+		return f.printObject(w, &mirrors[0])
+	}
+	return f.printObject(w, listOfObjects(mirrors))
+}
+
+// listOfObjects is a List as kubectl prints it.
+func listOfObjects(objects []unstructured.Unstructured) runtime.Object {
+	items := make([]any, len(objects))
+	for i := range objects {
+		items[i] = objects[i].Object
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "List", "items": items}}
+}
+
+// annotatedPlans writes one document a plan. There is no colour in it, since it is
+// to be read by programs, too.
+func annotatedPlans(w io.Writer, plans []*dispatch.Plan, o TableOptions) error {
+	for i, plan := range plans {
+		var lines []string
+		if i > 0 {
+			lines = append(lines, "---")
+		}
+		if len(plans) > 1 {
+			lines = append(lines, "# Job "+Safe(plan.Mirror.GetNamespace()+"/"+plan.Mirror.GetName()))
+		}
+		if err := writeLines(w, append(lines, planComments(plan, o.Width)...)...); err != nil {
+			return err
+		}
+		text, err := yaml.Marshal(plan.Mirror.Object)
+		if err != nil {
+			return fmt.Errorf("could not print the mirror of %s: %w", plan.Mirror.GetName(), err)
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planComments tell what a plan changes and what may surprise.
+func planComments(plan *dispatch.Plan, width int) []string {
+	var lines []string
+	add := func(text string) {
+		for i, line := range wrap(Safe(text), width, "#   ") {
+			if i == 0 {
+				line = "# " + strings.TrimPrefix(line, "#   ")
+			}
+			lines = append(lines, line)
+		}
+	}
+	for _, c := range plan.Changes {
+		add(changeText(c))
+	}
+	for _, warning := range plan.Warnings {
+		add("warning: " + warning)
+	}
+	return lines
+}
+
+// changeText tells of one change in a line.
+func changeText(c dispatch.PlanChange) string {
+	text := c.Field + " " + string(c.Action)
+	switch {
+	case c.Value == "":
+	case c.Action == dispatch.Set:
+		text += " to " + c.Value
+	default:
+		text += " (" + c.Value + ")"
+	}
+	if c.Reason == "" {
+		return text
+	}
+	return text + ": " + c.Reason
+}

@@ -1,0 +1,159 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// JobProblems are the problems of one Job.
+type JobProblems struct {
+	// Job is namespace/name.
+	Job      string
+	Problems []dispatch.Problem
+}
+
+// Problems writes a row for each problem, with the remedy below it. What several
+// Jobs have in common is told once, below their names; there are no names where
+// jobs is a single one. What keeps Jobs from running comes first.
+func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
+	p := palette{o.Color}
+	groups := problemGroups(jobs)
+	t := &table{titles: []string{"SEVERITY", "CONTEXT", "OBJECT"}, shrinks: []bool{false, true, true}}
+	for _, g := range groups {
+		for _, problem := range g.problems {
+			t.rows = append(t.rows, []string{
+				p.severity(severityOf(problem)), p.absent(absentIfEmpty(problem.Context)), Safe(objectOf(problem, g.jobs)),
+			})
+		}
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	rows, err := t.layout(o.Width)
+	if err != nil {
+		return err
+	}
+	width := widest(rows)
+	var lines []string
+	if !o.NoHeaders {
+		lines = append(lines, cut(p.bold(pad(rows[0], width)+gap+"MESSAGE"), o.Width))
+	}
+	row := 0
+	for i, g := range groups {
+		if len(jobs) > 1 {
+			if i > 0 {
+				lines = append(lines, "")
+			}
+			for _, line := range wrap(g.title(o.Wide), o.Width, "") {
+				lines = append(lines, p.bold(line))
+			}
+		}
+		for _, problem := range g.problems {
+			row++
+			lines = append(lines, problemLines(problem, rows[row], width, o)...)
+		}
+	}
+	return writeLines(w, lines...)
+}
+
+// problemLines are a row with its message, behind or below it, and the remedy.
+func problemLines(problem dispatch.Problem, row string, width int, o TableOptions) []string {
+	message := Safe(problem.Message)
+	var lines []string
+	if o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width {
+		lines = append(lines, strings.TrimRight(pad(row, width)+gap+message, " "))
+	} else {
+		lines = append(append(lines, row), wrap(message, o.Width, gap)...)
+	}
+	if problem.Remedy != "" {
+		lines = append(lines, detail("do", problem.Remedy, o)...)
+	}
+	return lines
+}
+
+func severityOf(problem dispatch.Problem) inspect.Severity {
+	if problem.Blocking {
+		return inspect.Error
+	}
+	return inspect.Warning
+}
+
+// objectOf is what a problem is about.
+func objectOf(problem dispatch.Problem, jobs []string) string {
+	switch {
+	case problem.Object != "":
+		return problem.Object
+	case len(jobs) == 1:
+		return "Job " + jobs[0]
+	}
+	return fmt.Sprintf("%d Jobs", len(jobs))
+}
+
+// problemGroup are problems that the same Jobs have.
+type problemGroup struct {
+	jobs     []string
+	problems []dispatch.Problem
+}
+
+func (g problemGroup) title(all bool) string {
+	names := g.jobs
+	more := ""
+	if len(names) > fewJobs && !all {
+		more = fmt.Sprintf(" and %d more", len(names)-fewJobs)
+		names = names[:fewJobs]
+	}
+	return Safe(strings.Join(names, ", ")) + more
+}
+
+// problemGroups puts equal problems of several Jobs together, and then those that
+// the same Jobs have, in the order in which they first come.
+func problemGroups(jobs []JobProblems) []problemGroup {
+	var distinct []dispatch.Problem
+	having := map[dispatch.Problem][]string{}
+	for _, j := range jobs {
+		for _, problem := range j.Problems {
+			if _, ok := having[problem]; !ok {
+				distinct = append(distinct, problem)
+			}
+			if !slices.Contains(having[problem], j.Job) {
+				having[problem] = append(having[problem], j.Job)
+			}
+		}
+	}
+	// Within a group, and among groups, what blocks comes first.
+	slices.SortStableFunc(distinct, func(a, b dispatch.Problem) int {
+		return rank(a) - rank(b)
+	})
+	var groups []problemGroup
+	for _, problem := range distinct {
+		i := slices.IndexFunc(groups, func(g problemGroup) bool { return slices.Equal(g.jobs, having[problem]) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, problemGroup{jobs: having[problem]})
+		}
+		groups[i].problems = append(groups[i].problems, problem)
+	}
+	return groups
+}
+
+func rank(problem dispatch.Problem) int {
+	if problem.Blocking {
+		return 0
+	}
+	return 1
+}
+
+// detail is a labelled text below a row, as findings have it.
+func detail(label, text string, o TableOptions) []string {
+	indent := strings.Repeat(" ", len("  ")+labelWidth+len(gap))
+	lines := wrap(Safe(text), o.Width, indent)
+	lines[0] = "  " + palette{o.Color}.dim(pad(label, labelWidth)) + gap + strings.TrimPrefix(lines[0], indent)
+	return lines
+}
