@@ -16,7 +16,7 @@ func codesPage() []byte {
 
 What ` + "`check`" + ` finds. The same text is printed by ` + "`explain CODE`" + `. Codes up to JM063 are the numbers of a
 catalogue of the ways in which MultiKueue's Jobs go wrong; from JM101 on stands what holds for
-every owner. A code is never used for anything else.
+every owner, and from JM201 on what concerns ` + "`dispatch`" + `. A code is never used for anything else.
 
 | code | severity | what is wrong |
 |---|---|---|

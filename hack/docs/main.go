@@ -18,9 +18,11 @@ import (
 	"github.com/invopop/jsonschema"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -98,27 +100,47 @@ func generate() (map[string][]byte, error) {
 	if err := pages(root, files); err != nil {
 		return nil, err
 	}
-	for _, document := range []any{&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}} {
+	for _, document := range []any{
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &dispatch.Event{},
+	} {
 		schema := reflector().Reflect(document)
 		for _, t := range nullables() {
 			nullable(t, schema)
+		}
+		if _, ok := document.(*dispatch.Event); ok {
+			unread(schema)
 		}
 		text, err := json.MarshalIndent(schema, "", "  ")
 		if err != nil {
 			return nil, err
 		}
-		name := strings.ToLower(reflect.TypeOf(document).Elem().Name())
-		files["schema/"+name+".json"] = append(text, '\n')
+		files["schema/"+schemaName(document)+".json"] = append(text, '\n')
 	}
 	files["codes.md"] = codesPage()
 	return files, nil
+}
+
+// schemaName is a document's kind in lower case.
+func schemaName(document any) string {
+	if _, ok := document.(*dispatch.Event); ok {
+		return strings.ToLower(dispatch.EventKind)
+	}
+	return strings.ToLower(reflect.TypeOf(document).Elem().Name())
+}
+
+// unread lets the status of an event be empty: there are events before it is
+// read.
+func unread(schema *jsonschema.Schema) {
+	if status, ok := schema.Definitions["Event"].Properties.Get("status"); ok {
+		status.Enum = append(status.Enum, "")
+	}
 }
 
 // nullables are the types that have fields which are null where nothing is known.
 func nullables() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
-		reflect.TypeFor[inspect.Hop](),
+		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 	}
 }
 
@@ -159,8 +181,10 @@ func reflector() *jsonschema.Reflector {
 				return enum(inspect.Healths())
 			case reflect.TypeFor[inspect.Severity]():
 				return enum(inspect.Severities())
+			case reflect.TypeFor[dispatch.EventType]():
+				return enum(dispatch.EventTypes())
 			}
-			if t.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1" && t.Name() == "Time" {
+			if t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() {
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}
 			}
 			return nil

@@ -3,10 +3,12 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/util/term"
 	"k8s.io/utils/clock"
@@ -22,16 +24,25 @@ type Environment struct {
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
 	Clock     clock.WithTicker
+	// Host is the name of the machine, and PID the number of the process on it.
+	Host string
+	PID  int
 }
 
 // ThisProcess is the environment of the process that calls it.
 func ThisProcess() Environment {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
 	return Environment{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		Program:   os.Args[0],
 		Args:      os.Args[1:],
 		LookupEnv: os.LookupEnv,
 		Clock:     clock.RealClock{},
+		Host:      host,
+		PID:       os.Getpid(),
 	}
 }
 
@@ -46,6 +57,19 @@ func (e Environment) displayName() string {
 		return "kubectl jobs-managedby"
 	}
 	return "kubectl " + strings.ReplaceAll(strings.ReplaceAll(words, "-", " "), "_", "-")
+}
+
+// identity is who this process is to others: on Leases, and in what it writes
+// for people. No two processes have the same, on machines of one name neither.
+func (e Environment) identity() string {
+	user := "somebody"
+	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if value, ok := e.LookupEnv(name); ok && value != "" {
+			user = value
+			break
+		}
+	}
+	return fmt.Sprintf("%s@%s/%d-%s", user, e.Host, e.PID, rand.String(5))
 }
 
 // terminal tells about the terminal that Out is; ok is false where it is none.

@@ -20,6 +20,10 @@ const (
 	// ExitFindings: check found something at or above --fail-on.
 	ExitFindings = 3
 	ExitPartial  = 4
+	// ExitFailed: a dispatched Job has failed.
+	ExitFailed = 5
+	// ExitTimeout: --timeout was over first.
+	ExitTimeout = 124
 	// ExitSignal is added to the number of the signal that ended a command.
 	ExitSignal = 128
 )
@@ -84,11 +88,23 @@ func message(err error) string {
 	return err.Error()
 }
 
+// codeOf is the smallest code of all that an error is made of.
 func codeOf(err error) int {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		smallest := 0
+		for _, e := range several.Unwrap() {
+			if code := codeOf(e); smallest == 0 || code < smallest {
+				smallest = code
+			}
+		}
+		return smallest
+	}
 	var (
 		usage   *usageError
 		found   *findingsError
 		partial *partialError
+		failed  *failedError
+		late    *lateError
 		signal  *signalError
 	)
 	switch {
@@ -98,6 +114,10 @@ func codeOf(err error) int {
 		return ExitFindings
 	case errors.As(err, &partial):
 		return ExitPartial
+	case errors.As(err, &failed):
+		return ExitFailed
+	case errors.As(err, &late):
+		return ExitTimeout
 	case errors.As(err, &signal):
 		if number, ok := signal.signal.(syscall.Signal); ok {
 			return ExitSignal + int(number)

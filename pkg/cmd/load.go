@@ -24,13 +24,18 @@ func (f *globalFlags) load(env *Environment, byDefault defaultContexts) ([]fleet
 	if err != nil {
 		return nil, err
 	}
+	introduce(*env, contexts)
+	return contexts, nil
+}
+
+// introduce has servers told who asks, and the user told what they warn of.
+func introduce(env Environment, contexts []fleet.Context) {
 	for i := range contexts {
 		if c := contexts[i].Config; c != nil {
 			c.UserAgent = "kubectl-jobs_managedby/" + version()
-			c.WarningHandlerWithContext = warnings(*env, contexts[i].Name, len(contexts) > 1)
+			c.WarningHandlerWithContext = warnings(env, contexts[i].Name, len(contexts) > 1)
 		}
 	}
-	return contexts, nil
 }
 
 func (f *globalFlags) choose(env *Environment, byDefault defaultContexts) ([]fleet.Context, error) {

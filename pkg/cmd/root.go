@@ -67,7 +67,8 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 		return &usageError{err: err, command: cmd.CommandPath()}
 	})
 	flags.addTo(root.PersistentFlags())
-	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newSnapshotCommand(env, flags), newOptionsCommand(), newVersionCommand(env))
+	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags),
+		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newOptionsCommand(), newVersionCommand(env))
 	setHelp(root)
 	return root, ran
 }

@@ -84,6 +84,11 @@ func show(ctx context.Context, set *clusters.Set) error {
 		}
 		commands = append(commands, "kubectl jobs-managedby snapshot -A --redact "+*record)
 	}
+	commands = append(commands,
+		"kubectl jobs-managedby dispatch -f test/demo/tune.yaml --context management --to worker-1",
+		"kubectl jobs-managedby ls --contexts management,worker-1 -n ml",
+		"kubectl jobs-managedby trace tune -n ml",
+	)
 	for _, command := range commands {
 		fmt.Printf("\n$ %s\n", command)
 		words := strings.Fields(command)
@@ -119,6 +124,7 @@ The clusters stay up. In this shell:
   kubectl jobs-managedby ls -A --delegated --status Unclaimed
   kubectl jobs-managedby ls -A --all-contexts -w
   kubectl jobs-managedby trace -A
+  kubectl jobs-managedby dispatch -f test/demo/tune.yaml --to worker-2 --dry-run=client
   kubectl jobs-managedby ls -A -o json
 
 make demo-down takes them down.

@@ -1,0 +1,214 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+
+	leaveMirror  = "leave"
+	deleteMirror = "delete"
+)
+
+// dispatchFlags are dispatch's flags as the user gave them.
+type dispatchFlags struct {
+	*globalFlags
+	to            string
+	filenames     []string
+	labelSelector string
+	managedBy     string
+	namespaceTo   string
+	setLabels     map[string]string
+	stripLabels   []string
+	configMaps    bool
+	secrets       []string
+	dryRun        string
+	mirrorTTL     time.Duration
+	onInterrupt   string
+	timeout       time.Duration
+	detach        bool
+	newMirror     bool
+	output        string
+}
+
+func newDispatchCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &dispatchFlags{globalFlags: global, managedBy: string(delegation.Dispatch), dryRun: dryRunNone, mirrorTTL: 24 * time.Hour, onInterrupt: leaveMirror}
+	cmd := &cobra.Command{
+		Use:                   "dispatch (NAME... | -l SELECTOR | -f FILE) --to CONTEXT [options]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Run a Job in another context, and copy its status back",
+		Long: `Run a Job of this context (--context, or the current one) on the cluster of
+another one (--to), and copy its status back for as long as this command runs.
+
+The Job must be delegated to this plugin: its spec.managedBy is
+` + string(delegation.Dispatch) + `, so that the built-in controller keeps
+its hands off. With -f it is created so, and its spec.managedBy may be left out.
+
+Everything that would keep it from running is looked for first, on both sides,
+and nothing is created while there is something. Then a copy of the Job, its
+mirror, is made on the other cluster. What the user changes on the origin while it
+runs, such as suspend or parallelism, is written to the mirror.
+
+Nothing is lost when this command ends, for whatever reason: the mirror goes on
+running, and the same command finds it again and goes on. Ctrl-C does that, or
+removes the mirror with --on-interrupt=delete. Deleting the origin deletes the
+mirror. The exit code is 0 if all Jobs are complete, and 5 if one has failed.`,
+		Example: strings.ReplaceAll(`  # Run a Job of a file on another cluster, and wait for its end
+  NAME dispatch -f train.yaml --to worker-1
+
+  # What would be made there, and what is in its way
+  NAME dispatch train -n ml --to worker-1 --dry-run=client
+  NAME dispatch train -n ml --to worker-1 --dry-run=server
+
+  # All Jobs of an experiment, with the ConfigMaps that they need
+  NAME dispatch -l experiment=a -n ml --to worker-1 --with-dependencies
+
+  # Wait an hour at most, and leave nothing running
+  NAME dispatch train -n ml --to worker-1 --timeout 1h --on-interrupt=delete`, "NAME", env.displayName()),
+	}
+	f.addFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := f.toOptions(env, args)
+		if err == nil {
+			return o.run(cmd.Context())
+		}
+		var refused *fleet.RefusedFlagsError
+		if usage := (*usageError)(nil); errors.As(err, &usage) {
+			usage.command = cmd.CommandPath()
+		} else if errors.As(err, &refused) {
+			err = &usageError{err: err, command: cmd.CommandPath()}
+		}
+		return err
+	}
+	return cmd
+}
+
+func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "Context of the cluster to run the Jobs on")
+	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist already are gone on with as they are")
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
+	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
+	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
+	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to put on the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue over there; their pods keep theirs")
+	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to leave out of the mirrors, besides those that would make tools over there act on them")
+	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy the ConfigMaps that the pods need and that are missing; they are deleted with the mirror")
+	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret too if it is missing; may be repeated")
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Nothing is created`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, -1s never")
+	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination and --timeout do to mirrors: "leave" them running, or "delete" them`)
+	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the Jobs' end before giving up with exit code 124. Zero waits without bound")
+	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the pods run; nothing is copied after that until the same command is run again")
+	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and somebody has deleted a Job's mirror, make another: the Job runs again from the start")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml), a line or document for each event; with --dry-run also name")
+}
+
+// dispatchOptions are what dispatch needs to run, checked.
+type dispatchOptions struct {
+	Environment
+	flags          *dispatchFlags
+	names          []string
+	origin, worker fleet.Context
+	loop           dispatch.LoopOptions
+	format         *printers.Format
+}
+
+func (f *dispatchFlags) toOptions(env Environment, args []string) (*dispatchOptions, error) {
+	// What is told while the footer stands has to stay clear of it.
+	env.ErrOut = &detour{to: env.ErrOut}
+	o := &dispatchOptions{Environment: env, flags: f, names: args}
+	if err := f.check(args); err != nil {
+		return nil, &usageError{err: err}
+	}
+	o.loop = dispatch.LoopOptions{
+		Plan: dispatch.PlanOptions{
+			Owner: delegation.Job().OwnerOf(f.managedBy), Namespace: f.namespaceTo, SetLabels: f.setLabels, StripLabels: f.stripLabels,
+		},
+		Identity: env.identity(), MirrorTTL: f.mirrorTTL, DeleteOnInterrupt: f.onInterrupt == deleteMirror,
+		DetachAfterStart: f.detach, NewMirror: f.newMirror,
+	}
+	var err error
+	if o.format, err = printers.NewFormat(f.output, false); err != nil {
+		return nil, &usageError{err: err}
+	}
+	o.origin, o.worker, err = f.loadPair(env, f.to)
+	return o, err
+}
+
+// check says which flags make no sense, alone or together.
+func (f *dispatchFlags) check(names []string) error {
+	given := 0
+	for _, is := range []bool{len(names) > 0, f.labelSelector != "", len(f.filenames) > 0} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return errors.New("dispatch takes the NAMEs of Jobs, or --selector, or --filename, and one of these only")
+	case slices.ContainsFunc(names, func(n string) bool { return n == "" || strings.Contains(n, "/") }):
+		return fmt.Errorf("%q are not all names of Jobs; a namespace is given with -n", names)
+	case f.to == "":
+		return errors.New("--to is required: the context to run the Jobs on")
+	case f.allContexts || len(f.contexts) > 0:
+		return errors.New("dispatch works from one context, --context or the current one, to another, --to; --contexts and --all-contexts make no sense here")
+	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
+	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):
+		return fmt.Errorf("--on-interrupt is one of leave and delete, not %q", f.onInterrupt)
+	case f.timeout < 0:
+		return fmt.Errorf("--timeout cannot be less than zero, and is %s", f.timeout)
+	case f.detach && f.onInterrupt == deleteMirror:
+		return errors.New("--detach-after-start leaves mirrors running, and cannot be combined with --on-interrupt=delete")
+	case delegation.Job().OwnerOf(f.managedBy).IsBuiltIn():
+		return fmt.Errorf("--managed-by %q is the built-in controller, which would run the Job here as well", f.managedBy)
+	}
+	return f.checkOutput()
+}
+
+func (f *dispatchFlags) checkOutput() error {
+	known := []string{"", "json", "yaml"}
+	if f.dryRun != dryRunNone {
+		known = append(known, "name")
+	}
+	if !slices.Contains(known, f.output) {
+		return fmt.Errorf("unknown output format %q; there are json and yaml, and with --dry-run also name", f.output)
+	}
+	return nil
+}
+
+// loadPair prepares the context of the origins, and the one named to.
+func (f *globalFlags) loadPair(env Environment, to string) (origin, worker fleet.Context, err error) {
+	here, err := fleet.Load(f.kube, fleet.Selection{})
+	if err != nil {
+		return origin, worker, err
+	}
+	both, err := fleet.Load(f.kube, fleet.Selection{Patterns: []string{here[0].Name, to}})
+	if err != nil {
+		return origin, worker, err
+	}
+	if here[0].Name == to {
+		return origin, worker, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", to)
+	}
+	i := slices.IndexFunc(both, func(c fleet.Context) bool { return c.Name == to })
+	if i < 0 || len(both) != 2 {
+		return origin, worker, &usageError{err: fmt.Errorf("--to names one context, and no pattern: %q", to)}
+	}
+	introduce(env, both)
+	return both[1-i], both[i], nil
+}

@@ -1,0 +1,108 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// refusedError says that preflight found something. What it is has been told
+// before.
+type refusedError struct {
+	refused, total int
+	worker         string
+}
+
+func (e *refusedError) Error() string {
+	if e.total == 1 {
+		return "the Job cannot run on " + e.worker + " as it is; nothing was made there"
+	}
+	return fmt.Sprintf("%d of %d Jobs cannot run on %s as they are; nothing was made there for them", e.refused, e.total, e.worker)
+}
+
+// failedError says that dispatched Jobs have failed.
+type failedError struct{ failed, total int }
+
+func (e *failedError) Error() string {
+	if e.total == 1 {
+		return "the Job failed"
+	}
+	return fmt.Sprintf("%d of %d Jobs failed", e.failed, e.total)
+}
+
+// lateError says that --timeout has ended the command.
+type lateError struct{ after string }
+
+func (e *lateError) Error() string { return "the Jobs have not ended within --timeout " + e.after }
+
+// judge makes one error of how the Jobs ended.
+func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome) error {
+	var errs []error
+	failed, late := 0, false
+	for _, outcome := range outcomes {
+		switch outcome.End {
+		case dispatch.JobFailed, dispatch.Cancelled:
+			failed++
+		case dispatch.TimedOut:
+			late = true
+		case dispatch.OriginDeleted:
+			errs = append(errs, fmt.Errorf("job %s was deleted before it ended", outcome.Origin))
+		case dispatch.Aborted:
+			errs = append(errs, outcome.Err)
+		default:
+		}
+	}
+	if failed > 0 {
+		errs = append(errs, &failedError{failed: failed, total: len(outcomes)})
+	}
+	if late {
+		errs = append(errs, &lateError{after: o.flags.timeout.String()})
+	}
+	return joined(append(errs, interrupted(ctx)))
+}
+
+// hint says how to go on with Jobs that were left, and how to end them.
+func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
+	if o.flags.output != "" {
+		return
+	}
+	byNamespace := map[string][]string{}
+	for _, outcome := range outcomes {
+		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
+		if slices.Contains(unended, outcome.End) && o.flags.onInterrupt == leaveMirror {
+			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], outcome.Origin.Name)
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		names := strings.Join(byNamespace[namespace], " ")
+		if o.flags.labelSelector != "" {
+			names = "-l " + quote(o.flags.labelSelector)
+		}
+		at := fmt.Sprintf("%s -n %s --context %s", names, namespace, quote(o.origin.Name))
+		more := ""
+		if o.flags.namespaceTo != "" {
+			more = " --namespace-to " + o.flags.namespaceTo
+		}
+		tell(o.ErrOut, "to go on:  %s dispatch %s --to %s%s", o.displayName(), at, quote(o.worker.Name), more)
+		tell(o.ErrOut, "to end it: %s cancel %s", o.displayName(), at)
+	}
+}
+
+// joined is like errors.Join, and leaves a single error as it is.
+func joined(errs []error) error {
+	var kept []error
+	for _, err := range errs {
+		if err != nil {
+			kept = append(kept, err)
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return errors.Join(kept...)
+}

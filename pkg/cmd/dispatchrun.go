@@ -1,0 +1,232 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+const (
+	// checkedAtOnce is how many Jobs preflight takes in hand together.
+	checkedAtOnce = 8
+	// few is how many Jobs are few, and frugal how much memory may be taken beside
+	// what is in use where there are more, in percent.
+	few, frugal = 50, 40
+)
+
+// candidate is a Job on its way to be dispatched.
+type candidate struct {
+	dispatch.Request
+	problems     []dispatch.Problem
+	dependencies []dispatch.Dependency
+	err          error
+}
+
+// refused says whether nothing may be created for it.
+func (c *candidate) refused() bool {
+	return c.err != nil || slices.ContainsFunc(c.problems, func(p dispatch.Problem) bool { return p.Blocking })
+}
+
+func (o *dispatchOptions) run(ctx context.Context) error {
+	origin, worker, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.refuseMultiKueue(origin); err != nil {
+		return err
+	}
+	o.loop.Plan.OriginCluster = origin.ClusterUID
+	wanted, err := o.find(ctx, origin)
+	if interrupted := interrupted(ctx); interrupted != nil {
+		return interrupted
+	}
+	if err != nil {
+		return err
+	}
+	if len(wanted.requests) > few {
+		// Jobs by the hundreds stay in memory as long as this runs; garbage need not.
+		debug.SetGCPercent(frugal)
+	}
+	candidates, ended := o.plan(ctx, worker, wanted)
+	if o.flags.dryRun != dryRunClient {
+		err := o.preflight(ctx, origin, worker, candidates)
+		if interrupted := interrupted(ctx); interrupted != nil {
+			return interrupted
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o.flags.dryRun != dryRunNone {
+		return errors.Join(o.printPlans(candidates), errors.Join(wanted.errs...))
+	}
+	return o.dispatch(ctx, origin, worker, candidates, ended, wanted.errs)
+}
+
+// plan makes the mirrors. What cannot be dispatched becomes an error of wanted,
+// but for Jobs that have ended while nobody was there to tell their mirrors so:
+// these are returned apart.
+func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []dispatch.Request) {
+	for _, r := range wanted.requests {
+		plan, err := dispatch.NewPlan(r.Origin, o.loop.Plan)
+		if err == nil {
+			r.Plan = plan
+			candidates = append(candidates, &candidate{Request: r})
+			continue
+		}
+		if left, look := dispatch.LeftBehind(ctx, worker, r.Origin); look == nil && left {
+			ended = append(ended, r)
+			continue
+		}
+		wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
+	}
+	return candidates, ended
+}
+
+// preflight looks at all candidates. The error is for what concerns none of them.
+func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *dispatch.Side, candidates []*candidate) error {
+	check := &dispatch.Preflight{Origin: origin, Worker: worker, Dependencies: dispatch.DependencyOptions{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
+	var group errgroup.Group
+	group.SetLimit(checkedAtOnce)
+	for _, c := range candidates {
+		group.Go(func() error {
+			c.problems, c.dependencies, c.err = check.Check(ctx, c.Request)
+			return nil
+		})
+	}
+	_ = group.Wait() // Each has its own error.
+	if unused := check.UnusedSecrets(); len(unused) > 0 && len(candidates) > 0 {
+		return fmt.Errorf("no pod of these Jobs needs the Secrets that --with-secret names: %s", strings.Join(unused, ", "))
+	}
+	return nil
+}
+
+// dispatch creates what has to be created, and lets the loop do the rest.
+func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch.Side, candidates []*candidate, ended []dispatch.Request, errs []error) error {
+	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(candidates)+len(ended))
+	events := dispatch.NewRecorder(o.Clock, view.event)
+	defer view.close()
+	accepted, refusals := o.sift(events, candidates)
+	errs = append(errs, refusals...)
+	if len(o.flags.filenames) > 0 && len(errs) > 0 {
+		view.close()
+		return joined(append(errs, errors.New("no Job of the file was created: it is dispatched as a whole or not at all")))
+	}
+	var tasks []dispatch.Task
+	for _, r := range ended {
+		tasks = append(tasks, dispatch.Task{Namespace: r.Origin.GetNamespace(), Name: r.Origin.GetName(), UID: r.Origin.GetUID()})
+	}
+	for _, c := range accepted {
+		task, err := o.prepare(ctx, origin, events, c)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		tasks = append(tasks, task)
+	}
+	if len(tasks) == 0 {
+		view.close()
+		return joined(errs)
+	}
+	o.loop.OriginMinor = minor(origin)
+	outcomes := o.follow(ctx, dispatch.NewLoop(origin, worker, o.loop, o.Clock, events), tasks, view)
+	view.close()
+	o.hint(outcomes)
+	return joined(append(errs, o.judge(ctx, outcomes)))
+}
+
+// sift tells of problems, and returns the Jobs that have none in their way.
+func (o *dispatchOptions) sift(events *dispatch.Recorder, candidates []*candidate) (accepted []*candidate, errs []error) {
+	refused := 0
+	for _, c := range candidates {
+		if c.err != nil {
+			errs = append(errs, c.err)
+			continue
+		}
+		if o.flags.output != "" {
+			for _, p := range c.problems {
+				events.Record(dispatch.ProblemEvent(o.origin.Name, c.Origin, p))
+			}
+		}
+		if c.refused() {
+			refused++
+			continue
+		}
+		accepted = append(accepted, c)
+	}
+	if o.flags.output == "" {
+		o.tellProblems(candidates)
+	}
+	if refused > 0 {
+		errs = append(errs, &refusedError{refused: refused, total: len(candidates), worker: o.worker.Name})
+	}
+	return accepted, errs
+}
+
+// prepare creates an origin where that is wanted.
+func (o *dispatchOptions) prepare(ctx context.Context, origin *dispatch.Side, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
+	job := c.Origin
+	if c.Create {
+		created, err := dispatch.CreateOrigin(ctx, origin, job)
+		if err != nil {
+			return dispatch.Task{}, err
+		}
+		events.Record(dispatch.CreatedEvent(origin, created))
+		job = created
+	}
+	return dispatch.Task{Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Dependencies: c.dependencies}, nil
+}
+
+// follow runs the loop, and has the view move while it does.
+func (o *dispatchOptions) follow(ctx context.Context, loop *dispatch.Loop, tasks []dispatch.Task, view *dispatchView) []dispatch.Outcome {
+	if o.flags.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.flags.timeout, dispatch.ErrTimeout)
+		defer cancel()
+	}
+	done := make(chan []dispatch.Outcome, 1)
+	go func() { done <- loop.Run(ctx, tasks) }()
+	ticker := o.Clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case outcomes := <-done:
+			return outcomes
+		case <-ticker.C():
+			view.tick()
+		}
+	}
+}
+
+// printPlans prints the mirrors that would be made, and what is in their way.
+func (o *dispatchOptions) printPlans(candidates []*candidate) error {
+	var plans []*dispatch.Plan
+	for _, c := range candidates {
+		plans = append(plans, c.Plan)
+	}
+	o.tellProblems(candidates)
+	if err := printers.Plans(o.Out, o.format, plans, o.table()); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	var errs []error
+	refused := 0
+	for _, c := range candidates {
+		if c.err != nil {
+			errs = append(errs, c.err)
+		} else if c.refused() {
+			refused++
+		}
+	}
+	if refused > 0 {
+		errs = append(errs, &refusedError{refused: refused, total: len(candidates), worker: o.worker.Name})
+	}
+	return joined(errs)
+}

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// sides connects to the clusters of some contexts. What is not reached is told in
+// one error, beside those that are.
+func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fleet.Context) (map[string]*dispatch.Side, *fleet.Fleet, error) {
+	opened := fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.contextTimeout, Clock: env.Clock})
+	sides := map[string]*dispatch.Side{}
+	var errs []error
+	for _, answer := range fleet.Ask(ctx, opened, func(_ context.Context, c *fleet.Cluster) (*dispatch.Side, error) { return dispatch.NewSide(c) }) {
+		if answer.Err != nil {
+			errs = append(errs, answer.Err)
+			continue
+		}
+		sides[answer.Context] = answer.Value
+	}
+	if err := interrupted(ctx); err != nil {
+		return nil, nil, err
+	}
+	return sides, opened, errors.Join(errs...)
+}
+
+// connect reaches both clusters, and makes sure that they are two.
+func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *dispatch.Side, err error) {
+	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.origin, o.worker})
+	if err != nil {
+		return nil, nil, err
+	}
+	for range opened.Aliases() {
+		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster: a Job runs there without being dispatched; --to names a context of another cluster", o.origin.Name, o.worker.Name)
+	}
+	return sides[o.origin.Name], sides[o.worker.Name], nil
+}
+
+// refuseMultiKueue makes sure that no Job is dispatched which MultiKueue
+// dispatches too.
+func (o *dispatchOptions) refuseMultiKueue(origin *dispatch.Side) error {
+	if o.loop.Plan.Owner != delegation.MultiKueue {
+		return nil
+	}
+	groups, err := origin.Client.Discovery().ServerGroups()
+	if err != nil {
+		return fleet.InContext(origin.Context, "see whether MultiKueue is there", err)
+	}
+	for _, g := range groups.Groups {
+		if g.Name == "kueue.x-k8s.io" {
+			return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue, or make the Job anew with spec.managedBy: %s",
+				origin.Context, delegation.MultiKueue, delegation.Dispatch)
+		}
+	}
+	return nil
+}
+
+// minor is the minor version of a cluster's API server, 0 if it does not tell.
+func minor(s *dispatch.Side) int {
+	version, err := s.Client.Discovery().ServerVersion()
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
+	if err != nil {
+		return 0
+	}
+	return n
+}

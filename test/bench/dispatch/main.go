@@ -1,0 +1,72 @@
+// Command dispatch measures how long a change of a mirror's status takes to its
+// origin, watched from outside on two real clusters, with few Jobs in one process
+// and with many.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+)
+
+var (
+	programs = flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	plugin   = flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
+	few      = flag.Int("few", 20, "how many Jobs at first")
+	many     = flag.Int("many", 500, "how many Jobs then")
+	changes  = flag.Int("changes", 1000, "how many changes are measured")
+	rate     = flag.Int("rate", 20, "how many changes a second there are, over all Jobs")
+)
+
+func main() {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
+	if err != nil {
+		return err
+	}
+	set, err := clusters.Up(ctx, clusters.Config{Programs: *programs, Dir: dir, Names: []string{management, worker}, Nodes: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Down()) }()
+
+	fmt.Printf("from a change of a mirror's status to the same on its origin, both watched from outside;\n%d changes, %d a second over all Jobs\n\n", *changes, *rate)
+	fmt.Printf("%8s  %8s  %8s  %8s  %11s\n", "Jobs", "median", "99 %", "most", "peak memory")
+	var medians, slowest []time.Duration
+	for _, n := range []int{*few, *many} {
+		m, err := measure(ctx, set, n)
+		if err != nil {
+			return fmt.Errorf("%d Jobs: %w", n, err)
+		}
+		slices.Sort(m.lags)
+		median, p99 := m.lags[len(m.lags)/2], m.lags[len(m.lags)*99/100]
+		medians, slowest = append(medians, median), append(slowest, p99)
+		fmt.Printf("%8d  %8s  %8s  %8s  %8d MB\n", n, round(median), round(p99), round(m.lags[len(m.lags)-1]), m.peak>>20)
+	}
+	fmt.Printf("\nmany to few: median %.1fx, 99 %% %.1fx\n", ratio(medians), ratio(slowest))
+	fmt.Printf("MultiKueue on such clusters was seen at a median of 2.1s and 4.5s at 99 %%: %.0fx and %.0fx those of %d Jobs\n",
+		float64(2100*time.Millisecond)/float64(medians[0]), float64(4500*time.Millisecond)/float64(slowest[0]), *few)
+	return nil
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Millisecond / 10) }
+
+func ratio(d []time.Duration) float64 { return float64(d[1]) / float64(d[0]) }

@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// dispatcher is a dispatch that runs, and what it has told.
+type dispatcher struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	events chan dispatch.Event
+	told   bytes.Buffer
+	seen   []dispatch.Event
+}
+
+// dispatches starts the plugin from management to worker-1, with a kubeconfig of
+// one's own if that is given.
+func dispatches(t *testing.T, ns string, args ...string) *dispatcher {
+	t.Helper()
+	all := append([]string{"jobs-managedby", "dispatch", "--context", management, "--to", worker1, "-n", ns, "-o", "json"}, args...)
+	d := &dispatcher{t: t, cmd: command(t, all...), events: make(chan dispatch.Event, 10000)}
+	d.cmd.Stderr = &d.told
+	out, err := d.cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, d.cmd.Start())
+	go func() {
+		defer close(d.events)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var e dispatch.Event
+			if json.Unmarshal(lines.Bytes(), &e) == nil {
+				d.events <- e
+			}
+		}
+	}()
+	return d
+}
+
+// expect waits for an event, of that Job if it is named.
+func (d *dispatcher) expect(want dispatch.EventType, name string) dispatch.Event {
+	d.t.Helper()
+	late := time.After(2 * time.Minute)
+	for {
+		select {
+		case e, ok := <-d.events:
+			if !ok {
+				_ = d.cmd.Wait()
+				d.t.Fatalf("dispatch ended without %s of %q; it told %v and said %s", want, name, d.seen, d.told.String())
+			}
+			d.seen = append(d.seen, e)
+			if e.Event == want && (name == "" || e.Origin != nil && e.Origin.Name == name) {
+				return e
+			}
+		case <-late:
+			d.t.Fatalf("no %s of %q; there were %v, and it said %s", want, name, d.seen, d.told.String())
+		}
+	}
+}
+
+// end waits for the end and returns the exit code.
+func (d *dispatcher) end() int {
+	d.t.Helper()
+	late := time.AfterFunc(3*time.Minute, func() { _ = d.cmd.Process.Kill() })
+	defer late.Stop()
+	for e := range d.events {
+		d.seen = append(d.seen, e)
+	}
+	_ = d.cmd.Wait()
+	return d.cmd.ProcessState.ExitCode()
+}
+
+func (d *dispatcher) signal(s syscall.Signal) { assert.NilError(d.t, d.cmd.Process.Signal(s)) }
+
+func (d *dispatcher) count(want dispatch.EventType) (n int) {
+	for _, e := range d.seen {
+		if e.Event == want {
+			n++
+		}
+	}
+	return n
+}
+
+// origin makes a Job that is delegated to dispatch, in namespaces of both
+// clusters.
+func origin(t *testing.T, ns, name string, options ...fixture.Option) {
+	t.Helper()
+	namespaces(t, ns)
+	createJobs(t, management, fixture.New(ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...))
+}
+
+// namespaces makes a namespace on the clusters of a dispatch.
+func namespaces(t *testing.T, ns string) {
+	t.Helper()
+	for _, cluster := range []string{management, worker1} {
+		_, err := client(t, cluster).CoreV1().Namespaces().Create(t.Context(), namespaceNamed(ns), metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			assert.NilError(t, err)
+		}
+	}
+}
+
+// jobOf reads a Job, nil if there is none.
+func jobOf(t *testing.T, cluster, ns, name string) *batchv1.Job {
+	t.Helper()
+	job, err := client(t, cluster).BatchV1().Jobs(ns).Get(context.Background(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	assert.NilError(t, err)
+	return job
+}
+
+// eventuallyJob waits until a Job is as it should be; it is nil if there is none.
+func eventuallyJob(t *testing.T, cluster, ns, name string, is func(*batchv1.Job) bool) *batchv1.Job {
+	t.Helper()
+	var job *batchv1.Job
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		job = jobOf(t, cluster, ns, name)
+		return is(job), nil
+	})
+	if err != nil {
+		t.Fatalf("job %s/%s on %s is not as it should be, but %+v", ns, name, cluster, job)
+	}
+	return job
+}
+
+func isGone(job *batchv1.Job) bool { return job == nil }
+
+// sameEnd checks that an origin ended as its mirror did.
+func sameEnd(t *testing.T, ns, name string) {
+	t.Helper()
+	o, m := jobOf(t, management, ns, name), jobOf(t, worker1, ns, name)
+	assert.Assert(t, o != nil && m != nil, "origin %v, mirror %v", o, m)
+	want := m.Status.DeepCopy()
+	got := o.Status.DeepCopy()
+	want.UncountedTerminatedPods, got.UncountedTerminatedPods = nil, nil
+	assert.Assert(t, apiequality.Semantic.DeepEqual(got, want), "origin %+v\nmirror %+v", got, want)
+}
+
+func TestDispatchToTheEnd(t *testing.T) {
+	const ns = "dispatch-end"
+	origin(t, ns, "good", fixture.Pods(3), fixture.RunsFor("3s"))
+	d := dispatches(t, ns, "good")
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, ns, "good")
+	var order []dispatch.EventType
+	for _, e := range d.seen {
+		if e.Event != dispatch.StatusCopied {
+			order = append(order, e.Event)
+		}
+	}
+	assert.DeepEqual(t, order, []dispatch.EventType{dispatch.LeaseTaken, dispatch.MirrorCreated, dispatch.Completed})
+	last := d.seen[len(d.seen)-1]
+	assert.Equal(t, last.Status, delegation.Complete)
+	assert.Equal(t, last.Succeeded, int32(3))
+	for i, e := range d.seen {
+		assert.Equal(t, e.Sequence, int64(i+1))
+		assert.Equal(t, e.Kind, dispatch.EventKind)
+	}
+
+	m := jobOf(t, worker1, ns, "good")
+	assert.Equal(t, *m.Spec.TTLSecondsAfterFinished, int32(24*60*60))
+	assert.Assert(t, m.Spec.ManagedBy == nil)
+	_, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName("good"), metav1.GetOptions{})
+	assert.Assert(t, apierrors.IsNotFound(err), "the Lease is left: %v", err)
+
+	// Once more: it has ended, and says so.
+	again := dispatches(t, ns, "good")
+	assert.Equal(t, again.end(), 1)
+	assert.Assert(t, contains(again.told.String(), "good", "Complete"), again.told.String())
+}
+
+func TestDispatchOfAFailure(t *testing.T) {
+	const ns = "dispatch-fails"
+	origin(t, ns, "bad", fixture.Fails())
+	d := dispatches(t, ns, "bad", "--mirror-ttl", "0")
+	assert.Equal(t, d.end(), 5, d.told.String())
+	o := jobOf(t, management, ns, "bad")
+	assert.Equal(t, o.Status.Failed, int32(1))
+	eventuallyJob(t, worker1, ns, "bad", isGone)
+}
+
+// TestDispatchResumes: whatever ends a dispatch, the same command goes on with the
+// same mirror.
+func TestDispatchResumes(t *testing.T) {
+	const ns = "dispatch-resumes"
+	origin(t, ns, "long", fixture.Pods(2), fixture.RunsFor("30s"))
+	d := dispatches(t, ns, "long")
+	made := d.expect(dispatch.MirrorCreated, "long")
+	d.expect(dispatch.StatusCopied, "long")
+	d.signal(syscall.SIGKILL)
+	d.end()
+
+	// The Lease of the dead is waited out.
+	d = dispatches(t, ns, "long")
+	d.expect(dispatch.LeaseWaiting, "long")
+	found := d.expect(dispatch.MirrorFound, "long")
+	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
+
+	// Somebody else is turned away meanwhile, and told by whom.
+	other := dispatches(t, ns, "long")
+	assert.Equal(t, other.end(), 1)
+	lease, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName("long"), metav1.GetOptions{})
+	assert.NilError(t, err)
+	assert.Assert(t, contains(other.told.String(), *lease.Spec.HolderIdentity, lease.Spec.AcquireTime.UTC().Format(time.RFC3339)), other.told.String())
+
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+	// Given back, it is there at once.
+	d = dispatches(t, ns, "long")
+	d.expect(dispatch.MirrorFound, "long")
+	assert.Equal(t, d.count(dispatch.LeaseWaiting), 0)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, ns, "long")
+	assert.Equal(t, string(jobOf(t, worker1, ns, "long").UID), made.Mirror.UID)
+}
+
+func TestDispatchInterrupted(t *testing.T) {
+	const ns = "dispatch-interrupted"
+	for _, name := range []string{"left", "deleted", "late", "detached"} {
+		origin(t, ns, name, fixture.RunsFor("2h"))
+	}
+	d := dispatches(t, ns, "left")
+	d.expect(dispatch.StatusCopied, "left")
+	d.signal(syscall.SIGTERM)
+	assert.Equal(t, d.end(), 143, d.told.String())
+	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
+
+	d = dispatches(t, ns, "deleted", "--on-interrupt", "delete")
+	d.expect(dispatch.StatusCopied, "deleted")
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+	eventuallyJob(t, worker1, ns, "deleted", isGone)
+	o := jobOf(t, management, ns, "deleted")
+	assert.Equal(t, o.Status.Active, int32(0))
+	assert.Equal(t, o.Annotations[delegation.MirrorAnnotation], "")
+	// It can be dispatched again.
+	d = dispatches(t, ns, "deleted", "--detach-after-start")
+	assert.Equal(t, d.end(), 0, d.told.String())
+
+	d = dispatches(t, ns, "late", "--timeout", "3s", "--on-interrupt", "delete")
+	assert.Equal(t, d.end(), 124, d.told.String())
+	eventuallyJob(t, worker1, ns, "late", isGone)
+
+	d = dispatches(t, ns, "detached", "--detach-after-start")
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.seen[len(d.seen)-1].Event, dispatch.Detached)
+	assert.Equal(t, jobOf(t, management, ns, "detached").Status.Active, int32(1))
+	assert.Assert(t, jobOf(t, worker1, ns, "detached") != nil)
+}

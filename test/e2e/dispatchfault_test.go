@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// behindProxy makes a kubeconfig in which the server of one context is behind a
+// proxy that can be cut.
+func behindProxy(t *testing.T, cluster string) (kubeconfig string, proxy *toxiproxy.Proxy) {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
+	assert.NilError(t, err)
+	entry := config.Clusters[config.Contexts[cluster].Cluster]
+	server, err := url.Parse(entry.Server)
+	assert.NilError(t, err)
+
+	logger := zerolog.Nop()
+	proxy = toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), logger), cluster, "127.0.0.1:0", server.Host)
+	assert.NilError(t, proxy.Start())
+	t.Cleanup(proxy.Stop)
+	// The certificate is for the real address.
+	entry.Server, entry.TLSServerName = "https://"+proxy.Listen, server.Hostname()
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
+	return kubeconfig, proxy
+}
+
+// TestDispatchSurvivesPartitions: a cluster that cannot be reached for a while, on
+// either side, until after the Lease has run out.
+func TestDispatchSurvivesPartitions(t *testing.T) {
+	for _, cluster := range []string{management, worker1} {
+		t.Run(cluster, func(t *testing.T) {
+			ns := "dispatch-partition-" + cluster
+			kubeconfig, proxy := behindProxy(t, cluster)
+			origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("12s"))
+			d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
+			made := d.expect(dispatch.MirrorCreated, "train")
+			eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Active == 2 })
+			proxy.Stop()
+			d.expect(dispatch.Disconnected, "")
+			// The Job ends while nobody can be told.
+			eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 2 && j.Status.CompletionTime != nil })
+			if cluster == management {
+				d.expect(dispatch.LeaseLost, "train")
+			}
+			assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
+			assert.NilError(t, proxy.Start())
+			assert.Equal(t, d.end(), 0, d.told.String())
+			assert.Equal(t, d.count(dispatch.Reconnected), 1)
+			sameEnd(t, ns, "train")
+			assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
+		})
+	}
+}
+
+// TestDispatchSurvivesConnectionsThatBreak: again and again, in the middle of
+// whatever goes on.
+func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
+	const ns = "dispatch-flaky"
+	kubeconfig, proxy := behindProxy(t, worker1)
+	origin(t, ns, "train", fixture.Pods(20), fixture.RunsFor("4s"))
+	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
+	for range 10 {
+		d.expect(dispatch.StatusCopied, "train")
+		proxy.Stop()
+		assert.NilError(t, proxy.Start())
+		if jobOf(t, worker1, ns, "train").Status.CompletionTime != nil {
+			break
+		}
+	}
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, ns, "train")
+}

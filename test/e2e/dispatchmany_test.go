@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// change patches a Job.
+func change(t *testing.T, cluster, ns, name, patch string, subresources ...string) {
+	t.Helper()
+	_, err := client(t, cluster).BatchV1().Jobs(ns).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	assert.NilError(t, err)
+}
+
+// TestDispatchOfMany: each fails by itself.
+func TestDispatchOfMany(t *testing.T) {
+	const ns, n = "dispatch-many", 20
+	mine := fixture.Labels("experiment", "a")
+	for i := range n {
+		origin(t, ns, fmt.Sprintf("good-%02d", i), mine, fixture.RunsFor("2s"))
+	}
+	origin(t, ns, "bad", mine, fixture.Fails())
+	origin(t, ns, "taken", mine)
+	createJobs(t, worker1, fixture.New(ns, "taken"))
+	createJobs(t, management, fixture.New(ns, "foreign", mine, fixture.ManagedBy("example.com/x")))
+
+	d := dispatches(t, ns, "-l", "experiment=a")
+	assert.Equal(t, d.end(), 1, d.told.String())
+	for i := range n {
+		sameEnd(t, ns, fmt.Sprintf("good-%02d", i))
+	}
+	assert.Equal(t, d.count(dispatch.Completed), n)
+	assert.Equal(t, d.count(dispatch.JobFailed), 1)
+	assert.Equal(t, d.count(dispatch.Refused), 1)
+	assert.Assert(t, jobOf(t, management, ns, "taken").Status.StartTime == nil)
+	assert.Assert(t, jobOf(t, management, ns, "foreign").Annotations[delegation.MirrorAnnotation] == "")
+
+	// Without the refused one, the failed one decides.
+	deletes(t, management, ns, "taken")
+	origin(t, ns, "worse", mine, fixture.Fails())
+	d = dispatches(t, ns, "-l", "experiment=a")
+	assert.Equal(t, d.end(), 5, d.told.String())
+}
+
+func TestDispatchOfAFile(t *testing.T) {
+	const ns = "dispatch-file"
+	namespaces(t, ns)
+	var text []byte
+	for _, name := range []string{"one", "two"} {
+		job := fixture.New(ns, name)
+		job.TypeMeta = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
+		document, err := yaml.Marshal(job)
+		assert.NilError(t, err)
+		text = append(append(text, document...), "---\n"...)
+	}
+	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	assert.NilError(t, os.WriteFile(file, text, 0o600))
+	assert.NilError(t, os.WriteFile(bad, append(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"...), 0o600))
+
+	// One bad document, and nothing is created.
+	d := dispatches(t, ns, "-f", bad)
+	assert.Equal(t, d.end(), 1)
+	assert.Assert(t, contains(d.told.String(), "document 3", "ConfigMap"), d.told.String())
+	assert.Assert(t, jobOf(t, management, ns, "one") == nil)
+
+	d = dispatches(t, ns, "-f", file)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.count(dispatch.OriginCreated), 2)
+	for _, name := range []string{"one", "two"} {
+		assert.Equal(t, *jobOf(t, management, ns, name).Spec.ManagedBy, string(delegation.Dispatch))
+		sameEnd(t, ns, name)
+	}
+}
+
+// TestDispatchFollowsTheUser: what is changed on the origin reaches the mirror,
+// and what comes of it the origin.
+func TestDispatchFollowsTheUser(t *testing.T) {
+	const ns = "dispatch-push"
+	namespaces(t, ns)
+	indexed := func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
+	origin(t, ns, "train", fixture.Pods(2), indexed, fixture.RunsFor("1h"), fixture.Suspended())
+	d := dispatches(t, ns, "train")
+	is := func(cluster string, is func(*batchv1.Job) bool) *batchv1.Job {
+		t.Helper()
+		return eventuallyJob(t, cluster, ns, "train", is)
+	}
+	suspended := func(j *batchv1.Job) bool {
+		return j != nil && len(j.Status.Conditions) == 1 && j.Status.Conditions[0].Status == "True"
+	}
+	ready := func(n int32) func(*batchv1.Job) bool {
+		return func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == n }
+	}
+	is(management, suspended)
+	for range 3 {
+		change(t, management, ns, "train", `{"spec":{"suspend":false}}`)
+		is(management, ready(2))
+		change(t, management, ns, "train", `{"spec":{"suspend":true}}`)
+		is(management, func(j *batchv1.Job) bool { return suspended(j) && j.Status.Active == 0 })
+	}
+	// Where it is to run can be changed while it does not.
+	change(t, management, ns, "train", `{"spec":{"template":{"metadata":{"annotations":{"pod-complete.stage.kwok.x-k8s.io/delay":"2s"}}}}}`)
+	is(worker1, func(j *batchv1.Job) bool {
+		return j.Spec.Template.Annotations["pod-complete.stage.kwok.x-k8s.io/delay"] == "2s"
+	})
+	change(t, management, ns, "train", `{"spec":{"parallelism":4,"completions":4,"activeDeadlineSeconds":3600,"suspend":false},"metadata":{"labels":{"team":"b"}}}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, ns, "train")
+	m := jobOf(t, worker1, ns, "train")
+	assert.Equal(t, m.Status.CompletedIndexes, "0-3")
+	assert.Equal(t, *m.Spec.ActiveDeadlineSeconds, int64(3600))
+	assert.Equal(t, m.Labels["team"], "b")
+}
+
+// TestDispatchWritesSparingly: at most one write of an origin's status in 100 ms,
+// and none that changes nothing.
+func TestDispatchWritesSparingly(t *testing.T) {
+	const ns = "dispatch-pace"
+	origin(t, ns, "train", fixture.Pods(30), fixture.RunsFor("2s"))
+	c := client(t, management).BatchV1().Jobs(ns)
+	watching, err := c.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=train"})
+	assert.NilError(t, err)
+	defer watching.Stop()
+	d := dispatches(t, ns, "train")
+	var last *batchv1.Job
+	var at time.Time
+	writes := 0
+	for e := range watching.ResultChan() {
+		job, ok := e.Object.(*batchv1.Job)
+		assert.Assert(t, ok)
+		written := statusWritten(job)
+		if last != nil && written.After(at) {
+			writes++
+			before, now := last.Status.DeepCopy(), job.Status.DeepCopy()
+			assert.Assert(t, !assertEqual(before, now), "a write changed nothing: %+v", now)
+		}
+		last, at = job, written
+		if job.Status.CompletionTime != nil {
+			break
+		}
+	}
+	assert.Equal(t, d.end(), 0, d.told.String())
+	var times []time.Time
+	for _, e := range d.seen {
+		if e.Event == dispatch.StatusCopied {
+			times = append(times, e.Time.Time)
+		}
+	}
+	assert.Assert(t, len(times) > 2 && writes > 0, "%d writes", len(times))
+	for i := 1; i < len(times); i++ {
+		assert.Assert(t, times[i].Sub(times[i-1]) >= 100*time.Millisecond, "%v after %v", times[i], times[i-1])
+	}
+}
+
+// statusWritten is when a Job's status was written last.
+func statusWritten(job *batchv1.Job) time.Time {
+	for _, f := range job.ManagedFields {
+		if f.Subresource == "status" {
+			return f.Time.Time
+		}
+	}
+	return time.Time{}
+}
+
+func assertEqual(a, b *batchv1.JobStatus) bool { return a.String() == b.String() }

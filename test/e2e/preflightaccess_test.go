@@ -1,0 +1,283 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// TestPreflightAccess starts with a user who may do nothing, grants what each
+// remedy says, and sees that it is enough, and that what cannot be seen is not
+// taken for missing.
+func TestPreflightAccess(t *testing.T) {
+	const ns, user = "preflight-access", "preflight-user"
+	f := newFlight(t, ns, needy(ns))
+	f.provide(management, ns)
+	f.provide(worker1, ns)
+	f.origin, f.worker = sideOf(t, management, as(user)), sideOf(t, worker1, as(user))
+
+	found := f.problems()
+	blocking := map[string]string{}
+	for _, p := range found {
+		assert.Assert(t, !contains(p.Message, "does not exist"), "%+v", p)
+		if p.Blocking {
+			blocking[p.Context+" "+p.Object] = p.Remedy
+		}
+	}
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(blocking)), []string{
+		"management permission on jobs", "management permission on jobs/status", "management permission on leases",
+		"worker-1 permission on jobs", "worker-1 permission on pods",
+	})
+	assert.Assert(t, contains(told(found), `management blocking=true "permission on jobs/status": you may not update, patch jobs/status in namespace `+ns,
+		`worker-1 blocking=false "permission on pods/log"`, `worker-1 blocking=false "ConfigMap preflight-access/settings": could not be checked`,
+		`worker-1 blocking=false "PersistentVolumeClaim preflight-access/data": could not be checked`,
+		`worker-1 blocking=false "PriorityClass preflight-access": could not be checked`, "you may not create pods"), "%s", told(found))
+
+	for _, remedy := range blocking {
+		_, command, ok := strings.Cut(remedy, "somebody who may grant it runs: ")
+		assert.Assert(t, ok, remedy)
+		shell(t, command)
+	}
+	// RBAC learns of it from a cache.
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		found = f.problems()
+		return !slices.ContainsFunc(found, func(p dispatch.Problem) bool { return p.Blocking }), nil
+	})
+	assert.NilError(t, err, "%s", told(found))
+}
+
+// TestPreflightEditor is about a user with the stock role edit in the namespaces,
+// which lacks just one thing.
+func TestPreflightEditor(t *testing.T) {
+	const ns, user = "preflight-editor", "preflight-editor"
+	f := newFlight(t, ns, needy(ns), template(func(s *corev1.PodSpec) { s.Volumes = s.Volumes[:2] }))
+	f.provide(management, ns)
+	f.provide(worker1, ns)
+	for _, cluster := range []string{management, worker1} {
+		shell(t, fmt.Sprintf("kubectl --context %s -n %s create rolebinding editor --clusterrole=edit --user=%s", cluster, ns, user))
+	}
+	f.origin, f.worker = sideOf(t, management, as(user)), sideOf(t, worker1, as(user))
+	p := f.eventuallyFinds("permission on jobs/status")
+	assert.Assert(t, p.Blocking && p.Context == management, "%+v", p)
+	_, command, _ := strings.Cut(p.Remedy, "somebody who may grant it runs: ")
+	shell(t, command)
+	f.eventuallyClear()
+
+	// Whether a claim will get its volume is for those who may see StorageClasses.
+	found, _ := f.preflight(f.create("claim", needy(ns)), dispatch.DependencyOptions{})
+	assert.Equal(t, len(found), 1, "%s", told(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; that could not be checked: "), "%s", told(found))
+
+	// Where the server's own plugins look, it does not matter what the user may see.
+	shell(t, "kubectl --context worker-1 delete priorityclass "+ns+" && kubectl --context worker-1 -n "+ns+" delete serviceaccount robot")
+	found = f.problems()
+	assert.Equal(t, len(found), 2, "%s", told(found))
+	assert.Assert(t, contains(told(found), "PriorityClass preflight-editor", "ServiceAccount preflight-editor/robot"), "%s", told(found))
+}
+
+// TestPreflightSameCluster takes the origin's cluster by another name for what it
+// is, also where its identity may not be read.
+func TestPreflightSameCluster(t *testing.T) {
+	f := newFlight(t, "preflight-same")
+	for _, identity := range []string{f.origin.ClusterUID, ""} {
+		f.worker = sideOf(t, management)
+		f.worker.Context, f.worker.ClusterUID = "twin", identity
+		found := f.problems()
+		assert.Equal(t, len(found), 1, "%s", told(found))
+		assert.Assert(t, found[0].Blocking && found[0].Context == "twin" && contains(found[0].Message, "cannot be dispatched to its own cluster"), "%s", told(found))
+	}
+}
+
+// TestPreflightUnreachable has no list for a cluster that does not answer.
+func TestPreflightUnreachable(t *testing.T) {
+	f := newFlight(t, "preflight-dead")
+	dead := sideOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
+	p := &dispatch.Preflight{Origin: f.origin, Worker: dead}
+	found, _, err := p.Check(t.Context(), f.request(f.job))
+	assert.ErrorContains(t, err, "context worker-1: could not ask the API server for its version: ")
+	assert.Equal(t, len(found), 0)
+}
+
+// oldServer makes an API server of another that drops fields of Jobs without a
+// word, as one does whose gates are off, and says that it is of another version.
+func oldServer(t *testing.T, cluster, version string, drops ...string) func(*rest.Config) {
+	t.Helper()
+	config, err := set.Config(cluster)
+	assert.NilError(t, err)
+	transport, err := rest.TransportFor(config)
+	assert.NilError(t, err)
+	target, err := url.Parse(config.Host)
+	assert.NilError(t, err)
+	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			_, _ = fmt.Fprintf(w, `{"gitVersion":%q}`, version)
+			return
+		}
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs") {
+			var job map[string]any
+			if err := json.NewDecoder(r.Body).Decode(&job); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			for _, field := range drops {
+				unstructured.RemoveNestedField(job, strings.Split(field, ".")...)
+			}
+			body, _ := json.Marshal(job)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			r.Header.Del("Content-Length")
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return func(c *rest.Config) { *c = rest.Config{Host: server.URL, QPS: -1} }
+}
+
+// TestPreflightOldServers refuses servers that would make something else of a Job.
+func TestPreflightOldServers(t *testing.T) {
+	const ns = "preflight-old"
+	f := newFlight(t, ns, fixture.Pods(2), func(j *batchv1.Job) {
+		j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+		j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
+	})
+	f.eventuallyClear()
+
+	f.worker = sideOf(t, worker1, oldServer(t, worker1, "v1.28.9", "spec.successPolicy", "spec.podReplacementPolicy"))
+	found := f.problems()
+	assert.Equal(t, len(found), 1, "%s", told(found))
+	assert.Equal(t, found[0].Message, "the API server (v1.28.9) drops spec.successPolicy (known from Kubernetes 1.31 on), so the Job would do something else there")
+	assert.Assert(t, found[0].Blocking && found[0].Context == worker1)
+
+	// What a user names anew in a file, and what an origin has that is stored.
+	f.worker = sideOf(t, worker1)
+	f.origin = sideOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
+	fresh := unstructuredJob(t, fixture.New(ns, "fresh", fixture.ManagedBy(string(delegation.Dispatch))))
+	request := f.request(fresh)
+	request.Create = true
+	found, _, err := (&dispatch.Preflight{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
+	assert.NilError(t, err)
+	assert.Equal(t, len(found), 1, "%s", told(found))
+	assert.Assert(t, found[0].Blocking && contains(found[0].Message, "v1.31.4", "drops spec.managedBy", "would run there as well as on worker-1"), "%s", told(found))
+	found = f.problems()
+	assert.Equal(t, len(found), 1, "%s", told(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "JobManagedBy"), "%s", told(found))
+}
+
+// TestPreflightCreate is about origins that come from a file.
+func TestPreflightCreate(t *testing.T) {
+	const ns = "preflight-create"
+	f := newFlight(t, ns)
+	check := func(job *unstructured.Unstructured) []dispatch.Problem {
+		request := f.request(job)
+		request.Create = true
+		found, _, err := (&dispatch.Preflight{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
+		assert.NilError(t, err)
+		return found
+	}
+	file := func(name string) *unstructured.Unstructured {
+		return unstructuredJob(t, fixture.New(ns, name, fixture.ManagedBy(string(delegation.Dispatch))))
+	}
+	before := inventory(t, f.origin, ns)
+	assert.Equal(t, len(check(file("fine"))), 0)
+
+	misspelt := file("misspelt")
+	assert.NilError(t, unstructured.SetNestedField(misspelt.Object, int64(3), "spec", "paralelism"))
+	found := check(misspelt)
+	assert.Assert(t, found[0].Context == management && found[0].Blocking && contains(found[0].Message, `does not know spec.paralelism`), "%s", told(found))
+
+	bad := file("bad")
+	assert.NilError(t, unstructured.SetNestedField(bad.Object, int64(-3), "spec", "parallelism"))
+	found = check(bad)
+	assert.Equal(t, len(found), 2, "%s", told(found))
+	assert.Assert(t, contains(found[0].Message, "the API server does not take the Job: spec.parallelism: Invalid value: -3"), "%s", told(found))
+
+	found = check(file("train"))
+	assert.Assert(t, len(found) == 1 && found[0].Object == "Job "+ns+"/train" && contains(found[0].Message, "is there already"), "%s", told(found))
+
+	elsewhere := file("fine")
+	elsewhere.SetNamespace("preflight-nowhere")
+	found = check(elsewhere)
+	assert.Equal(t, len(found), 2, "%s", told(found))
+	assert.Assert(t, found[0].Context == management && found[1].Context == worker1 && found[0].Object == "Namespace preflight-nowhere", "%s", told(found))
+	assert.DeepEqual(t, inventory(t, f.origin, ns), before)
+}
+
+// TestPreflightCost has many Jobs of one namespace cost few requests more than one,
+// all at once.
+func TestPreflightCost(t *testing.T) {
+	const ns, jobs = "preflight-cost", 100
+	f := newFlight(t, ns, needy(ns))
+	f.provide(management, ns)
+	f.provide(worker1, ns)
+	f.eventuallyClear()
+	var ofOrigin, ofWorker atomic.Int64
+	counting := func(n *atomic.Int64) func(*rest.Config) {
+		return func(c *rest.Config) {
+			c.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					n.Add(1)
+					return next.RoundTrip(r)
+				})
+			})
+		}
+	}
+	p := &dispatch.Preflight{Origin: sideOf(t, management, counting(&ofOrigin)), Worker: sideOf(t, worker1, counting(&ofWorker))}
+	var group errgroup.Group
+	for i := range jobs {
+		job := f.job.DeepCopy()
+		job.SetName(fmt.Sprintf("job-%d", i))
+		group.Go(func() error {
+			found, _, err := p.Check(t.Context(), f.request(job))
+			if err == nil && len(found) > 0 {
+				err = fmt.Errorf("%s", told(found))
+			}
+			return err
+		})
+	}
+	assert.NilError(t, group.Wait())
+	t.Logf("%d Jobs: %d requests to the origin's cluster, %d to the worker", jobs, ofOrigin.Load(), ofWorker.Load())
+	assert.Assert(t, ofOrigin.Load() <= 20 && ofWorker.Load() <= 3*jobs+40, "%d, %d", ofOrigin.Load(), ofWorker.Load())
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
+// TestPreflightResume does not stop a dispatch from being gone on with by what its
+// pods lack.
+func TestPreflightResume(t *testing.T) {
+	const ns = "preflight-resume"
+	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
+		s.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}}}
+	}))
+	_, err := f.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	found := f.problems()
+	assert.Assert(t, len(found) == 1 && !found[0].Blocking && regexp.MustCompile("ConfigMap .*/gone").MatchString(found[0].Object), "%s", told(found))
+}

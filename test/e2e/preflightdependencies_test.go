@@ -1,0 +1,238 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// takes has a Job's pods take all of a ConfigMap and of a Secret as their
+// environment.
+func takes() fixture.Option {
+	return template(func(s *corev1.PodSpec) {
+		s.Containers[0].EnvFrom = []corev1.EnvFromSource{
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}},
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "extras"}, Optional: new(true)}},
+			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "token"}}},
+		}
+	})
+}
+
+// newCopies is a Job that takes what only management has.
+func newCopies(t *testing.T, ns string) *flight {
+	t.Helper()
+	f := newFlight(t, ns, takes())
+	f.apply(management, strings.ReplaceAll(`
+{apiVersion: v1, kind: ConfigMap, immutable: true, metadata: {name: settings, namespace: NS, labels: {team: a}, finalizers: [example.com/hold]}, data: {a: x}, binaryData: {b: AAE=}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: extras, namespace: NS}, data: {a: x}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: token, namespace: NS}, type: example.com/own, stringData: {c: top-secret}}`, "NS", ns))
+	t.Cleanup(func() {
+		shell(t, fmt.Sprintf(`kubectl --context management -n %s patch configmap settings --type=merge -p '{"metadata":{"finalizers":null}}'`, ns))
+	})
+	return f
+}
+
+func allowed() dispatch.DependencyOptions {
+	return dispatch.DependencyOptions{ConfigMaps: true, Secrets: []string{"token"}}
+}
+
+// mirror creates the mirror of an origin.
+func (f *flight) mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
+	f.t.Helper()
+	mirror, err := f.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(f.ns).Create(f.t.Context(), f.request(origin).Plan.Mirror, metav1.CreateOptions{})
+	assert.NilError(f.t, err)
+	return mirror
+}
+
+func (f *flight) copied(name string) *corev1.ConfigMap {
+	f.t.Helper()
+	found, err := client(f.t, worker1).CoreV1().ConfigMaps(f.ns).Get(f.t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	assert.NilError(f.t, err)
+	return found
+}
+
+func (f *flight) deleteMirror(name string) {
+	f.t.Helper()
+	shell(f.t, fmt.Sprintf("kubectl --context worker-1 -n %s delete job %s", f.ns, name))
+}
+
+// TestDependenciesAreShared copies what is missing, shares it among mirrors, and
+// sees it go with the last one.
+func TestDependenciesAreShared(t *testing.T) {
+	const ns = "copies-shared"
+	f := newCopies(t, ns)
+	ctx := t.Context()
+
+	found := f.problems()
+	assert.Equal(t, len(found), 2, "%s", told(found))
+	assert.Assert(t, contains(found[0].Remedy, "run dispatch with --with-dependencies") && contains(found[1].Remedy, "run dispatch with --with-secret token"), "%s", told(found))
+	found, copies := f.preflight(f.job, allowed())
+	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.DeepEqual(t, copies, []dispatch.Dependency{
+		{Kind: "ConfigMap", Namespace: ns, Name: "extras"}, {Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "Secret", Namespace: ns, Name: "token"},
+	})
+
+	planned := f.request(f.job).Plan.Mirror
+	created, err := dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, copies)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, created, copies)
+	settings := f.copied("settings")
+	assert.DeepEqual(t, settings.Data, map[string]string{"a": "x"})
+	assert.DeepEqual(t, settings.BinaryData, map[string][]byte{"b": {0, 1}})
+	assert.Assert(t, *settings.Immutable && len(settings.Finalizers) == 0)
+	assert.DeepEqual(t, settings.Labels, map[string]string{delegation.OriginUIDLabel: string(f.job.GetUID())})
+	assert.DeepEqual(t, settings.Annotations, map[string]string{delegation.OriginAnnotation: f.origin.ClusterUID + "/" + ns + "/train"})
+	token, err := client(t, worker1).CoreV1().Secrets(ns).Get(ctx, "token", metav1.GetOptions{})
+	assert.NilError(t, err)
+	assert.Assert(t, token.Type == "example.com/own" && string(token.Data["c"]) == "top-secret")
+
+	// A second one finds it, and owns it too.
+	first := f.mirror(f.job)
+	assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, first, copies))
+	other := f.create("other", takes())
+	found, _ = f.preflight(other, dispatch.DependencyOptions{})
+	assert.Equal(t, len(found), 2, "%s", told(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "is deleted with that one's mirror"), "%s", told(found))
+	found, again := f.preflight(other, allowed())
+	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.DeepEqual(t, again, copies)
+	created, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, f.request(other).Plan.Mirror, again)
+	assert.NilError(t, err)
+	assert.Equal(t, len(created), 0)
+	second := f.mirror(other)
+	for range 2 {
+		assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, second, again))
+	}
+	assert.Equal(t, len(f.copied("settings").OwnerReferences), 2)
+
+	f.deleteMirror("train")
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return len(f.copied("settings").OwnerReferences) == 1, nil
+	})
+	assert.NilError(t, err)
+	f.deleteMirror("other")
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return f.copied("settings") == nil && f.copied("extras") == nil, nil
+	})
+	assert.NilError(t, err)
+}
+
+// TestDependenciesOfMany has many mirrors become owners of one copy at once, some
+// of them after it was deleted.
+func TestDependenciesOfMany(t *testing.T) {
+	const ns = "copies-many"
+	f := newCopies(t, ns)
+	copies := []dispatch.Dependency{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}}
+	var mirrors []*unstructured.Unstructured
+	for i := range 20 {
+		origin := f.create(fmt.Sprintf("many-%d", i), takes())
+		mirrors = append(mirrors, f.mirror(origin))
+	}
+	var group errgroup.Group
+	for _, mirror := range mirrors {
+		group.Go(func() error {
+			if _, err := dispatch.CopyDependencies(t.Context(), f.origin, f.worker, mirror, copies); err != nil {
+				return err
+			}
+			return dispatch.AdoptDependencies(t.Context(), f.origin, f.worker, mirror, copies)
+		})
+	}
+	assert.NilError(t, group.Wait())
+	assert.Equal(t, len(f.copied("settings").OwnerReferences), len(mirrors))
+
+	shell(t, "kubectl --context worker-1 -n "+ns+" delete configmap settings")
+	for _, mirror := range mirrors {
+		group.Go(func() error {
+			return dispatch.AdoptDependencies(t.Context(), f.origin, f.worker, mirror, copies)
+		})
+	}
+	assert.NilError(t, group.Wait())
+	assert.Equal(t, len(f.copied("settings").OwnerReferences), len(mirrors))
+}
+
+// TestDependenciesAreDropped takes back what was copied for nothing, and nothing
+// else.
+func TestDependenciesAreDropped(t *testing.T) {
+	const ns = "copies-dropped"
+	f := newCopies(t, ns)
+	ctx := t.Context()
+	copies := []dispatch.Dependency{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
+	planned := f.request(f.job).Plan.Mirror
+	other := f.mirror(f.create("other", takes()))
+	created, err := dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, copies)
+	assert.NilError(t, err)
+	assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, other, copies[:1]))
+	for range 2 {
+		assert.NilError(t, dispatch.DropDependencies(ctx, f.worker, planned, created))
+	}
+	assert.Assert(t, f.copied("settings") != nil, "another mirror owns it")
+	assert.Assert(t, f.copied("extras") == nil)
+
+	// What is somebody else's stays, and is an error.
+	f.apply(worker1, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: extras, namespace: %s}, data: {own: x}}", ns))
+	created, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, copies)
+	assert.ErrorContains(t, err, "one is there that is none of ours")
+	assert.Equal(t, len(created), 0)
+	assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, other, copies))
+	assert.NilError(t, dispatch.DropDependencies(ctx, f.worker, planned, copies))
+	extras := f.copied("extras")
+	assert.Assert(t, len(extras.OwnerReferences) == 0 && extras.Data["own"] == "x")
+	found, fresh := f.preflight(f.job, allowed())
+	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.Assert(t, !slices.Contains(fresh, copies[1]))
+}
+
+// TestDependenciesThatDiffer finds a copy that is older than its original in the
+// way, and a Secret that cannot be copied.
+func TestDependenciesThatDiffer(t *testing.T) {
+	const ns = "copies-differ"
+	f := newCopies(t, ns)
+	ctx := t.Context()
+	planned := f.request(f.job).Plan.Mirror
+	extras := []dispatch.Dependency{{Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
+	_, err := dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, extras)
+	assert.NilError(t, err)
+	shell(t, "kubectl --context management -n "+ns+` patch configmap extras --type=merge -p '{"data":{"a":"y"}}'`)
+	_, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, extras)
+	assert.ErrorContains(t, err, "a copy is there that says something else")
+	found, _ := f.preflight(f.job, allowed())
+	assert.Equal(t, len(found), 1, "%s", told(found))
+	command := "kubectl --context worker-1 -n " + ns + " delete configmap extras"
+	assert.Assert(t, found[0].Blocking && contains(found[0].Remedy, command), "%s", told(found))
+	shell(t, command)
+	found, _ = f.preflight(f.job, allowed())
+	assert.Equal(t, len(found), 0, "%s", told(found))
+
+	shell(t, "kubectl --context management -n "+ns+" delete secret token")
+	f.apply(management, fmt.Sprintf(`{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token,
+  metadata: {name: token, namespace: %s, annotations: {kubernetes.io/service-account.name: default}}}`, ns))
+	_, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, []dispatch.Dependency{{Kind: "Secret", Namespace: ns, Name: "token"}})
+	assert.ErrorContains(t, err, "is the token of a service account")
+	found, _ = f.preflight(f.job, allowed())
+	assert.Assert(t, len(found) == 1 && found[0].Blocking && contains(found[0].Message, "token of a service account"), "%s", told(found))
+
+	p := &dispatch.Preflight{Origin: f.origin, Worker: f.worker, Dependencies: dispatch.DependencyOptions{Secrets: []string{"token", "tokne"}}}
+	_, _, err = p.Check(ctx, f.request(f.job))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, p.UnusedSecrets(), []string{"tokne"})
+}

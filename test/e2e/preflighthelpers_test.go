@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// sideOf is a cluster as preflight sees it, through clients that are configured
+// as changes say.
+func sideOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *dispatch.Side {
+	t.Helper()
+	config, err := set.Config(cluster)
+	assert.NilError(t, err)
+	config.QPS = -1
+	for _, change := range changes {
+		change(config)
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	assert.NilError(t, err)
+	objects, err := dynamic.NewForConfig(config)
+	assert.NilError(t, err)
+	system, err := client(t, cluster).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
+	assert.NilError(t, err)
+	return &dispatch.Side{Context: cluster, ClusterUID: string(system.UID), Client: clients, Dynamic: objects}
+}
+
+// as is the cluster as a user sees it.
+func as(user string) func(*rest.Config) {
+	return func(c *rest.Config) { c.Impersonate.UserName = user }
+}
+
+// flight is a Job on management that could be dispatched to worker-1.
+type flight struct {
+	t              *testing.T
+	ns             string
+	origin, worker *dispatch.Side
+	job            *unstructured.Unstructured
+}
+
+// newFlight creates a Job that is ours, and its namespace on the worker too.
+func newFlight(t *testing.T, ns string, options ...fixture.Option) *flight {
+	t.Helper()
+	f := &flight{t: t, ns: ns, origin: sideOf(t, management), worker: sideOf(t, worker1)}
+	assert.NilError(t, makeSpace(t, worker1, ns))
+	assert.NilError(t, makeSpace(t, management, ns))
+	f.job = f.create("train", options...)
+	return f
+}
+
+// create creates another origin.
+func (f *flight) create(name string, options ...fixture.Option) *unstructured.Unstructured {
+	f.t.Helper()
+	job := fixture.New(f.ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...)
+	_, err := client(f.t, management).BatchV1().Jobs(f.ns).Create(f.t.Context(), job, metav1.CreateOptions{})
+	assert.NilError(f.t, err)
+	created, err := f.origin.Dynamic.Resource(delegation.Job().Resource).Namespace(f.ns).Get(f.t.Context(), name, metav1.GetOptions{})
+	assert.NilError(f.t, err)
+	return created
+}
+
+// makeSpace makes a namespace, and waits until pods can be made in it.
+func makeSpace(t *testing.T, cluster, ns string) error {
+	t.Helper()
+	c := client(t, cluster)
+	_, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := c.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+}
+
+func (f *flight) request(job *unstructured.Unstructured) dispatch.Request {
+	f.t.Helper()
+	plan, err := dispatch.NewPlan(job, dispatch.PlanOptions{Owner: delegation.Dispatch, OriginCluster: f.origin.ClusterUID})
+	assert.NilError(f.t, err)
+	return dispatch.Request{Origin: job, Plan: plan}
+}
+
+// preflight checks a Job with nothing remembered.
+func (f *flight) preflight(job *unstructured.Unstructured, o dispatch.DependencyOptions) ([]dispatch.Problem, []dispatch.Dependency) {
+	f.t.Helper()
+	p := &dispatch.Preflight{Origin: f.origin, Worker: f.worker, Dependencies: o}
+	found, copies, err := p.Check(f.t.Context(), f.request(job))
+	assert.NilError(f.t, err)
+	return found, copies
+}
+
+// problems checks the flight's own Job.
+func (f *flight) problems() []dispatch.Problem {
+	f.t.Helper()
+	found, _ := f.preflight(f.job, dispatch.DependencyOptions{})
+	return found
+}
+
+// eventuallyClear waits until there are no problems: what admission plugins know
+// comes from caches.
+func (f *flight) eventuallyClear() {
+	f.t.Helper()
+	var found []dispatch.Problem
+	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		found = f.problems()
+		return len(found) == 0, nil
+	})
+	assert.NilError(f.t, err, "%s", told(found))
+}
+
+// eventuallyFinds waits for just one problem, with this object.
+func (f *flight) eventuallyFinds(object string) dispatch.Problem {
+	f.t.Helper()
+	var found []dispatch.Problem
+	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		found = f.problems()
+		return len(found) == 1 && found[0].Object == object, nil
+	})
+	assert.NilError(f.t, err, "%s", told(found))
+	return found[0]
+}
+
+func told(found []dispatch.Problem) string {
+	var b strings.Builder
+	for _, p := range found {
+		fmt.Fprintf(&b, "%s blocking=%t %q: %s\n  %s\n", p.Context, p.Blocking, p.Object, p.Message, p.Remedy)
+	}
+	return b.String()
+}
+
+// shell carries out what a remedy says.
+func shell(t *testing.T, script string) {
+	t.Helper()
+	// Clean-up runs after the test's own context is over.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-euc", script)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig, "PATH="+set.Programs+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s: %s", script, out)
+}
+
+// apply creates objects of any kind on a cluster, from YAML.
+func (f *flight) apply(cluster, manifest string) {
+	f.t.Helper()
+	shell(f.t, fmt.Sprintf("kubectl --context %s apply -f - >/dev/null <<'EOF'\n%s\nEOF", cluster, manifest))
+}
+
+// inventory is everything that is in a namespace, with versions, but what others
+// write on their own.
+func inventory(t *testing.T, s *dispatch.Side, ns string) []string {
+	t.Helper()
+	lists, err := s.Client.Discovery().ServerPreferredResources()
+	assert.NilError(t, err)
+	var all []string
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists) {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		assert.NilError(t, err)
+		for _, r := range list.APIResources {
+			// Nodes are kept alive, and Leases and Events written, by others.
+			if slices.Contains([]string{"nodes", "leases", "events", "endpoints", "componentstatuses"}, r.Name) {
+				continue
+			}
+			resource := s.Dynamic.Resource(gv.WithResource(r.Name))
+			of := dynamic.ResourceInterface(resource)
+			if r.Namespaced {
+				of = resource.Namespace(ns)
+			}
+			found, err := of.List(t.Context(), metav1.ListOptions{})
+			assert.NilError(t, err, "%s", r.Name)
+			for _, o := range found.Items {
+				if r.Namespaced || r.Name == "namespaces" && o.GetName() == ns {
+					entry := fmt.Sprint(gv, " ", r.Name, " ", o.GetName(), " ", o.GetUID())
+					// Controllers go on writing to what runs.
+					if !slices.Contains([]string{"jobs", "pods", "resourcequotas"}, r.Name) {
+						entry += " " + o.GetResourceVersion()
+					}
+					all = append(all, entry)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unstructuredJob is a Job as it stands in a file.
+func unstructuredJob(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
+	assert.NilError(t, err)
+	delete(content, "status")
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(o.Object, "spec", "template", "metadata", "creationTimestamp")
+	return o
+}
