@@ -68,7 +68,7 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 	})
 	flags.addTo(root.PersistentFlags())
 	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags),
-		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newOptionsCommand(), newVersionCommand(env))
+		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newOptionsCommand(), newVersionCommand(env))
 	setHelp(root)
 	return root, ran
 }

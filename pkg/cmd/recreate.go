@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/term"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// recreateFlags are recreate's flags as the user gave them.
+type recreateFlags struct {
+	*globalFlags
+	managedBy string
+	queue     string
+	force     bool
+	yes       bool
+	backup    string
+	timeout   time.Duration
+	dryRun    string
+	output    string
+}
+
+// recreateOptions are what recreate needs to run, checked.
+type recreateOptions struct {
+	Environment
+	flags   *recreateFlags
+	name    string
+	context fleet.Context
+	replace dispatch.ReplaceOptions
+	// format is nil where people read.
+	format *printers.Format
+}
+
+func newRecreateCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &recreateFlags{globalFlags: global, dryRun: dryRunNone, timeout: time.Minute}
+	cmd := &cobra.Command{
+		Use:                   "recreate NAME --managed-by VALUE [options]",
+		DisableFlagsInUseLine: true,
+		Args:                  oneArgument("the NAME of a Job", "NAME"),
+		Short:                 "Delete a Job and create it again with another owner",
+		Long: `Change who manages a Job of this context (--context, or the current one). Its
+spec.managedBy cannot be changed, so the Job is deleted and created again.
+
+What becomes of it is shown as a diff, with a question. Before anything is deleted,
+the API server is asked whether it would take the new Job, and a copy of the old
+one is written to a file. If the new Job cannot be created after all, the old one
+is created again. Once the deletion has begun, Ctrl-C has to wait for the end.
+
+An owner of '' is the built-in controller, which runs the Job in its own cluster.
+A Job that runs, that is dispatched, or that belongs to a CronJob or the like is
+left alone without --force. One that has ended runs once more.`,
+		Example: strings.ReplaceAll(`  # Have this plugin dispatch a Job, instead of running it here
+  NAME recreate train -n ml --managed-by DISPATCH
+
+  # Take a Job to MultiKueue, into the queue that its team uses
+  NAME recreate train -n ml --managed-by MULTIKUEUE --queue research
+
+  # Have the built-in controller run it here after all
+  NAME recreate train -n ml --managed-by ''
+
+  # Only show what would become of it, as the API server sees it
+  NAME recreate train -n ml --managed-by example.com/runner --dry-run=server
+
+  # In a script: no question, and the copy of the old Job where it can be found
+  NAME recreate train -n ml --managed-by '' --yes --backup train-before.yaml`, "NAME", env.displayName()),
+	}
+	cmd.Example = strings.NewReplacer("DISPATCH", string(delegation.Dispatch), "MULTIKUEUE", string(delegation.MultiKueue)).Replace(cmd.Example)
+	flags := cmd.Flags()
+	flags.StringVar(&f.managedBy, "managed-by", "", "The Job's new spec.managedBy; '' or "+delegation.Job().Reserved+" is the built-in controller")
+	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
+	flags.BoolVar(&f.force, "force", false, "If present, do so although the Job runs, is dispatched, or belongs to another object")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
+	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default job-NAMESPACE-NAME-TIME.yaml in the current folder)")
+	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, name)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := f.toOptions(env, args[0], cmd.Flags().Changed)
+		if err == nil {
+			return o.run(cmd.Context())
+		}
+		var refused *fleet.RefusedFlagsError
+		if usage := (*usageError)(nil); errors.As(err, &usage) {
+			usage.command = cmd.CommandPath()
+		} else if errors.As(err, &refused) {
+			err = &usageError{err: err, command: cmd.CommandPath()}
+		}
+		return err
+	}
+	return cmd
+}
+
+func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(flag string) bool) (*recreateOptions, error) {
+	o := &recreateOptions{Environment: env, flags: f, name: name}
+	o.replace = dispatch.ReplaceOptions{ManagedBy: f.managedBy, Force: f.force}
+	if isGiven("queue") {
+		o.replace.Queue = &f.queue
+	}
+	if err := f.check(name, isGiven("managed-by")); err != nil {
+		return nil, &usageError{err: err}
+	}
+	if err := o.replace.Validate(); err != nil {
+		return nil, &usageError{err: err}
+	}
+	if isTerminal := (term.TTY{In: env.In}).IsTerminalIn(); f.dryRun == dryRunNone && !f.yes && !isTerminal {
+		return nil, &usageError{err: errors.New("recreate deletes the Job, and asks before it does; standard input is no terminal, so nobody can answer; --yes goes on without asking, --dry-run only shows what would be done")}
+	}
+	var err error
+	if f.output != "" {
+		if o.format, err = printers.NewFormat(f.output, false); err != nil {
+			return nil, &usageError{err: err}
+		}
+	}
+	here, err := fleet.Load(f.kube, fleet.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	o.context = here[0]
+	introduce(env, here)
+	return o, nil
+}
+
+// check says which flags make no sense, alone or together.
+func (f *recreateFlags) check(name string, hasOwner bool) error {
+	switch {
+	case strings.Contains(name, "/"):
+		return fmt.Errorf("%q is no name of a Job; a namespace is given with -n", name)
+	case !hasOwner:
+		return errors.New("--managed-by is required: the owner that the Job is to have; '' is the built-in controller")
+	case f.allContexts || len(f.contexts) > 0:
+		return errors.New("recreate works in one context, --context or the current one; --contexts and --all-contexts make no sense here")
+	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
+	case f.timeout <= 0:
+		return fmt.Errorf("--timeout has to be more than zero, and is %s", f.timeout)
+	case !slices.Contains([]string{"", "json", "yaml", "name"}, f.output):
+		return fmt.Errorf("unknown output format %q; there are json, yaml and name", f.output)
+	}
+	return nil
+}

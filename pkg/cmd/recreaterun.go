@@ -1,0 +1,158 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// heldError is a lateError in words that say what was waited for.
+type heldError struct {
+	error
+	late *lateError
+}
+
+func (e *heldError) Unwrap() error { return e.late }
+
+func (o *recreateOptions) run(ctx context.Context) error {
+	sides, _, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.context})
+	if err != nil {
+		return err
+	}
+	side := sides[o.context.Name]
+	old, err := get(ctx, side, o.context.Namespace, o.name)
+	if interrupted := interrupted(ctx); interrupted != nil {
+		return interrupted
+	}
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return fmt.Errorf("context %s: there is no job %q in namespace %q", side.Context, o.name, o.context.Namespace)
+	}
+	plan, err := dispatch.NewReplacement(old, o.replace)
+	if err != nil {
+		return fmt.Errorf("context %s: %w", side.Context, err)
+	}
+	r := &dispatch.Recreator{Side: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
+	if o.flags.dryRun != dryRunClient {
+		err := r.Check(ctx, plan)
+		if interrupted := interrupted(ctx); interrupted != nil {
+			return interrupted
+		}
+		if err != nil {
+			return fmt.Errorf("%w; nothing was changed", err)
+		}
+	}
+	if err := o.show(plan); err != nil {
+		return err
+	}
+	if o.flags.dryRun != dryRunNone {
+		return o.report(plan.New)
+	}
+	return o.replaceIt(ctx, r, plan)
+}
+
+// replaceIt asks, keeps the old Job, and replaces it.
+func (o *recreateOptions) replaceIt(ctx context.Context, r *dispatch.Recreator, plan *dispatch.Replacement) error {
+	if r.Backup == "" {
+		r.Backup = plan.BackupName(o.Clock.Now())
+	}
+	if err := dispatch.CheckBackup(r.Backup); err != nil {
+		return err
+	}
+	if err := o.confirm(ctx); err != nil {
+		return err
+	}
+	if err := plan.WriteBackup(r.Backup, r.Side.Context, o.Clock.Now()); err != nil {
+		return err
+	}
+	tell(o.ErrOut, "the old job is kept in %s", r.Backup)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	created, err := r.Run(ctx, plan)
+	if notGone := (*dispatch.NotGoneError)(nil); errors.As(err, &notGone) {
+		return &heldError{error: err, late: &lateError{after: o.flags.timeout.String()}}
+	}
+	if err == nil {
+		err = o.report(created)
+	}
+	return joined([]error{err, interrupted(ctx)})
+}
+
+// show shows what becomes of the Job. Where the new Job is printed as a document,
+// standard output is for that alone, and the diff only for who is asked.
+func (o *recreateOptions) show(plan *dispatch.Replacement) error {
+	table := printers.TableOptions{Color: o.wantsColor(o.flags.color)}
+	size, isTerminal := o.terminal()
+	if isTerminal {
+		table.Width = int(size.Width)
+	}
+	to := o.Out
+	if o.format != nil {
+		to, table.Color = o.ErrOut, o.flags.color == colorAlways
+		if o.flags.yes || o.flags.dryRun != dryRunNone {
+			for _, warning := range plan.Warnings {
+				tell(o.ErrOut, "warning: %s", warning)
+			}
+			return nil
+		}
+	}
+	name := o.context.Namespace + "/" + o.name
+	return printers.Replacement(to, plan, name+" as it is on "+o.context.Name, name+" as it would be", table)
+}
+
+// confirm asks whether to go on, and returns an error if the answer is not yes.
+func (o *recreateOptions) confirm(ctx context.Context) error {
+	if o.flags.yes {
+		return nil
+	}
+	owner := o.replace.ManagedBy
+	if delegation.Job().OwnerOf(owner).IsBuiltIn() {
+		owner = "the built-in controller"
+	}
+	fmt.Fprintf(o.ErrOut, "%s [y/N] ", printers.Safe(fmt.Sprintf("Delete job %s/%s on %s, and create it again for %s?", o.context.Namespace, o.name, o.context.Name, owner)))
+	answers := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(o.In).ReadString('\n') // No answer is one, too.
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(o.ErrOut)
+		return interrupted(ctx)
+	case answer := <-answers:
+		if answer == "y" || answer == "yes" {
+			return nil
+		}
+		return errors.New("the answer was not yes, so nothing was changed")
+	}
+}
+
+func (o *recreateOptions) tellHeld(finalizers []string) {
+	tell(o.ErrOut, "waiting %s at most for the finalizers that hold the old job: %s", o.flags.timeout, strings.Join(finalizers, ", "))
+}
+
+// report prints the new Job.
+func (o *recreateOptions) report(job *unstructured.Unstructured) error {
+	how := map[string]string{dryRunNone: "", dryRunClient: " (dry run)", dryRunServer: " (server dry run)"}[o.flags.dryRun]
+	switch {
+	case o.format == nil:
+		tell(o.Out, "job.batch/%s recreated%s", job.GetName(), how)
+		return nil
+	case o.flags.output == "name":
+		tell(o.Out, "job.batch/%s", job.GetName())
+		return nil
+	}
+	return o.format.PrintObject(o.Out, job)
+}

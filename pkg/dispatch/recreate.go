@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// ReplaceOptions say how a Job is to be made anew.
+type ReplaceOptions struct {
+	// ManagedBy is its new spec.managedBy; "" and the reserved value both mean the
+	// built-in controller.
+	ManagedBy string
+	// Queue is the LocalQueue that MultiKueue finds it by; nil leaves the label as it
+	// is, and "" takes it off.
+	Queue *string
+	// Force replaces a Job although its work would be lost or done twice.
+	Force bool
+}
+
+// Replacement is a Job that is to be made anew with another owner, which is the
+// only way to change managedBy.
+type Replacement struct {
+	// Old is the Job as somebody could have written it: without what only a server
+	// writes.
+	Old *unstructured.Unstructured
+	// New is the Job that takes its place, ready to be created.
+	New *unstructured.Unstructured
+	// Restore is what brings the old one back, ready to be created. Marks of a
+	// dispatch that has no meaning for another Job are not in it.
+	Restore *unstructured.Unstructured
+	// Changes are what differs between Old and New for a reason that a reader may not
+	// know, in the order of their fields.
+	Changes []PlanChange
+	// Warnings are what may surprise: one sentence each.
+	Warnings []string
+
+	// stored is the old Job as it was read.
+	stored  *unstructured.Unstructured
+	options ReplaceOptions
+}
+
+// longestManagedBy is in bytes (kubernetes: pkg/apis/batch/validation/validation.go).
+const longestManagedBy = 63
+
+// ValidateManagedBy says what an API server has against a value of spec.managedBy.
+// "" is what this plugin takes for the built-in controller, and fine.
+func ValidateManagedBy(value string) error {
+	if value == "" {
+		return nil
+	}
+	if len(value) > longestManagedBy {
+		return fmt.Errorf("%q cannot be a spec.managedBy: it has %d bytes, and may have no more than %d", value, len(value), longestManagedBy)
+	}
+	if problems := validation.IsDomainPrefixedPath(field.NewPath("spec", "managedBy"), value); len(problems) > 0 {
+		return fmt.Errorf("%q cannot be a spec.managedBy: %s; it is a domain, a slash and a name, such as %s", value, problems[0].Detail, delegation.Dispatch)
+	}
+	return nil
+}
+
+// Validate says what makes no sense about the options, whatever the Job is like.
+func (o ReplaceOptions) Validate() error {
+	if err := ValidateManagedBy(o.ManagedBy); err != nil {
+		return err
+	}
+	if o.Queue == nil {
+		return nil
+	}
+	isMultiKueue := o.owner() == delegation.MultiKueue
+	switch queue := *o.Queue; {
+	case queue == "" && isMultiKueue:
+		return errors.New("an empty queue takes the Job out of its queue, and MultiKueue would never see it; name the LocalQueue")
+	case queue != "" && !isMultiKueue:
+		return fmt.Errorf("a queue is for Jobs of %s, and this is to be one of %s; an empty one takes the Job out of its queue", delegation.MultiKueue, o.owner())
+	case queue != "" && len(validation.IsDNS1123Subdomain(queue)) > 0:
+		return fmt.Errorf("%q cannot be the name of a LocalQueue: %s", queue, validation.IsDNS1123Subdomain(queue)[0])
+	}
+	return nil
+}
+
+func (o ReplaceOptions) owner() delegation.Owner { return delegation.Job().OwnerOf(o.ManagedBy) }
+
+// NewReplacement makes the Job that takes the place of a stored one. The old one is
+// not changed, and fields that this build does not know are kept. What cannot be
+// replaced is a *RefusedError; any other error is for options, or an object, that
+// make no sense.
+func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacement, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := malformed(old); err != nil {
+		return nil, fmt.Errorf("job %s makes no sense: %w", nameOf(old), err)
+	}
+	if refusal := refuseReplacement(old, o); refusal != nil {
+		return nil, refusal
+	}
+	r := &Replacement{Old: asWritten(old), stored: old, options: o}
+	r.Restore, r.New = r.Old.DeepCopy(), r.Old.DeepCopy()
+	r.stripMarks()
+	r.stripMetadata()
+	r.setOwner()
+	r.setQueue()
+	r.warnOfWork()
+	r.warnOfOthers()
+	slices.SortStableFunc(r.Changes, func(a, b PlanChange) int { return cmp.Compare(a.Field, b.Field) })
+	return r, nil
+}
+
+func (r *Replacement) changed(action Action, path string, value any, reason string) {
+	r.Changes = append(r.Changes, PlanChange{Action: action, Field: path, Value: inBrief(value), Reason: reason})
+}
+
+func (r *Replacement) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// ref is the old Job on a cluster.
+func (r *Replacement) ref(s *Side) Ref {
+	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, Namespace: r.stored.GetNamespace(), Name: r.stored.GetName(), UID: string(r.stored.GetUID())}
+}

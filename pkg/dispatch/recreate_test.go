@@ -1,0 +1,227 @@
+package dispatch_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// idle is a stored Job that nobody works on.
+func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
+	t.Helper()
+	return smallJob(t, append([]edit{
+		{"metadata.uid", originUID}, {"metadata.resourceVersion", "7"}, {"metadata.creationTimestamp", "2026-03-01T09:00:00Z"},
+	}, edits...)...)
+}
+
+// TestReplacement is of a Job that has everything. A reader finds in the golden file
+// what it becomes, and what it is restored as.
+func TestReplacement(t *testing.T) {
+	old := originJob(t)
+	before := old.DeepCopy()
+	r, err := dispatch.NewReplacement(old, dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, old.Object, before.Object)
+	var b strings.Builder
+	for _, job := range []*unstructured.Unstructured{r.New, r.Restore} {
+		text, err := yaml.Marshal(job.Object)
+		assert.NilError(t, err)
+		b.WriteString("---\n" + string(text))
+	}
+	for _, c := range r.Changes {
+		b.WriteString("# " + string(c.Action) + " " + c.Field + " (" + c.Value + "): " + c.Reason + "\n")
+	}
+	for _, w := range r.Warnings {
+		b.WriteString("# warning: " + w + "\n")
+	}
+	golden.Assert(t, b.String(), "replacement.golden")
+}
+
+func TestReplacementChangesOnlyTheOwner(t *testing.T) {
+	for _, tt := range []struct{ from, to string }{
+		{"", "example.com/runner"},
+		{"kubernetes.io/job-controller", "example.com/runner"},
+		{"example.com/runner", ""},
+		{"example.com/runner", "kubernetes.io/job-controller"},
+		{"example.com/runner", "example.com/other;$(x)"},
+	} {
+		var managedBy any = tt.from
+		if tt.from == "" {
+			managedBy = nil
+		}
+		r, err := dispatch.NewReplacement(idle(t, edit{"spec.managedBy", managedBy}), dispatch.ReplaceOptions{ManagedBy: tt.to})
+		assert.NilError(t, err)
+		want := smallJob(t, edit{"spec.managedBy", managedBy})
+		assert.DeepEqual(t, r.Restore.Object, want.Object)
+		assert.DeepEqual(t, r.Old.Object, want.Object)
+		unstructured.RemoveNestedField(want.Object, "spec", "managedBy")
+		if delegation.Job().OwnerOf(tt.to) != delegation.BuiltIn {
+			assert.NilError(t, unstructured.SetNestedField(want.Object, tt.to, "spec", "managedBy"))
+		}
+		assert.DeepEqual(t, r.New.Object, want.Object)
+		assert.Equal(t, len(r.Changes)+len(r.Warnings), 0, "%v %v", r.Changes, r.Warnings)
+	}
+}
+
+// TestReplacementKeepsAManualSelector: such a Job finds its pods by what the user
+// wrote.
+func TestReplacementKeepsAManualSelector(t *testing.T) {
+	r, err := dispatch.NewReplacement(idle(t,
+		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
+		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}), dispatch.ReplaceOptions{})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, r.New.Object["spec"], idle(t, edit{"spec.managedBy", nil},
+		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
+		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}).Object["spec"])
+}
+
+func TestReplacementForMultiKueue(t *testing.T) {
+	multiKueue := dispatch.ReplaceOptions{ManagedBy: string(delegation.MultiKueue), Queue: new("research")}
+	r, err := dispatch.NewReplacement(idle(t), multiKueue)
+	assert.NilError(t, err)
+	assert.Equal(t, r.New.GetLabels()[delegation.QueueNameLabel], "research")
+	suspended, _, _ := unstructured.NestedBool(r.New.Object, "spec", "suspend")
+	assert.Assert(t, suspended)
+	_, there, _ := unstructured.NestedBool(r.Restore.Object, "spec", "suspend")
+	assert.Assert(t, !there)
+
+	// And out of it: Kueue let no one else start it.
+	back, err := dispatch.NewReplacement(stored(r.New), dispatch.ReplaceOptions{Queue: new("")})
+	assert.NilError(t, err)
+	assert.Equal(t, len(back.New.GetLabels()), 0)
+	assert.Assert(t, strings.Contains(strings.Join(back.Warnings, "\n"), `'{"spec":{"suspend":false}}'`), back.Warnings)
+
+	// It stays in its queue unless that is said.
+	kept, err := dispatch.NewReplacement(stored(r.New), dispatch.ReplaceOptions{})
+	assert.NilError(t, err)
+	assert.Equal(t, kept.New.GetLabels()[delegation.QueueNameLabel], "research")
+	assert.Assert(t, strings.Contains(strings.Join(kept.Warnings, "\n"), "--queue ''"), kept.Warnings)
+}
+
+func stored(job *unstructured.Unstructured) *unstructured.Unstructured {
+	job = job.DeepCopy()
+	job.SetUID(originUID)
+	return job
+}
+
+func TestReplacementRefuses(t *testing.T) {
+	const runner = "example.com/runner"
+	complete := edit{"status", `yaml:{conditions: [{type: Complete, status: "True"}]}`}
+	for _, tt := range []struct {
+		name      string
+		job       []edit
+		options   dispatch.ReplaceOptions
+		want      string
+		forceable bool
+	}{
+		{"nothing to do", nil, dispatch.ReplaceOptions{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
+		{"built-in as it is", []edit{{"spec.managedBy", nil}}, dispatch.ReplaceOptions{}, "built-in controller already", false},
+		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, dispatch.ReplaceOptions{}, "built-in controller already", false},
+		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, dispatch.ReplaceOptions{}, "is being deleted since 2026-03-01T10:00:00Z", false},
+		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, dispatch.ReplaceOptions{}, "is the mirror of a dispatched Job", false},
+		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, dispatch.ReplaceOptions{}, "is a mirror that MultiKueue made", false},
+		{"no queue", nil, dispatch.ReplaceOptions{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},
+		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "cancel -n ml small", true},
+		{"of a CronJob", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: u, controller: true}]"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "belongs to CronJob nightly", true},
+		{"one pod", []edit{{"status", "yaml:{active: 1}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "1 pod is active", true},
+		{"pods", []edit{{"status", "yaml:{active: 3}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "3 pods are active", true},
+		{"pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, dispatch.ReplaceOptions{ManagedBy: runner}, "still being stopped", true},
+		{"started", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}}, dispatch.ReplaceOptions{ManagedBy: runner}, "is running since 2026-03-01T10:00:00Z", true},
+		{"decided", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z", conditions: [{type: SuccessCriteriaMet, status: "True"}]}`}}, dispatch.ReplaceOptions{ManagedBy: runner}, "is running", true},
+
+		{"started and suspended", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}, {"spec.suspend", true}}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
+		{"ended", []edit{complete}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
+		{"ended, and once more", []edit{complete}, dispatch.ReplaceOptions{ManagedBy: string(delegation.Dispatch)}, "", false},
+		{"dispatched and ended", []edit{complete, {"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
+		{"belongs, but not as to a controller", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: v1, kind: ConfigMap, name: run, uid: u}]"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := dispatch.NewReplacement(idle(t, tt.job...), tt.options)
+			if tt.want == "" {
+				assert.NilError(t, err)
+				assert.Assert(t, r.New != nil)
+				return
+			}
+			assert.ErrorContains(t, err, tt.want)
+			var refused *dispatch.RefusedError
+			assert.Assert(t, errors.As(err, &refused) && refused.Remedy != "", "%v", err)
+			tt.options.Force = true
+			_, err = dispatch.NewReplacement(idle(t, tt.job...), tt.options)
+			assert.Equal(t, err == nil, tt.forceable, "%v", err)
+		})
+	}
+}
+
+func TestReplaceOptions(t *testing.T) {
+	long := "example.com/" + strings.Repeat("x", 51)
+	for _, tt := range []struct {
+		managedBy string
+		queue     *string
+		want      string
+	}{
+		{"", nil, ""},
+		{"kubernetes.io/job-controller", nil, ""},
+		{"localhost/x", nil, ""},
+		{"example.com/a/b;$(c)", nil, ""},
+		{long, nil, ""},
+		{long + "x", nil, "it has 64 bytes"},
+		{"built-in", nil, "a domain, a slash and a name"},
+		{"Example.com/x", nil, "cannot be a spec.managedBy"},
+		{"example.com/", nil, "cannot be a spec.managedBy"},
+		{"example.com/ü", nil, "cannot be a spec.managedBy"},
+		{"example.com/x", new("q"), "a queue is for Jobs of kueue.x-k8s.io/multikueue"},
+		{"", new("q"), "one of built-in"},
+		{"", new(""), ""},
+		{string(delegation.MultiKueue), new("q"), ""},
+		{string(delegation.MultiKueue), new(""), "would never see it"},
+		{string(delegation.MultiKueue), new("Q_1"), "cannot be the name of a LocalQueue"},
+	} {
+		err := dispatch.ReplaceOptions{ManagedBy: tt.managedBy, Queue: tt.queue}.Validate()
+		if tt.want == "" {
+			assert.NilError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	r, err := dispatch.NewReplacement(originJob(t), dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
+	assert.NilError(t, err)
+	assert.Equal(t, r.BackupName(now), "job-ml-train-28391-20260301T100000Z.yaml")
+	path := filepath.Join(t.TempDir(), "it's.yaml")
+	assert.NilError(t, r.WriteBackup(path, "prod\nkind: Secret", now))
+	info, err := os.Stat(path)
+	assert.NilError(t, err)
+	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	kept := fromYAML(t, string(text))
+	status, _, _ := unstructured.NestedFieldNoCopy(originJob(t).Object, "status")
+	assert.DeepEqual(t, kept.Object["status"], status)
+	delete(kept.Object, "status")
+	assert.DeepEqual(t, kept.Object, r.Restore.Object)
+	for _, want := range []string{originUID, "jobmanagedby.github.io/mirror: c0ffee/ml/train-28391/7d0c", "# To restore it", "create -f"} {
+		assert.Assert(t, strings.Contains(string(text), want), "%s", text)
+	}
+
+	// Nothing is ever written over.
+	err = r.WriteBackup(path, "prod", now)
+	assert.ErrorContains(t, err, "there is such a file already")
+	again, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	assert.Equal(t, string(again), string(text))
+	assert.ErrorContains(t, dispatch.CheckBackup(filepath.Join(t.TempDir(), "none", "x.yaml")), "--backup")
+}

@@ -1,0 +1,111 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// BackupName is the name of a file for a copy of the old Job.
+func (r *Replacement) BackupName(now time.Time) string {
+	return fmt.Sprintf("job-%s-%s-%s.yaml", r.stored.GetNamespace(), r.stored.GetName(), now.UTC().Format("20060102T150405Z"))
+}
+
+// WriteBackup writes the old Job into a new file that only the user may read, since
+// pods often have secrets in their environment. kubectl create takes the file as it
+// is. When it returns, the file is on the disk. contextName is where the Job is.
+func (r *Replacement) WriteBackup(path, contextName string, now time.Time) (err error) {
+	content, err := r.backup(path, contextName, now)
+	if err != nil {
+		return err
+	}
+	if err := CheckBackup(path); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return notKept(path, err)
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+	if err != nil {
+		return notKept(path, errors.Join(err, os.Remove(path)))
+	}
+	return nil
+}
+
+func notKept(path string, err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err
+	}
+	return fmt.Errorf("could not keep a copy of the old job in %s, so nothing was changed: %w; --backup names another file", path, err)
+}
+
+// CheckBackup makes sure that nothing is written over.
+func CheckBackup(path string) error {
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		return notKept(path, errors.New("there is such a file already"))
+	case !errors.Is(err, fs.ErrNotExist):
+		return notKept(path, err)
+	}
+	if folder, err := os.Stat(filepath.Dir(path)); err != nil {
+		return notKept(path, err)
+	} else if !folder.IsDir() {
+		return notKept(path, fmt.Errorf("%s is no folder", filepath.Dir(path)))
+	}
+	return nil
+}
+
+// syncFolder makes a new file's name survive a crash. Windows has no such thing.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// backup is the old Job as kubectl create takes it, with its last status for the
+// record, which a server ignores there.
+func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, error) {
+	job := r.Restore.DeepCopy()
+	if status := valueAt(r.stored, "status"); status != nil {
+		job.Object["status"] = status
+	}
+	text, err := yaml.Marshal(job.Object)
+	if err != nil {
+		return nil, fmt.Errorf("could not make a copy of job %s: %w", nameOf(r.stored), err)
+	}
+	lines := []string{
+		fmt.Sprintf("Job %s of context %s, with uid %s, created %s,", nameOf(r.stored), contextName, r.stored.GetUID(), stringAt(r.stored, "metadata", "creationTimestamp")),
+		fmt.Sprintf("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
+		"To restore it, once there is no other of its name: " + RestoreCommand(contextName, path),
+	}
+	marks := r.marks()
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		lines = append(lines, fmt.Sprintf("It had the annotation %s: %s", key, marks[key]))
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		// No name may end the comment.
+		quoted := fmt.Sprintf("%q", line)
+		b.WriteString("# " + strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + "\n")
+	}
+	b.Write(text)
+	return []byte(b.String()), nil
+}

@@ -1,0 +1,198 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Check finds what would keep a Job from being made anew, without changing
+// anything: what the user may not do, and what the API server has against the
+// deletion and against the new Job. Everything that it finds is in one error.
+// Warnings that only a server can give are added to the Replacement.
+func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
+	asked := probe{r.Side, &memo{}}
+	var errs []error
+	rights := right{jobsResource(), []string{"get", "list", "watch", "delete", "create"}, "the Job cannot be made anew", true}
+	for _, problem := range asked.access(ctx, p.stored.GetNamespace(), []right{rights}) {
+		if problem.Blocking {
+			errs = append(errs, fmt.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for _, check := range []func(context.Context, probe, *Replacement) error{
+		r.checkDelete, r.checkCreate, r.checkMultiKueue,
+	} {
+		if err := check(ctx, asked, p); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(errs...)
+}
+
+// checkDelete has the server do everything to delete the old Job, but delete it.
+func (r *Recreator) checkDelete(ctx context.Context, _ probe, p *Replacement) error {
+	err := r.delete(ctx, p.stored, metav1.DryRunAll)
+	switch {
+	case err == nil:
+		return nil
+	case isConflict(err):
+		// It may still be as it was shown, but for its status. Before it is deleted
+		// for good, that is looked at.
+		return nil
+	case cannotTry(err):
+		p.warn("The deletion could not be tried first: %s.", objection(err))
+		return nil
+	}
+	return r.about("delete the old job", p, err)
+}
+
+// checkCreate has the server do everything to create the new Job, but store it. It
+// has another name there, since its own is taken.
+func (r *Recreator) checkCreate(ctx context.Context, asked probe, p *Replacement) error {
+	trial := p.New.DeepCopy()
+	trial.SetName("")
+	trial.SetGenerateName(trialPrefix(p.New.GetName()))
+	stored, err := asked.tryJob(ctx, trial, metav1.FieldValidationStrict)
+	switch {
+	case err == nil:
+		return r.checkOwner(stored, p)
+	case isOwnPlace(err):
+		p.warn("The quota of the namespace is used up: the new Job takes the place of the old one, unless somebody else is faster.")
+		return nil
+	case cannotTry(err):
+		p.warn("The creation could not be tried first: %s.", objection(err))
+		return nil
+	}
+	return r.about("create the new job", p, err)
+}
+
+// trialPrefix is the beginning of another name, as long as the own one where that is
+// possible: the names of an Indexed Job's pods are made of it.
+func trialPrefix(name string) string {
+	const random = 5
+	if prefix := strings.TrimRight(name[:max(0, len(name)-random-1)], "-."); prefix != "" {
+		return prefix + "-"
+	}
+	return "trial-"
+}
+
+// checkOwner makes sure that a Job is stored with the owner that was asked for. API
+// servers before Kubernetes 1.32 drop managedBy without a word (KEP-4368), and
+// Kueue's webhook sets it for Jobs of some queues.
+func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement) error {
+	wanted, got := p.options.owner(), ownerOf(stored)
+	switch {
+	case got == wanted:
+		return nil
+	case got.IsBuiltIn():
+		return fmt.Errorf("context %s: the API server drops spec.managedBy, so that its own controller would run job %s; Kubernetes 1.32 or later is needed", r.Side.Context, nameOf(p.stored))
+	}
+	remedy := "see what webhooks change Jobs: " + r.Side.kubectl("", "get mutatingwebhookconfigurations")
+	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
+		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
+	}
+	return fmt.Errorf("context %s: job %s would have the owner %s there, whatever it is created with; %s", r.Side.Context, nameOf(p.stored), got, remedy)
+}
+
+// isOwnPlace says whether a quota keeps the new Job out only because the old one is
+// counted, too.
+func isOwnPlace(err error) bool {
+	m := quotaRefusal().FindStringSubmatch(objection(err))
+	if m == nil || !apierrors.IsForbidden(err) {
+		return false
+	}
+	used, limits := quantities(m[2]), quantities(m[3])
+	for name := range quantities(m[1]) {
+		limit, isLimited := limits[name]
+		if use := used[name]; !isLimited || use.Cmp(limit) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// quotaRefusal is what the quota plugin says (apiserver:
+// pkg/admission/plugin/resourcequota/controller.go).
+func quotaRefusal() *regexp.Regexp {
+	return regexp.MustCompile(`^exceeded quota: [^,\s]+, requested: (.*), used: (.*), limited: (.*)$`)
+}
+
+// cannotTry says whether a webhook is in the way of trying, which does not tell what
+// would be if it was for good (apiserver: pkg/admission/plugin/webhook/errors).
+func cannotTry(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
+
+// checkMultiKueue makes sure that Kueue has a look at the new Job, and that none of
+// its workers runs the old one. What cannot be read is no obstacle.
+func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replacement) error {
+	if p.options.Force {
+		return nil
+	}
+	namespace := p.stored.GetNamespace()
+	if p.options.owner() == delegation.MultiKueue {
+		queue := p.New.GetLabels()[delegation.QueueNameLabel]
+		if found, err := asked.find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
+			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new job up; %s lists those there are; --force does it nevertheless",
+				r.Side.Context, queue, namespace, r.Side.kubectl(namespace, "get localqueues"))
+		}
+	}
+	if ownerOf(p.stored) != delegation.MultiKueue || HasFinished(p.stored) {
+		return nil
+	}
+	for _, name := range delegation.Job().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), 0) {
+		workload, err := asked.find(ctx, namespace, name, kueueVersions("workloads")...)
+		if err != nil || workload == nil {
+			continue
+		}
+		if cluster := stringAt(workload, "status", "clusterName"); cluster != "" {
+			return &RefusedError{
+				Origin: nameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
+				Remedy: "wait for its end, or suspend it; --force deletes it there too, and what its pods have done is lost",
+			}
+		}
+	}
+	return nil
+}
+
+func kueueVersions(resource string) []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{
+		{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: resource},
+		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: resource},
+	}
+}
+
+// about makes an error for people of one that a request about a Job had.
+func (r *Recreator) about(doing string, p *Replacement, err error) error {
+	if isConnection(err) {
+		return fleet.InContext(r.Side.Context, doing+" "+nameOf(p.stored), err)
+	}
+	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, nameOf(p.stored), objection(err))
+}
+
+// delete deletes the Job, with its pods, if it is as it was read.
+func (r *Recreator) delete(ctx context.Context, job *unstructured.Unstructured, dryRun ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	uid, version, policy := job.GetUID(), job.GetResourceVersion(), metav1.DeletePropagationBackground
+	return r.jobs(job.GetNamespace()).Delete(ctx, job.GetName(), metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
+		PropagationPolicy: &policy, DryRun: dryRun,
+	})
+}

@@ -1,0 +1,277 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+const (
+	// creationWithin bounds how long a creation is tried: the quota that the old Job
+	// took is not free at once, and a connection may be lost.
+	creationWithin = 30 * time.Second
+	// untilAgain is the time between two tries of something that may pass.
+	untilAgain = 500 * time.Millisecond
+)
+
+// Recreator makes Jobs anew.
+type Recreator struct {
+	Side *Side
+	// Gone bounds how long the old Job may take to be gone once it is deleted:
+	// finalizers can hold it for any time.
+	Gone time.Duration
+	// Backup is the file that holds the old Job, for messages.
+	Backup string
+	// Held is called once if the old Job is held by finalizers.
+	Held func(finalizers []string)
+}
+
+// NotGoneError says that the old Job is still there, although it was deleted, and
+// that the new one was not created for that.
+type NotGoneError struct{ message string }
+
+func (e *NotGoneError) Error() string { return e.message }
+
+// Run deletes the old Job, waits until it is gone, and creates the new one; where
+// that fails, it creates the old one again. Once the deletion has begun, it is not
+// interrupted by the end of ctx: it goes on until it is done, or its own bounds are
+// over. What it needs is to be looked at by Check first, and the old Job to be in the
+// file Backup.
+func (r *Recreator) Run(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := r.remove(ctx, p); err != nil {
+		return nil, err
+	}
+	created, err := r.create(ctx, p.New, p)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil, fmt.Errorf("job %s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
+			nameOf(p.stored), r.restoreCommand())
+	case err != nil:
+		return nil, r.restore(ctx, p, r.about("create the new job", p, err))
+	}
+	if dropped := r.checkOwner(created, p); dropped != nil {
+		if err := r.takeBack(ctx, p, created); err != nil {
+			return nil, fmt.Errorf("%w; it was created nevertheless, and could not be deleted again: %w; %s", dropped, err, r.where(p))
+		}
+		return nil, r.restore(ctx, p, dropped)
+	}
+	return trimmed(created), nil
+}
+
+// remove deletes the old Job, if but for its status it still is what was shown, and
+// returns when it is gone.
+func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
+	bounded, cancel := context.WithTimeout(ctx, r.Gone)
+	defer cancel()
+	stored, unclear := p.stored, error(nil)
+	err := wait.PollUntilContextCancel(bounded, untilAgain, true, func(ctx context.Context) (bool, error) {
+		err := r.delete(ctx, stored)
+		switch {
+		case err == nil:
+			return true, nil
+		case apierrors.IsNotFound(err):
+			// A try whose answer was lost may have deleted it.
+			return unclear != nil, r.vanished(p, unclear != nil)
+		case isConnection(err):
+			unclear = err
+			return false, nil
+		case !isConflict(err):
+			return false, fmt.Errorf("%w; nothing was changed", r.about("delete the old job", p, err))
+		}
+		live, err := r.Side.get(ctx, p.ref(r.Side))
+		switch {
+		case err != nil:
+			return false, ignoreConnection(err)
+		case unclear != nil && (live == nil || live.GetDeletionTimestamp() != nil):
+			return true, nil
+		}
+		stored = live
+		return false, r.compare(live, p)
+	})
+	switch {
+	case wait.Interrupted(err) && unclear != nil:
+		return fmt.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old job", p, unclear), r.where(p))
+	case wait.Interrupted(err):
+		return fmt.Errorf("context %s: job %s changes faster than it can be deleted; nothing was changed", r.Side.Context, nameOf(stored))
+	case err != nil:
+		return err
+	}
+	return r.waitGone(bounded, p)
+}
+
+// vanished makes an error of an old Job that is gone, unless that was our doing.
+func (r *Recreator) vanished(p *Replacement, maybeOurs bool) error {
+	if maybeOurs {
+		return nil
+	}
+	return fmt.Errorf("context %s: job %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Side.Context, nameOf(p.stored))
+}
+
+// compare makes an error of a Job of which something else would be made than what
+// was shown. Its status may differ.
+func (r *Recreator) compare(live *unstructured.Unstructured, p *Replacement) error {
+	if live == nil || live.GetUID() != p.stored.GetUID() {
+		return r.vanished(p, false)
+	}
+	again, err := NewReplacement(live, p.options)
+	if err != nil {
+		return fmt.Errorf("context %s: %w; nothing was changed", r.Side.Context, err)
+	}
+	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
+		return fmt.Errorf("context %s: job %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Side.Context, nameOf(p.stored))
+	}
+	return nil
+}
+
+// ignoreConnection has what is tried again go on where a server did not answer.
+func ignoreConnection(err error) error {
+	if isConnection(err) {
+		return nil
+	}
+	return err
+}
+
+// waitGone returns when the old Job is gone. It watches, and reads again where the
+// watch ends.
+func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
+	var finalizers []string
+	var last error
+	err := wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
+		live, err := r.Side.get(ctx, p.ref(r.Side))
+		if last = err; err != nil {
+			return false, nil //nolint:nilerr // It is tried again.
+		}
+		if live == nil || live.GetUID() != p.stored.GetUID() {
+			return true, nil
+		}
+		if finalizers == nil && len(live.GetFinalizers()) > 0 && r.Held != nil {
+			r.Held(live.GetFinalizers())
+		}
+		finalizers = live.GetFinalizers()
+		return r.watchGone(ctx, live), nil
+	})
+	if err == nil {
+		return nil
+	}
+	why := "it is still there"
+	if last != nil {
+		why = because(last)
+	}
+	if len(finalizers) > 0 {
+		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
+	}
+	return &NotGoneError{fmt.Sprintf("context %s: job %s was deleted, and is not gone within %s: %s; the new job was not created; %s",
+		r.Side.Context, nameOf(p.stored), r.Gone, why, r.where(p))}
+}
+
+// watchGone watches a Job, and says whether it went; if not, the watch has ended.
+func (r *Recreator) watchGone(ctx context.Context, live *unstructured.Unstructured) bool {
+	watching, err := r.jobs(live.GetNamespace()).Watch(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, live.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
+	})
+	if err != nil {
+		return false
+	}
+	defer watching.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case event, ok := <-watching.ResultChan():
+			if !ok || event.Type == watch.Error {
+				return false
+			}
+			if job, isJob := event.Object.(*unstructured.Unstructured); isJob && event.Type == watch.Deleted && job.GetUID() == live.GetUID() {
+				return true
+			}
+		}
+	}
+}
+
+// create creates a Job in the place of the old one, and tries again what may pass.
+func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
+	ctx, cancel := context.WithTimeout(ctx, creationWithin)
+	defer cancel()
+	var passing error
+	unclear := false
+	err = wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
+		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		var failure error
+		created, failure = r.jobs(job.GetNamespace()).Create(bounded, job, metav1.CreateOptions{FieldManager: FieldManager})
+		switch {
+		case failure == nil:
+			return true, nil
+		case apierrors.IsAlreadyExists(failure) && unclear:
+			// A try whose answer was lost may have created it.
+			live, err := r.Side.get(ctx, p.ref(r.Side))
+			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && ownerOf(live) == ownerOf(job) {
+				created = live
+				return true, nil
+			}
+		case isConnection(failure):
+			unclear, passing = true, failure
+			return false, nil
+		case isOwnPlace(failure):
+			passing = failure
+			return false, nil
+		}
+		return false, failure
+	})
+	if wait.Interrupted(err) && passing != nil {
+		err = passing
+	}
+	return created, err
+}
+
+// takeBack deletes a new Job that is not what it was to be, and waits for that.
+func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
+	ref := p.ref(r.Side)
+	ref.UID = string(created.GetUID())
+	if err := r.Side.remove(ctx, ref); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, r.Gone)
+	defer cancel()
+	return r.waitGone(bounded, &Replacement{stored: created, options: p.options})
+}
+
+// restore creates the old Job again, and makes the error of it all.
+func (r *Recreator) restore(ctx context.Context, p *Replacement, cause error) error {
+	if _, err := r.create(ctx, p.Restore, p); err != nil {
+		return fmt.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted: job", p, err), r.where(p))
+	}
+	return fmt.Errorf("%w; the old one was created again as it was, and starts from the beginning", cause)
+}
+
+// where says where the old Job is kept, and how it is brought back.
+func (r *Recreator) where(p *Replacement) string {
+	return fmt.Sprintf("the old job is kept in %s; once there is no job %s any more, this restores it: %s", r.Backup, nameOf(p.stored), r.restoreCommand())
+}
+
+func (r *Recreator) restoreCommand() string { return RestoreCommand(r.Side.Context, r.Backup) }
+
+// RestoreCommand is the command that restores a Job from a file that holds it.
+func RestoreCommand(contextName, file string) string {
+	return (&Side{Context: contextName}).kubectl("", "create -f %s", shellWord(file))
+}
+
+func (r *Recreator) jobs(namespace string) dynamic.ResourceInterface {
+	return r.Side.Dynamic.Resource(delegation.Job().Resource).Namespace(namespace)
+}

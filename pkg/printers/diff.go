@@ -1,0 +1,79 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/pmezard/go-difflib/difflib"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// Replacement writes what becomes of a Job that is made anew: a unified diff of both
+// as YAML, then what was changed and why, and what may surprise. from and to name the
+// two sides. Of the options, Color and Width count; the diff is never broken into
+// lines of a width, so that it stays one.
+func Replacement(w io.Writer, r *dispatch.Replacement, from, to string, o TableOptions) error {
+	lines, err := diffLines(r.Old.Object, r.New.Object, from, to)
+	if err != nil {
+		return fmt.Errorf("could not compare the old job with the new one: %w", err)
+	}
+	p := palette{o.Color}
+	for i, line := range lines {
+		lines[i] = p.diffLine(SafeLines(line), i < 2)
+	}
+	for _, c := range r.Changes {
+		lines = append(lines, hanging(changeText(c), o.Width)...)
+	}
+	for _, warning := range r.Warnings {
+		wrapped := hanging("warning: "+warning, o.Width)
+		wrapped[0] = p.colored(lipgloss.Yellow, "warning:") + strings.TrimPrefix(wrapped[0], "warning:")
+		lines = append(lines, wrapped...)
+	}
+	return writeLines(w, lines...)
+}
+
+// diffLines are a unified diff of two objects; the first two name the sides.
+func diffLines(before, after any, from, to string) ([]string, error) {
+	texts := make([][]string, 2)
+	for i, object := range []any{before, after} {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = slices.Collect(strings.Lines(string(text)))
+	}
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: texts[0], B: texts[1], FromFile: Safe(from), ToFile: Safe(to), Context: 3,
+	})
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), nil
+}
+
+// diffLine colours a line as every diff does. isHeader says that it names a side.
+func (p palette) diffLine(line string, isHeader bool) string {
+	switch {
+	case isHeader:
+		return p.bold(line)
+	case strings.HasPrefix(line, "@@"):
+		return p.colored(lipgloss.Cyan, line)
+	case strings.HasPrefix(line, "-"):
+		return p.colored(lipgloss.Red, line)
+	case strings.HasPrefix(line, "+"):
+		return p.colored(lipgloss.Green, line)
+	}
+	return line
+}
+
+// hanging breaks a text into lines, all but the first of them set in.
+func hanging(text string, width int) []string {
+	lines := wrap(Safe(text), width, "  ")
+	lines[0] = strings.TrimPrefix(lines[0], "  ")
+	return lines
+}
