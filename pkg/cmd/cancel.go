@@ -63,19 +63,7 @@ cluster cannot be reached, nothing is changed.`,
 	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml), a line or document for each event")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := f.toOptions(env, args)
-		if err == nil {
-			return o.run(cmd.Context())
-		}
-		var refused *fleet.RefusedFlagsError
-		if usage := (*usageError)(nil); errors.As(err, &usage) {
-			usage.command = cmd.CommandPath()
-		} else if errors.As(err, &refused) {
-			err = &usageError{err: err, command: cmd.CommandPath()}
-		}
-		return err
-	}
+	cmd.RunE = runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 

@@ -78,13 +78,7 @@ health. The exit code is 3 if there is a finding at or above --fail-on.`,
 		Args: noArguments,
 	}
 	f.addTo(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o, err := f.toOptions(env, cmd.CommandPath())
-		if err != nil {
-			return err
-		}
-		return o.run(cmd.Context())
-	}
+	cmd.RunE = runs(func([]string) (*checkOptions, error) { return f.toOptions(env) })
 	return cmd
 }
 
@@ -99,7 +93,7 @@ func (f *checkFlags) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles, evidence and remedies")
 }
 
-func (f *checkFlags) toOptions(env Environment, command string) (*checkOptions, error) {
+func (f *checkFlags) toOptions(env Environment) (*checkOptions, error) {
 	o := &checkOptions{
 		Environment: env, flags: f.globalFlags, rules: rules.All(), watch: f.watch,
 		query:  inspect.Query{AllNamespaces: f.allNamespaces},
@@ -109,14 +103,10 @@ func (f *checkFlags) toOptions(env Environment, command string) (*checkOptions, 
 	var formatErr error
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
 	if err := errors.Join(err, formatErr, f.conflicts()); err != nil {
-		return nil, &usageError{err: err, command: command}
+		return nil, &usageError{err: err}
 	}
 	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches}
 	o.contexts, err = f.load(&o.Environment, everyContext)
-	var refused *fleet.RefusedFlagsError
-	if errors.As(err, &refused) {
-		return nil, &usageError{err: err, command: command}
-	}
 	if err != nil {
 		return nil, err
 	}

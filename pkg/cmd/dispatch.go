@@ -81,19 +81,7 @@ mirror. The exit code is 0 if all Jobs are complete, and 5 if one has failed.`,
   NAME dispatch train -n ml --to worker-1 --timeout 1h --on-interrupt=delete`, "NAME", env.displayName()),
 	}
 	f.addFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := f.toOptions(env, args)
-		if err == nil {
-			return o.run(cmd.Context())
-		}
-		var refused *fleet.RefusedFlagsError
-		if usage := (*usageError)(nil); errors.As(err, &usage) {
-			usage.command = cmd.CommandPath()
-		} else if errors.As(err, &refused) {
-			err = &usageError{err: err, command: cmd.CommandPath()}
-		}
-		return err
-	}
+	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 

@@ -76,13 +76,7 @@ Lease: nobody means that nothing copies its status. A watch looks for neither.`,
 		Args: noArguments,
 	}
 	f.addTo(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o, err := f.toOptions(env, cmd.CommandPath())
-		if err != nil {
-			return err
-		}
-		return o.run(cmd.Context())
-	}
+	cmd.RunE = runs(func([]string) (*listOptions, error) { return f.toOptions(env) })
 	return cmd
 }
 
@@ -103,7 +97,7 @@ func (f *listFlags) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
 }
 
-func (f *listFlags) toOptions(env Environment, command string) (*listOptions, error) {
+func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 	o := &listOptions{
 		Environment: env,
 		flags:       f.globalFlags,
@@ -117,14 +111,10 @@ func (f *listFlags) toOptions(env Environment, command string) (*listOptions, er
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
 	if err := errors.Join(err, formatErr, sortErr, f.conflicts(o.format), f.refuseWatch(o.watch)); err != nil {
-		return nil, &usageError{err: err, command: command}
+		return nil, &usageError{err: err}
 	}
 
 	o.contexts, err = f.load(&o.Environment, currentContext)
-	var refused *fleet.RefusedFlagsError
-	if errors.As(err, &refused) {
-		return nil, &usageError{err: err, command: command}
-	}
 	if err != nil {
 		return nil, err
 	}

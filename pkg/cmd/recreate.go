@@ -84,19 +84,9 @@ left alone without --force. One that has ended runs once more.`,
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
 	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, name)")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := f.toOptions(env, args[0], cmd.Flags().Changed)
-		if err == nil {
-			return o.run(cmd.Context())
-		}
-		var refused *fleet.RefusedFlagsError
-		if usage := (*usageError)(nil); errors.As(err, &usage) {
-			usage.command = cmd.CommandPath()
-		} else if errors.As(err, &refused) {
-			err = &usageError{err: err, command: cmd.CommandPath()}
-		}
-		return err
-	}
+	cmd.RunE = runs(func(args []string) (*recreateOptions, error) {
+		return f.toOptions(env, args[0], cmd.Flags().Changed)
+	})
 	return cmd
 }
 

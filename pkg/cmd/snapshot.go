@@ -57,17 +57,10 @@ that could not be read are recorded as such.`,
 	}
 	global.addNamespacesFlag(cmd.Flags(), "read")
 	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = runs(func(args []string) (*snapshotOptions, error) {
 		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact}
-		if err := o.complete(); err != nil {
-			var refused *fleet.RefusedFlagsError
-			if errors.As(err, &refused) {
-				return &usageError{err: err, command: cmd.CommandPath()}
-			}
-			return err
-		}
-		return o.run(cmd.Context())
-	}
+		return o, o.complete()
+	})
 	return cmd
 }
 

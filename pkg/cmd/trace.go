@@ -74,21 +74,7 @@ chosen. Without a NAME, all pairs of origins and mirrors are listed.`,
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), mermaid), ", ")+")")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := f.toOptions(env, args)
-		var refused *fleet.RefusedFlagsError
-		var usage *usageError
-		switch {
-		case errors.As(err, &usage):
-			usage.command = cmd.CommandPath()
-			return err
-		case errors.As(err, &refused):
-			return &usageError{err: err, command: cmd.CommandPath()}
-		case err != nil:
-			return err
-		}
-		return o.run(cmd.Context())
-	}
+	cmd.RunE = runs(func(args []string) (*traceOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -70,7 +71,7 @@ func (l *lease) keep(ctx context.Context, held func(bool), waiting func(*HeldErr
 	}
 	for ctx.Err() == nil {
 		err := l.free(ctx, waiting)
-		if other := (*HeldError)(nil); asHeld(err, &other) {
+		if other := (*HeldError)(nil); errors.As(err, &other) {
 			return other
 		}
 		if err == nil {
