@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -107,7 +106,7 @@ func (f *cancelFlags) check(names []string) error {
 }
 
 func (o *cancelOptions) run(ctx context.Context) error {
-	sides, _, unreached := o.flags.sides(ctx, o.Environment, o.contexts)
+	sides, opened, unreached := o.flags.sides(ctx, o.Environment, o.contexts)
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
@@ -116,6 +115,10 @@ func (o *cancelOptions) run(ctx context.Context) error {
 		return unreached
 	}
 	delete(sides, o.origin.Name)
+	var aliases []string
+	for _, a := range opened.Aliases() {
+		aliases = append(aliases, a.Context)
+	}
 	names, err := o.find(ctx, origin)
 	if err != nil {
 		return err
@@ -125,10 +128,15 @@ func (o *cancelOptions) run(ctx context.Context) error {
 	defer view.close()
 	canceller := &dispatch.Canceller{
 		Origin: origin, Owner: delegation.Job().OwnerOf(o.flags.managedBy), Abandon: o.flags.abandon,
-		Identity: o.identity(), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.event),
+		Identity: o.identity(), OriginMinor: minor(origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.event),
 	}
-	for _, name := range slices.Sorted(maps.Keys(sides)) {
-		canceller.Workers = append(canceller.Workers, sides[name])
+	for _, c := range o.contexts {
+		switch side, ok := sides[c.Name]; {
+		case ok:
+			canceller.Workers = append(canceller.Workers, side)
+		case c.Name != o.origin.Name && !slices.Contains(aliases, c.Name):
+			canceller.Unreached = append(canceller.Unreached, c.Name)
+		}
 	}
 	var errs []error
 	for _, name := range names {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +160,8 @@ func (f *dispatchFlags) check(names []string) error {
 		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
 	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):
 		return fmt.Errorf("--on-interrupt is one of leave and delete, not %q", f.onInterrupt)
+	case f.mirrorTTL > math.MaxInt32*time.Second:
+		return fmt.Errorf("--mirror-ttl can be %s at most, and is %s", math.MaxInt32*time.Second, f.mirrorTTL)
 	case f.timeout < 0:
 		return fmt.Errorf("--timeout cannot be less than zero, and is %s", f.timeout)
 	case f.detach && f.onInterrupt == deleteMirror:

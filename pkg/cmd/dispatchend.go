@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
@@ -66,6 +67,9 @@ func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome
 	return joined(append(errs, interrupted(ctx)))
 }
 
+// manyNames is how many names are too many for a command that is to be read.
+const manyNames = 10
+
 // hint says how to go on with Jobs that were left, and how to end them.
 func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
@@ -80,10 +84,13 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
 		names := strings.Join(byNamespace[namespace], " ")
-		if o.flags.labelSelector != "" {
+		if len(byNamespace[namespace]) > manyNames && o.flags.labelSelector != "" {
 			names = "-l " + quote(o.flags.labelSelector)
 		}
 		at := fmt.Sprintf("%s -n %s --context %s", names, namespace, quote(o.origin.Name))
+		if owner := o.loop.Plan.Owner; owner != delegation.Dispatch {
+			at += " --managed-by " + quote(string(owner))
+		}
 		more := ""
 		if o.flags.namespaceTo != "" {
 			more = " --namespace-to " + o.flags.namespaceTo

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,9 @@ func (o *dispatchOptions) find(ctx context.Context, origin *dispatch.Side) (*wan
 		return o.selected(ctx, origin)
 	}
 	found := &wantedJobs{}
-	for _, name := range o.names {
+	names := slices.Clone(o.names)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		job, err := get(ctx, origin, o.origin.Namespace, name)
 		if err != nil {
 			found.errs = append(found.errs, err)

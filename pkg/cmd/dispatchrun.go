@@ -56,6 +56,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 		debug.SetGCPercent(frugal)
 	}
 	candidates, ended := o.plan(ctx, worker, wanted)
+	candidates = apart(candidates, wanted)
 	if o.flags.dryRun != dryRunClient {
 		err := o.preflight(ctx, origin, worker, candidates)
 		if interrupted := interrupted(ctx); interrupted != nil {
@@ -82,13 +83,30 @@ func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wante
 			candidates = append(candidates, &candidate{Request: r})
 			continue
 		}
-		if left, look := dispatch.LeftBehind(ctx, worker, r.Origin); look == nil && left {
+		if left, look := dispatch.LeftBehind(ctx, worker, r.Origin, o.flags.namespaceTo); look == nil && left {
 			ended = append(ended, r)
 			continue
 		}
 		wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
 	}
 	return candidates, ended
+}
+
+// apart leaves out Jobs whose mirror would be that of another one: with
+// --namespace-to, Jobs of several namespaces may have the same name there.
+func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
+	mirrors := map[string]*candidate{}
+	for _, c := range candidates {
+		key := c.Plan.Mirror.GetNamespace() + "/" + c.Plan.Mirror.GetName()
+		if other, ok := mirrors[key]; ok {
+			wanted.errs = append(wanted.errs, fmt.Errorf("jobs %s/%s and %s/%s would have the same mirror, %s; dispatch them to namespaces of their own",
+				other.Origin.GetNamespace(), other.Origin.GetName(), c.Origin.GetNamespace(), c.Origin.GetName(), key))
+			continue
+		}
+		mirrors[key] = c
+		kept = append(kept, c)
+	}
+	return kept
 }
 
 // preflight looks at all candidates. The error is for what concerns none of them.
@@ -125,6 +143,10 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch
 		tasks = append(tasks, dispatch.Task{Namespace: r.Origin.GetNamespace(), Name: r.Origin.GetName(), UID: r.Origin.GetUID()})
 	}
 	for _, c := range accepted {
+		if err := interrupted(ctx); err != nil {
+			view.close()
+			return joined(append(errs, err))
+		}
 		task, err := o.prepare(ctx, origin, events, c)
 		if err != nil {
 			errs = append(errs, err)

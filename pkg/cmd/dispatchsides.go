@@ -37,7 +37,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *dispatch
 	if err != nil {
 		return nil, nil, err
 	}
-	for range opened.Aliases() {
+	if len(opened.Aliases()) > 0 {
 		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster: a Job runs there without being dispatched; --to names a context of another cluster", o.origin.Name, o.worker.Name)
 	}
 	return sides[o.origin.Name], sides[o.worker.Name], nil

@@ -56,13 +56,31 @@ func (s *Side) get(ctx context.Context, r Ref) (*unstructured.Unstructured, erro
 	defer cancel()
 	job, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	s.answered(err)
-	if apierrors.IsNotFound(err) {
+	if isGone(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, s.failed(err)
 	}
 	return trimmed(job), nil
+}
+
+// isGone says whether the API server itself, and nothing on the way to it, says
+// that there is no such object.
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+}
+
+// mayPass says whether the same request may succeed later. What a server refuses
+// for what it is will be refused again; but a webhook may answer, and credentials
+// may be renewed.
+func mayPass(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return isConnection(err)
+	}
+	return !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) &&
+		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // patch writes to a Job what a JSON merge patch says, if it still is the one that
@@ -94,22 +112,22 @@ func (s *Side) patch(ctx context.Context, job *unstructured.Unstructured, subres
 	return trimmed(written), nil
 }
 
-// remove deletes the Job of that name and uid, with its pods. That there is none
-// any more is no error.
-func (s *Side) remove(ctx context.Context, r Ref) error {
+// remove deletes the Job of that name and uid, with its pods, and says whether it
+// did: that there is none any more is no error.
+func (s *Side) remove(ctx context.Context, r Ref) (removed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	// Without a policy, Jobs are deleted without their pods (kubernetes:
 	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
 	uid, policy := types.UID(r.UID), metav1.DeletePropagationBackground
-	err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{
+	err = s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy,
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if isGone(err) || apierrors.IsConflict(err) {
 		// A conflict says that another Job has that name now.
-		return nil
+		return false, nil
 	}
-	return s.failed(err)
+	return err == nil, s.failed(err)
 }
 
 // trimmed drops what is of no use to us and large.
@@ -142,7 +160,7 @@ func newer(a, b *unstructured.Unstructured) *unstructured.Unstructured {
 
 func isConflict(err error) bool { return apierrors.IsConflict(err) }
 
-// conflict has something tried again at once.
+// conflict has something tried again in a moment.
 func conflict(name string) error {
 	return apierrors.NewConflict(delegation.Job().Resource.GroupResource(), name, errors.New("it is tried again"))
 }

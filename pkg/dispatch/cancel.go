@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,8 +23,12 @@ const CancelReason = "DispatchCancelled"
 // Canceller ends dispatches.
 type Canceller struct {
 	Origin *Side
-	// Workers are the clusters that a mirror may be on.
-	Workers []*Side
+	// Workers are the clusters that a mirror may be on, and Unreached the contexts
+	// of those that do not answer.
+	Workers   []*Side
+	Unreached []string
+	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
+	OriginMinor int
 	// Owner is the managedBy value of the Jobs that may be ended.
 	Owner delegation.Owner
 	// Abandon ends an origin although its mirror's cluster cannot be reached: the
@@ -63,7 +69,7 @@ func (c *Canceller) Cancel(ctx context.Context, namespace, name string) error {
 	e := Event{Event: Cancelled, Origin: &ref}
 	if mirror != nil {
 		e.Mirror = &Ref{Context: worker.Context, ClusterUID: worker.ClusterUID, Namespace: mirror.GetNamespace(), Name: mirror.GetName(), UID: string(mirror.GetUID())}
-		if err := worker.remove(ctx, *e.Mirror); err != nil {
+		if _, err := worker.remove(ctx, *e.Mirror); err != nil {
 			return fmt.Errorf("job %s has ended, but its mirror runs on: %w; kubectl --context %s -n %s delete job %s removes it",
 				ref, err, worker.Context, e.Mirror.Namespace, e.Mirror.Name)
 		}
@@ -93,6 +99,7 @@ func (c *Canceller) find(ctx context.Context, origin *unstructured.Unstructured,
 		return nil, nil, nil
 	}
 	named := pinned(origin)
+	unread := slices.Clone(c.Unreached)
 	for _, w := range c.Workers {
 		at := Ref{Context: w.Context, ClusterUID: w.ClusterUID, Namespace: ref.Namespace, Name: ref.Name}
 		if !named.IsZero() {
@@ -105,13 +112,17 @@ func (c *Canceller) find(ctx context.Context, origin *unstructured.Unstructured,
 		switch {
 		case err != nil && !named.IsZero():
 			return nil, nil, fmt.Errorf("could not look for the mirror of job %s, so nothing was changed: %w", ref, err)
-		case err != nil || mirror == nil:
-			continue
+		case err != nil:
+			unread = append(unread, w.Context)
+		case mirror == nil:
 		case mirror.GetLabels()[delegation.OriginUIDLabel] == ref.UID || named.UID != "" && string(mirror.GetUID()) == named.UID:
 			return w, mirror, nil
 		}
 	}
-	if named.IsZero() || c.reaches(named.ClusterUID) {
+	switch {
+	case named.IsZero() && len(unread) > 0:
+		return nil, nil, fmt.Errorf("job %s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", ref, strings.Join(unread, ", "))
+	case named.IsZero(), c.reaches(named.ClusterUID):
 		return nil, nil, nil
 	}
 	return nil, nil, fmt.Errorf("the mirror of job %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends the job nevertheless and leaves the mirror", ref, named.ClusterUID)
@@ -174,8 +185,11 @@ func (c *Canceller) lastStatus(origin *batchv1.Job, worker *Side, mirror *unstru
 			return status, false, err
 		}
 		if finished(&typed.Status) != nil {
-			result := projection.Project(origin, typed, projection.Options{ForceDrained: true})
-			return result.Status, result.More, nil
+			result := projection.Project(origin, typed, projection.Options{ForceDrained: true, OriginMinor: c.OriginMinor})
+			if result.More || finished(&result.Status) != nil {
+				return result.Status, result.More, nil
+			}
+			// The origin cannot be told this end any more.
 		}
 	} else if c.Abandon {
 		where = "its mirror was left where it is"
@@ -195,8 +209,8 @@ func (c *Canceller) tidy(ctx context.Context, ref Ref) {
 	}
 }
 
-// Find returns the names of the Jobs of a namespace that match a label selector
-// and belong to the owner, finished or not, and how many others match.
+// Find returns the Jobs of a namespace that match a label selector and belong to
+// the owner, finished or not, and how many others match.
 func Find(ctx context.Context, s *Side, owner delegation.Owner, namespace, selector string) (jobs []*unstructured.Unstructured, others int, err error) {
 	o := metav1.ListOptions{LabelSelector: selector, Limit: 500}
 	for {

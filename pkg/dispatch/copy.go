@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -24,10 +25,10 @@ type copyState struct {
 	// last is when it was written last.
 	last time.Time
 	// pinTimes is set after the server refused a status, for good if it takes one
-	// without other times then: it is one that never will. refused is the mirror's
-	// resource version when it did not.
+	// without other times then: it is one that never will. refused is of when it
+	// did not.
 	pinTimes bool
-	refused  string
+	refused  standoff
 	// heldSince is since when the mirror's end is held back.
 	heldSince time.Time
 	// diverged is what was told already.
@@ -50,10 +51,15 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *batchv1.Job) (*ba
 	again := t.hold(result.Held, forced, now)
 	if !result.Changed {
 		t.seen.Store(0)
+		if finished(&mirror.Status) != nil && finished(&origin.Status) == nil && !result.Held {
+			// Nothing will ever change about that.
+			t.leaveLease = true
+			t.abort(fmt.Errorf("job %s: its mirror on %s has ended, and the origin cannot be told: %s", t.ref, t.worker.Context, strings.Join(result.Diverged, "; ")))
+		}
 		return origin, again, nil
 	}
-	if t.copy.refused == mirror.ResourceVersion {
-		return origin, again, nil
+	if wait := t.copy.refused.lasts(origin, mirror, now); wait > 0 {
+		return origin, wait, nil
 	}
 	status, err := statusMap(&result.Status)
 	if err != nil {
@@ -62,7 +68,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *batchv1.Job) (*ba
 	written, err := t.origin.patch(ctx, t.originNow, "status", map[string]any{"status": status})
 	t.copy.last = t.clock.Now()
 	if apierrors.IsInvalid(err) {
-		return origin, again, t.refusedStatus(mirror, err)
+		return origin, max(again, refusedFor), t.refusedStatus(origin, mirror, err)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -87,14 +93,38 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *batchv1.Job) (*ba
 
 // refusedStatus has a status tried again without times after the API server
 // refused it, and tells of it when that does not help.
-func (t *task) refusedStatus(mirror *batchv1.Job, err error) error {
+func (t *task) refusedStatus(origin, mirror *batchv1.Job, err error) error {
 	if !t.copy.pinTimes {
 		t.copy.pinTimes = true
 		return conflict(t.Name)
 	}
-	t.copy.pinTimes, t.copy.refused = false, mirror.ResourceVersion
+	again := t.copy.refused.mirror == mirror.ResourceVersion
+	t.copy.pinTimes = false
+	t.copy.refused = standoff{origin: origin.ResourceVersion, mirror: mirror.ResourceVersion, at: t.clock.Now()}
+	if again {
+		return nil
+	}
 	t.record(StatusRefused, fmt.Sprintf("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, causes(err)))
 	return nil
+}
+
+// refusedFor is after how long a status is tried again that the API server does not
+// take: it may have been a policy or a webhook, which change.
+const refusedFor = 30 * time.Second
+
+// standoff is what an origin and its mirror were like when the API server did not
+// take the status.
+type standoff struct {
+	origin, mirror string
+	at             time.Time
+}
+
+// lasts says for how long it would still be the same.
+func (r standoff) lasts(origin, mirror *batchv1.Job, now time.Time) time.Duration {
+	if r.origin != origin.ResourceVersion || r.mirror != mirror.ResourceVersion {
+		return 0
+	}
+	return r.at.Add(refusedFor).Sub(now)
 }
 
 // hold notes since when the end of the Job is held back. When it is forced, that

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -27,6 +26,8 @@ type HeldError struct {
 	// Since is when they took it, and Ago how long ago that was.
 	Since time.Time
 	Ago   time.Duration
+	// Within is how long they may be silent.
+	Within time.Duration
 }
 
 func (e *HeldError) Error() string {
@@ -53,32 +54,60 @@ type lease struct {
 	timing   leaseTiming
 	clock    clock.PassiveClock
 
-	held atomic.Bool
+	// leading is whether the elector believes that we hold it, foreign whether
+	// somebody else was seen to, and renewed when it was written last, in nanoseconds
+	// of the wall clock: the other one stands still while a laptop sleeps.
+	leading, foreign atomic.Bool
+	renewed          atomic.Int64
+}
+
+// leaseEvents are told of what becomes of a Lease.
+type leaseEvents struct {
+	// waiting: it is waited whether another holder is still there.
+	waiting func(*HeldError)
+	// electing: from now on nothing but the API server is waited for.
+	electing func()
+	// held: it was taken, or lost.
+	held func(bool)
+	// again: it was renewed after a time in which it might have been lost.
+	again func()
+	// failed: a request failed, and is tried again.
+	failed func(error)
 }
 
 func (l *lease) name() string { return delegation.LeaseName(l.origin.Name) }
 
-// keep takes the Lease and holds it until ctx is over, and then gives it back.
-// held is called whenever it is taken and lost; a Lease that was lost, because
-// the API server did not answer for long, is taken again. waiting is called
-// before it is waited whether another holder is still there; if it is, that is a
-// *HeldError. All other errors are passed, and tried again.
-func (l *lease) keep(ctx context.Context, held func(bool), waiting func(*HeldError), failed func(error)) error {
+// held says whether nobody else can be copying. The elector believes so until its
+// deadline is over, even after somebody else was seen to hold the Lease.
+func (l *lease) held() bool {
+	return l.leading.Load() && !l.foreign.Load() && l.isFresh()
+}
+
+func (l *lease) isFresh() bool {
+	return l.clock.Now().UnixNano()-l.renewed.Load() < int64(l.timing.deadline)
+}
+
+// keep takes the Lease and holds it until ctx is over, and then gives it back. One
+// that was lost, because the API server did not answer for long, is taken again.
+// If another holder is there, that is a *HeldError; all other errors are told, and
+// it is tried again.
+func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 	logger := klog.FromContext(ctx)
 	if !logger.V(2).Enabled() {
 		// The elector tells as errors what keep tells through failed.
 		logger = logr.Discard()
 	}
 	for ctx.Err() == nil {
-		err := l.free(ctx, waiting)
+		err := l.free(ctx, tell.waiting)
 		if other := (*HeldError)(nil); errors.As(err, &other) {
 			return other
 		}
 		if err == nil {
-			err = l.elect(klog.NewContext(ctx, logger), held)
+			tell.electing()
+			err = l.elect(klog.NewContext(ctx, logger), tell)
 		}
 		if err != nil && ctx.Err() == nil {
-			failed(err)
+			tell.failed(err)
 			_ = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(context.Context) (bool, error) { return true, nil })
 		}
 	}
@@ -87,28 +116,23 @@ func (l *lease) keep(ctx context.Context, held func(bool), waiting func(*HeldErr
 
 // elect holds the Lease until it is lost, to somebody else or because it could not
 // be renewed, or ctx is over.
-func (l *lease) elect(ctx context.Context, held func(bool)) error {
+func (l *lease) elect(ctx context.Context, tell leaseEvents) error {
 	electing, stop := context.WithCancel(ctx)
 	defer stop()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: l.origin.Namespace, Name: l.name()},
-			Client:     l.side.Client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity},
-			Labels:     map[string]string{delegation.OriginUIDLabel: l.origin.UID},
-		},
+		Lock:          l.lock(tell),
 		LeaseDuration: l.timing.duration, RenewDeadline: l.timing.deadline, RetryPeriod: l.timing.retry,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
 				if ctx.Err() == nil {
-					l.held.Store(true)
-					held(true)
+					l.leading.Store(true)
+					tell.held(true)
 				}
 			},
 			OnStoppedLeading: func() {
-				if l.held.Swap(false) && ctx.Err() == nil {
-					held(false)
+				if l.leading.Swap(false) && ctx.Err() == nil {
+					tell.held(false)
 				}
 			},
 			OnNewLeader: func(identity string) {
@@ -190,33 +214,10 @@ func (l *lease) remove(ctx context.Context) error {
 	leases := l.side.Client.CoordinationV1().Leases(l.origin.Namespace)
 	found, err := leases.Get(ctx, l.name(), metav1.GetOptions{})
 	if err == nil && found.Labels[delegation.OriginUIDLabel] == l.origin.UID && (holderOf(found) == "" || holderOf(found) == l.identity) {
-		err = leases.Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID}})
+		err = leases.Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
 	}
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
-}
-
-func (l *lease) heldBy(found *coordinationv1.Lease) *HeldError {
-	e := &HeldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found)}
-	if found.Spec.AcquireTime != nil {
-		e.Since = found.Spec.AcquireTime.Time
-		e.Ago = l.clock.Since(e.Since)
-	}
-	return e
-}
-
-func holderOf(l *coordinationv1.Lease) string {
-	if l.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *l.Spec.HolderIdentity
-}
-
-func durationOf(l *coordinationv1.Lease) time.Duration {
-	if l.Spec.LeaseDurationSeconds == nil {
-		return 0
-	}
-	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
 }

@@ -123,6 +123,10 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	for _, t := range ordered {
 		leasing.Go(func() { t.keepLease(outlive, slots) })
 	}
+	for _, t := range ordered {
+		// An origin that is gone before the informers begin is told by nobody.
+		l.queue.Add(t)
+	}
 	for range min(workers, len(ordered)) {
 		pool.Go(func() { l.work(working) })
 	}

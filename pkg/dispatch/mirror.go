@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +26,10 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		return nil, err
 	}
 	expected := t.mirrorRef.UID
+	if mirror != nil && mirror.GetDeletionTimestamp() != nil && (expected == "" || t.replace) {
+		// It is on its way out, and another is made when it is gone.
+		return nil, conflict(t.Name)
+	}
 	switch {
 	case mirror == nil && (expected == "" || t.replace):
 		return t.createMirror(ctx, origin)
@@ -99,27 +102,33 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 
 // createMirror makes the mirror and what its pods need.
 func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	plan, err := NewPlan(origin, t.options.Plan)
+	planned, err := t.plan(origin)
 	if err != nil {
 		t.abort(err)
 		return nil, nil
 	}
-	copied, err := CopyDependencies(ctx, t.origin, t.worker, plan.Mirror, t.Dependencies)
+	copied, err := CopyDependencies(ctx, t.origin, t.worker, planned, t.Dependencies)
 	t.tellCopied(copied)
-	if err != nil {
-		return nil, errors.Join(err, DropDependencies(ctx, t.worker, plan.Mirror, copied))
+	if err != nil && !mayPass(err) {
+		t.dropDependencies(ctx)
+		t.abort(fmt.Errorf("could not copy what the pods of job %s need: %w", t.ref, err))
+		return nil, nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	// What has begun is not broken off: nobody would know whether it was made.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	created, err := t.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(t.mirrorRef.Namespace).
-		Create(bounded, plan.Mirror, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn})
+		Create(bounded, planned, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn})
 	if err != nil {
-		return nil, t.notCreated(ctx, plan, copied, err)
+		return nil, t.notCreated(ctx, err)
 	}
 	t.replace, t.announced = false, true
 	t.mirrorRef.UID = string(created.GetUID())
 	t.mirrorNow = trimmed(created)
-	t.before = plan.Mirror
+	t.before = planned
 	t.record(MirrorCreated, "created on "+t.worker.Context)
 	if len(t.Dependencies) > 0 {
 		if err := AdoptDependencies(ctx, t.origin, t.worker, created, t.Dependencies); err != nil {
@@ -130,25 +139,32 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 }
 
 // notCreated tells apart what may pass from what will not.
-func (t *task) notCreated(ctx context.Context, plan *Plan, copied []Dependency, err error) error {
-	failure := t.worker.failed(err)
+func (t *task) notCreated(ctx context.Context, err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		// It is looked at in the next round.
 		return conflict(t.Name)
 	}
-	if isConnection(err) {
-		// It may have been created nevertheless.
-		return failure
+	if mayPass(err) {
+		// It may have been made nevertheless.
+		return t.worker.failed(err)
 	}
 	final := fmt.Errorf("could not create the mirror of job %s: %w", t.ref, t.worker.failed(err))
 	if apierrors.IsInvalid(err) {
 		final = fmt.Errorf("context %s does not take the mirror of job %s: %s", t.worker.Context, t.ref, causes(err))
 	}
-	if drop := DropDependencies(ctx, t.worker, plan.Mirror, copied); drop != nil {
-		final = errors.Join(final, drop)
-	}
+	t.dropDependencies(ctx)
 	t.abort(final)
 	return nil
+}
+
+// dropDependencies deletes what was copied for a mirror that is not there.
+func (t *task) dropDependencies(ctx context.Context) {
+	if len(t.Dependencies) == 0 || t.planned == nil {
+		return
+	}
+	if err := DropDependencies(ctx, t.worker, t.planned, t.Dependencies); err != nil {
+		t.record(Warned, fmt.Sprintf("what was copied for it to %s is left there: %v", t.worker.Context, err))
+	}
 }
 
 // taken says that something else has the mirror's name.
@@ -170,7 +186,7 @@ func (t *task) mirrorDeleted(ctx context.Context, how string) error {
 		return err
 	}
 	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || HasFinished(live) {
-		if live != nil {
+		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)
 		}
 		return conflict(t.Name)
@@ -180,22 +196,5 @@ func (t *task) mirrorDeleted(ctx context.Context, how string) error {
 	t.record(MirrorDeleted, message)
 	t.leaveLease = true
 	t.abort(fmt.Errorf("job %s: %s", t.ref, message))
-	return nil
-}
-
-// originGone ends the task when the origin is deleted, and its mirror with it.
-func (t *task) originGone(ctx context.Context) error {
-	mirror, err := t.worker.get(ctx, t.mirrorRef)
-	if err != nil {
-		return err
-	}
-	if mirror != nil && (mirror.GetLabels()[delegation.OriginUIDLabel] == t.ref.UID || string(mirror.GetUID()) == t.mirrorRef.UID) {
-		t.mirrorRef.UID = string(mirror.GetUID())
-		if err := t.worker.remove(ctx, t.mirrorRef); err != nil {
-			return err
-		}
-		t.record(MirrorRemoved, "deleted on "+t.worker.Context+", because its origin is gone")
-	}
-	t.end(OriginDeleted, nil, nil, "it was deleted")
 	return nil
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -15,6 +16,9 @@ import (
 // before Kubernetes 1.32 drop managedBy without a word, and run the Job themselves
 // (KEP-4368). Such a Job is deleted again.
 func CreateOrigin(ctx context.Context, s *Side, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	// What has begun is not broken off: nobody would know whether it was created.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
 	doing := fmt.Sprintf("create job %s/%s", job.GetNamespace(), job.GetName())
 	created, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).
 		Create(ctx, job, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict})
@@ -30,7 +34,7 @@ func CreateOrigin(ctx context.Context, s *Side, job *unstructured.Unstructured) 
 	}
 	ref := Ref{Context: s.Context, Namespace: created.GetNamespace(), Name: created.GetName(), UID: string(created.GetUID())}
 	dropped := fmt.Errorf("context %s: the API server drops spec.managedBy, so that job %s would run there too; Kubernetes 1.32 or later is needed", s.Context, ref)
-	if err := s.remove(ctx, ref); err != nil {
+	if _, err := s.remove(ctx, ref); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped
@@ -61,9 +65,10 @@ func ProblemEvent(at string, job *unstructured.Unstructured, p Problem) Event {
 
 // LeftBehind says whether a finished origin has a finished mirror on the worker
 // that nobody has told so: whoever dispatched it died between the two.
-func LeftBehind(ctx context.Context, worker *Side, origin *unstructured.Unstructured) (bool, error) {
+// namespace is where the mirror is meant to be, "" for the origin's.
+func LeftBehind(ctx context.Context, worker *Side, origin *unstructured.Unstructured, namespace string) (bool, error) {
 	named := pinned(origin)
-	at := Ref{ClusterUID: worker.ClusterUID, Namespace: named.Namespace, Name: named.Name}
+	at := Ref{ClusterUID: worker.ClusterUID, Namespace: cmp.Or(namespace, origin.GetNamespace()), Name: origin.GetName()}
 	if !HasFinished(origin) || named.IsZero() || place(at, named.UID) != named {
 		return false, nil
 	}

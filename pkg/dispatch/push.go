@@ -13,8 +13,8 @@ import (
 
 // pushState is what is remembered of writing to the mirror.
 type pushState struct {
-	// refused is whether the worker did not take what planned asks for, and
-	// writes how often it was written in vain.
+	// refused is whether the worker does not take what planned asks for, and writes
+	// how often it was written.
 	refused bool
 	writes  int
 	// inStep is the mirror as it was when it was found to be what is planned.
@@ -45,8 +45,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 		}
 		return nil
 	}
-	t.push.writes++
-	if t.push.writes > fight {
+	if t.push.writes == fight {
 		t.push.refused = true
 		t.record(Warned, fmt.Sprintf("somebody on %s changes %s of the mirror back; it is left alone until the origin changes",
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
@@ -68,6 +67,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if err != nil {
 		return err
 	}
+	t.push.writes++
 	t.mirrorNow = written
 	t.wrote(drift, planned)
 	t.record(SpecPushed, "changed on the mirror as on the origin: "+strings.Join(drift.Fields, ", "))

@@ -244,7 +244,7 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
 	ref := p.ref(r.Side)
 	ref.UID = string(created.GetUID())
-	if err := r.Side.remove(ctx, ref); err != nil {
+	if _, err := r.Side.remove(ctx, ref); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.Gone)

@@ -48,6 +48,8 @@ type task struct {
 	// otherHolder is who dispatches the Job, where that is not us. The goroutine that
 	// keeps the Lease sets it.
 	otherHolder atomic.Pointer[HeldError]
+	// leaseTold is the error with the Lease that was told last.
+	leaseTold atomic.Pointer[string]
 	// seen is when a change of the mirror's status was noticed that is not yet on
 	// the origin, in nanoseconds, 0 if there is none. Informers set it.
 	seen atomic.Int64
@@ -73,7 +75,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 		return 0, err
 	}
 	if origin == nil {
-		return 0, t.originGone(ctx)
+		return 0, t.originVanished(ctx)
 	}
 	typed, err := typedJob(origin)
 	if err != nil {
@@ -83,7 +85,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	switch {
 	case c == nil && origin.GetDeletionTimestamp() != nil:
 		return 0, t.originGone(ctx)
-	case !t.lease.held.Load():
+	case !t.lease.held():
 		// Whoever holds it does the rest, or we do once we have it.
 		return 0, nil
 	case c != nil:
@@ -110,22 +112,26 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 	if err != nil {
 		return 0, err
 	}
+	var unpushed error
 	if finished(&typedMirror.Status) == nil {
 		if mirror.GetDeletionTimestamp() != nil {
 			// Its pods are being taken away, and what its status says until it is gone
 			// is no news of the Job.
 			return 0, nil
 		}
-		if err := t.pushSpec(ctx, origin, mirror); err != nil {
-			return 0, err
-		}
+		// That it cannot be told what the user wants is no reason not to tell the
+		// user what it does.
+		unpushed = t.pushSpec(ctx, origin, mirror)
 	}
 	stored, again, err := t.copyStatus(ctx, typedOrigin, typedMirror)
-	if err != nil {
+	if err != nil || t.hasEnded() {
 		return 0, err
 	}
 	if c := finished(&stored.Status); c != nil {
 		return 0, t.finish(ctx, stored, c)
+	}
+	if unpushed != nil {
+		return 0, unpushed
 	}
 	if t.options.DetachAfterStart && hasStarted(stored) {
 		t.leaveLease = true

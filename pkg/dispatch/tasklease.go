@@ -9,7 +9,7 @@ import (
 )
 
 // keepLease holds the Lease for as long as the task lasts. slots bound how many
-// are taken at once.
+// are looked at together before they are taken.
 func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -20,27 +20,11 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 		case <-ctx.Done():
 		}
 	}()
-	var taken sync.Once
-	release := func() { taken.Do(func() { <-slots }) }
 	slots <- struct{}{}
-	err := t.lease.keep(ctx, func(held bool) {
-		release()
-		if held {
-			t.events.Record(Event{Event: LeaseTaken, Origin: &t.ref, Message: "nobody else dispatches it"})
-			t.queue.Add(t)
-		} else {
-			t.events.Record(Event{Event: LeaseLost, Origin: &t.ref, Message: "its Lease could not be renewed in time; nothing is copied until it is taken again"})
-		}
-	}, func(other *HeldError) {
-		release()
-		t.events.Record(Event{Event: LeaseWaiting, Origin: &t.ref, Message: fmt.Sprintf(
-			"%s has held its Lease since %s (%s ago); it is seen within %s whether they are still there",
-			other.Holder, other.Since.UTC().Format(time.RFC3339), other.Ago.Round(time.Second), t.lease.timing.duration)})
-	}, func(err error) {
-		release()
-		t.leaseFailed(err)
-	})
-	release()
+	var once sync.Once
+	leave := func() { once.Do(func() { <-slots }) }
+	err := t.lease.keep(ctx, t.leaseEvents(leave))
+	leave()
 	var held *HeldError
 	if errors.As(err, &held) {
 		t.otherHolder.Store(held)
@@ -56,11 +40,47 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	}
 }
 
+// leaseEvents tell what becomes of the Lease. leave is called when others may have
+// their turn.
+func (t *task) leaseEvents(leave func()) leaseEvents {
+	return leaseEvents{
+		electing: leave,
+		again:    func() { t.queue.Add(t) },
+		held: func(held bool) {
+			t.leaseTold.Store(nil)
+			if !held {
+				t.recordPlain(LeaseLost, "its Lease could not be renewed in time; nothing is copied until it is taken again")
+				return
+			}
+			t.recordPlain(LeaseTaken, "nobody else dispatches it")
+			t.queue.Add(t)
+		},
+		waiting: func(other *HeldError) {
+			leave()
+			t.recordPlain(LeaseWaiting, fmt.Sprintf("%s has held its Lease since %s (%s ago); it is seen within %s whether they are still there",
+				other.Holder, other.Since.UTC().Format(time.RFC3339), other.Ago.Round(time.Second), other.Within))
+		},
+		failed: func(err error) {
+			leave()
+			t.leaseFailed(err)
+		},
+	}
+}
+
+// leaseFailed tells of an error, but not again and again while it lasts.
 func (t *task) leaseFailed(err error) {
 	if isConnection(err) {
 		t.lost(t.origin, err)
 		return
 	}
-	t.events.Record(Event{Event: Warned, Origin: &t.ref, Message: fmt.Sprintf(
-		"context %s: could not work with Lease %s/%s: %v", t.origin.Context, t.ref.Namespace, t.lease.name(), err)})
+	message := fmt.Sprintf("context %s: could not work with Lease %s/%s: %v", t.origin.Context, t.ref.Namespace, t.lease.name(), err)
+	if before := t.leaseTold.Swap(&message); before == nil || *before != message {
+		t.recordPlain(Warned, message)
+	}
+}
+
+// recordPlain tells of something without what is known of the Jobs, which is the
+// workers' alone.
+func (t *task) recordPlain(e EventType, message string) {
+	t.events.Record(Event{Event: e, Origin: &t.ref, Message: message})
 }

@@ -1,0 +1,83 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/util/retry"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
+)
+
+// leave ends a task that is unfinished when the loop ends.
+func (t *task) leave(ctx context.Context, end EventType) {
+	t.leaveLease = true
+	found, err := t.lookForMirror(ctx)
+	on := t.worker.Context
+	switch {
+	case err != nil && t.mirrorRef.UID == "":
+		t.end(end, nil, nil, fmt.Sprintf("whether it has a mirror on %s could not be seen: %v", on, err))
+	case err != nil:
+		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s is left, and its status is not copied any more: %v", on, err))
+	case !found:
+		if t.lease.held() {
+			t.dropDependencies(ctx)
+		}
+		t.end(end, nil, nil, "nothing of it is on "+on)
+	case !t.options.DeleteOnInterrupt:
+		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, and its status is not copied any more", on))
+	case HasFinished(t.mirrorNow):
+		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s has finished, and is kept until the origin is told so", on))
+	default:
+		t.takeBack(ctx, end)
+	}
+}
+
+// takeBack removes the mirror and what says that there is one, and ends the task.
+func (t *task) takeBack(ctx context.Context, end EventType) {
+	on := t.worker.Context
+	err := errors.New("its Lease is not held, and somebody else may dispatch it")
+	if t.lease.held() {
+		err = t.removeMirror(ctx, "")
+	}
+	if err != nil {
+		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, because it could not be removed: %v", on, err))
+		return
+	}
+	if err := t.unpin(ctx); err != nil {
+		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s is removed, but the origin could not be told: %v", on, err))
+		return
+	}
+	t.leaveLease = false
+	t.end(end, nil, nil, "nothing of it is left on "+on)
+}
+
+// unpin tells an origin that it has no mirror any more, and no pods.
+func (t *task) unpin(ctx context.Context) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		live, err := t.origin.get(ctx, t.ref)
+		if err != nil || live == nil || live.GetUID() != t.UID {
+			return err
+		}
+		job, err := typedJob(live)
+		if err != nil {
+			return err
+		}
+		if finished(&job.Status) == nil {
+			stopped := projection.Stop(job)
+			status, err := statusMap(&stopped)
+			if err != nil {
+				return err
+			}
+			if live, err = t.origin.patch(ctx, live, "status", map[string]any{"status": status}); err != nil {
+				return err
+			}
+		}
+		t.originNow, err = t.origin.patch(ctx, live, "", map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
+		})
+		return err
+	})
+}
