@@ -127,7 +127,7 @@ func (o *cancelOptions) run(ctx context.Context) error {
 	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(names)+1)
 	defer view.close()
 	canceller := &dispatch.Canceller{
-		Origin: origin, Owner: delegation.Job().OwnerOf(o.flags.managedBy), Abandon: o.flags.abandon,
+		Origin: origin, Owner: delegation.Job().OwnerOf(o.flags.managedBy), Abandon: o.flags.abandon, Only: o.flags.to,
 		Identity: o.identity(), OriginMinor: minor(origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.event),
 	}
 	for _, c := range o.contexts {

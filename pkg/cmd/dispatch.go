@@ -99,7 +99,7 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret too if it is missing; may be repeated")
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
-	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, -1s never")
+	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, less than zero (-1s) never")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination and --timeout do to mirrors: "leave" them running, or "delete" them`)
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the Jobs' end before giving up with exit code 124. Zero waits without bound")
 	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the pods run; nothing is copied after that until the same command is run again")
@@ -166,6 +166,8 @@ func (f *dispatchFlags) check(names []string) error {
 		return fmt.Errorf("--timeout cannot be less than zero, and is %s", f.timeout)
 	case f.detach && f.onInterrupt == deleteMirror:
 		return errors.New("--detach-after-start leaves mirrors running, and cannot be combined with --on-interrupt=delete")
+	case dispatch.ValidateManagedBy(f.managedBy) != nil:
+		return dispatch.ValidateManagedBy(f.managedBy)
 	case delegation.Job().OwnerOf(f.managedBy).IsBuiltIn():
 		return fmt.Errorf("--managed-by %q is the built-in controller, which would run the Job here as well", f.managedBy)
 	}

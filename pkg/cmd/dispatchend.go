@@ -70,7 +70,8 @@ func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome
 // manyNames is how many names are too many for a command that is to be read.
 const manyNames = 10
 
-// hint says how to go on with Jobs that were left, and how to end them.
+// hint says how to go on with Jobs that are open, and how to end them: the origin
+// of a mirror that was removed is open, too.
 func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
 		return
@@ -78,7 +79,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	byNamespace := map[string][]string{}
 	for _, outcome := range outcomes {
 		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
-		if slices.Contains(unended, outcome.End) && o.flags.onInterrupt == leaveMirror {
+		if slices.Contains(unended, outcome.End) {
 			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], outcome.Origin.Name)
 		}
 	}

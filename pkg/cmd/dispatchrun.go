@@ -72,22 +72,26 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 	return o.dispatch(ctx, origin, worker, candidates, ended, wanted.errs)
 }
 
-// plan makes the mirrors. What cannot be dispatched becomes an error of wanted,
-// but for Jobs that have ended while nobody was there to tell their mirrors so:
-// these are returned apart.
+// plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
+// Jobs that were dispatched to the same place before, and have ended, are returned
+// apart: the same command goes on with the others, and tells their end.
 func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []dispatch.Request) {
 	for _, r := range wanted.requests {
-		plan, err := dispatch.NewPlan(r.Origin, o.loop.Plan)
-		if err == nil {
-			r.Plan = plan
-			candidates = append(candidates, &candidate{Request: r})
-			continue
-		}
-		if left, look := dispatch.LeftBehind(ctx, worker, r.Origin, o.flags.namespaceTo); look == nil && left {
+		named := dispatch.MirrorOf(worker, r.Origin, o.flags.namespaceTo)
+		if named != nil && named.Here && dispatch.HasFinished(r.Origin) {
 			ended = append(ended, r)
 			continue
 		}
-		wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
+		plan, err := dispatch.NewPlan(r.Origin, o.loop.Plan)
+		if err == nil && named != nil && !named.Here {
+			err = o.elsewhere(ctx, r.Origin, named)
+		}
+		if err != nil {
+			wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
+			continue
+		}
+		r.Plan = plan
+		candidates = append(candidates, &candidate{Request: r})
 	}
 	return candidates, ended
 }

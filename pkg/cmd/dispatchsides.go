@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -41,6 +43,25 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *dispatch
 		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster: a Job runs there without being dispatched; --to names a context of another cluster", o.origin.Name, o.worker.Name)
 	}
 	return sides[o.origin.Name], sides[o.worker.Name], nil
+}
+
+// elsewhere tells where a Job is dispatched to already.
+func (o *dispatchOptions) elsewhere(ctx context.Context, job *unstructured.Unstructured, named *dispatch.Mirror) error {
+	origin := job.GetNamespace() + "/" + job.GetName()
+	if named.SameCluster {
+		return fmt.Errorf("job %s is dispatched to %s/%s on %s already; --namespace-to %s goes on with that", origin, named.Namespace, named.Name, o.worker.Name, named.Namespace)
+	}
+	where := "the cluster " + named.ClusterUID
+	if all, err := fleet.Load(o.flags.kube, fleet.Selection{All: true}); err == nil {
+		// What does not answer is not the one that is looked for.
+		sides, _, _ := o.flags.sides(ctx, o.Environment, all)
+		for name, side := range sides {
+			if side.ClusterUID == named.ClusterUID {
+				where = name
+			}
+		}
+	}
+	return fmt.Errorf("job %s is dispatched to %s/%s on %s already; go on with it there, or end that first with cancel", origin, named.Namespace, named.Name, where)
 }
 
 // refuseMultiKueue makes sure that no Job is dispatched which MultiKueue

@@ -59,7 +59,7 @@ func (e *findingsError) Error() string { return "found " + e.count }
 // signalError says that a signal ended the command.
 type signalError struct{ signal os.Signal }
 
-func (e *signalError) Error() string { return e.signal.String() }
+func (e *signalError) Error() string { return "ended by a signal: " + e.signal.String() }
 
 // exitCode turns the error of a command into the exit code of the process, and
 // tells the user about it on w.

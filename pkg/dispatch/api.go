@@ -33,7 +33,14 @@ type sideError struct {
 }
 
 func (e *sideError) Unwrap() error { return e.err }
-func (e *sideError) Error() string { return fleet.InContext(e.side.Context, "", e.err).Error() }
+func (e *sideError) Error() string {
+	told := fleet.InContext(e.side.Context, "", e.err)
+	if told.Code() == fleet.CodeTimeout {
+		// What the fleet advises on is how contexts are read.
+		return fmt.Sprintf("context %s: it did not answer in time", e.side.Context)
+	}
+	return told.Error()
+}
 
 // failed makes an error of a request to the cluster one that names it.
 func (s *Side) failed(err error) error {

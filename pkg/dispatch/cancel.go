@@ -27,6 +27,8 @@ type Canceller struct {
 	// of those that do not answer.
 	Workers   []*Side
 	Unreached []string
+	// Only is the context that alone is looked at, "" if all are.
+	Only string
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
 	OriginMinor int
 	// Owner is the managedBy value of the Jobs that may be ended.
@@ -124,6 +126,9 @@ func (c *Canceller) find(ctx context.Context, origin *unstructured.Unstructured,
 		return nil, nil, fmt.Errorf("job %s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", ref, strings.Join(unread, ", "))
 	case named.IsZero(), c.reaches(named.ClusterUID):
 		return nil, nil, nil
+	}
+	if c.Only != "" {
+		return nil, nil, fmt.Errorf("the mirror of job %s is not on %s, but on cluster %s, so nothing was changed; without --to it is looked for everywhere", ref, c.Only, named.ClusterUID)
 	}
 	return nil, nil, fmt.Errorf("the mirror of job %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends the job nevertheless and leaves the mirror", ref, named.ClusterUID)
 }

@@ -33,6 +33,12 @@ func (t *task) finish(ctx context.Context, origin *batchv1.Job, how *batchv1.Job
 			t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it: %v", t.worker.Context, err))
 		}
 	}
+	t.endAs(origin, how)
+	return nil
+}
+
+// endAs ends the task as the origin has ended.
+func (t *task) endAs(origin *batchv1.Job, how *batchv1.JobCondition) {
 	end, message := Completed, "it is complete"
 	if how.Type == batchv1.JobFailed {
 		end, message = JobFailed, "it failed"
@@ -44,7 +50,6 @@ func (t *task) finish(ctx context.Context, origin *batchv1.Job, how *batchv1.Job
 		}
 	}
 	t.end(end, origin, nil, message)
-	return nil
 }
 
 // retire has a finished mirror deleted, now or after a while.

@@ -107,7 +107,10 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 			err = l.elect(klog.NewContext(ctx, logger), tell)
 		}
 		if err != nil && ctx.Err() == nil {
-			tell.failed(err)
+			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				// Others give Leases back, and take them.
+				tell.failed(err)
+			}
 			_ = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(context.Context) (bool, error) { return true, nil })
 		}
 	}

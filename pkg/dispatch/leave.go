@@ -13,6 +13,9 @@ import (
 
 // leave ends a task that is unfinished when the loop ends.
 func (t *task) leave(ctx context.Context, end EventType) {
+	if t.tellEnd(ctx) {
+		return
+	}
 	t.leaveLease = true
 	found, err := t.lookForMirror(ctx)
 	on := t.worker.Context
@@ -35,6 +38,26 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	}
 }
 
+// tellEnd ends the task of a Job whose end has landed on the origin, and says
+// whether that is so.
+func (t *task) tellEnd(ctx context.Context) bool {
+	if t.originNow == nil {
+		return false
+	}
+	last, err := typedJob(t.originNow)
+	if err != nil {
+		return false
+	}
+	if c := finished(&last.Status); c != nil {
+		if err := t.finish(ctx, last, c); err != nil {
+			t.record(Warned, fmt.Sprintf("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
+			t.endAs(last, c)
+		}
+		return true
+	}
+	return false
+}
+
 // takeBack removes the mirror and what says that there is one, and ends the task.
 func (t *task) takeBack(ctx context.Context, end EventType) {
 	on := t.worker.Context
@@ -51,7 +74,7 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 		return
 	}
 	t.leaveLease = false
-	t.end(end, nil, nil, "nothing of it is left on "+on)
+	t.end(end, nil, nil, "nothing of it is left on "+on+", and the origin stays open")
 }
 
 // unpin tells an origin that it has no mirror any more, and no pods.

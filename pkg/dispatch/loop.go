@@ -119,6 +119,10 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 
 	var watching, leasing, pool sync.WaitGroup
 	l.watch(working, &watching, ordered)
+	if len(ordered) > 0 {
+		origin, mirror := ordered[0].ref, ordered[0].mirrorRef
+		watching.Go(func() { l.listen(working, origin, mirror) })
+	}
 	slots := make(chan struct{}, workers)
 	for _, t := range ordered {
 		leasing.Go(func() { t.keepLease(outlive, slots) })

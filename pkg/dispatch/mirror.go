@@ -170,8 +170,8 @@ func (t *task) dropDependencies(ctx context.Context) {
 // taken says that something else has the mirror's name.
 func (t *task) taken(other *unstructured.Unstructured) error {
 	if m := delegation.MarksOf(other.GetLabels(), other.GetAnnotations()); m != nil && m.OriginUID != "" {
-		return fmt.Errorf("job %s on %s is the mirror of another origin (uid %s); kubectl --context %s -n %s delete job %s removes it",
-			t.mirrorRef, t.worker.Context, m.OriginUID, t.worker.Context, t.mirrorRef.Namespace, t.mirrorRef.Name)
+		return fmt.Errorf("job %s on %s is the mirror of another origin (uid %s); --namespace-to puts this one elsewhere, and cancel ends that one",
+			t.mirrorRef, t.worker.Context, m.OriginUID)
 	}
 	return fmt.Errorf("there is a job %s on %s already that is none of ours; it was left alone. --namespace-to puts the mirror elsewhere",
 		t.mirrorRef, t.worker.Context)

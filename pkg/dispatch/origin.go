@@ -63,18 +63,23 @@ func ProblemEvent(at string, job *unstructured.Unstructured, p Problem) Event {
 	return e
 }
 
-// LeftBehind says whether a finished origin has a finished mirror on the worker
-// that nobody has told so: whoever dispatched it died between the two.
-// namespace is where the mirror is meant to be, "" for the origin's.
-func LeftBehind(ctx context.Context, worker *Side, origin *unstructured.Unstructured, namespace string) (bool, error) {
+// Mirror is what an origin says of its mirror.
+type Mirror struct {
+	delegation.Place
+	// Here is whether it is where a dispatch to the worker would have it.
+	Here bool
+	// SameCluster is whether it is on the worker at all.
+	SameCluster bool
+}
+
+// MirrorOf returns the mirror that an origin names, nil if it names none.
+// namespace is where a mirror on the worker is meant to be, "" for the origin's.
+func MirrorOf(worker *Side, origin *unstructured.Unstructured, namespace string) *Mirror {
 	named := pinned(origin)
+	if named.IsZero() {
+		return nil
+	}
 	at := Ref{ClusterUID: worker.ClusterUID, Namespace: cmp.Or(namespace, origin.GetNamespace()), Name: origin.GetName()}
-	if !HasFinished(origin) || named.IsZero() || place(at, named.UID) != named {
-		return false, nil
-	}
-	mirror, err := worker.get(ctx, at)
-	if err != nil || mirror == nil {
-		return false, err
-	}
-	return string(mirror.GetUID()) == named.UID && HasFinished(mirror) && !HasTTL(mirror), nil
+	want := place(at, named.UID)
+	return &Mirror{Place: named, Here: named == want, SameCluster: named.ClusterUID == want.ClusterUID}
 }

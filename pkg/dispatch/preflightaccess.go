@@ -35,7 +35,7 @@ func rightsOnOrigin(create bool) []right {
 		jobs,
 		{
 			schema.GroupResource{Group: "batch", Resource: "jobs/status"},
-			[]string{"update", "patch"},
+			[]string{"patch"},
 			"the status cannot be written back; the stock roles edit and admin only let it be read", true,
 		},
 		{

@@ -52,7 +52,7 @@ func TestGrant(t *testing.T) {
 	p := probe{Side: &Side{Context: "prod"}}
 	status := rightsOnOrigin(false)[1]
 	assert.Equal(t, p.grant("ml", "Jo@example.com", status),
-		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=update,patch --resource=jobs.batch/status && "+
+		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=patch --resource=jobs.batch/status && "+
 			"kubectl --context prod -n ml create rolebinding jobs-managedby-jobs-status-jo-example.com --role=jobs-managedby-jobs-status-jo-example.com --user=Jo@example.com")
 	assert.Assert(t, strings.Contains(p.grant("ml", "system:serviceaccount:ci:robot", status), "--serviceaccount=ci:robot"))
 	assert.Assert(t, strings.Contains(p.grant("ml", "", status), "--user=USER"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +16,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // scope is what one informer looks at.
@@ -69,6 +69,29 @@ func (l *Loop) newInformer(s scope, names []string) cache.SharedIndexInformer {
 		DeleteFunc: func(o any) { l.heard(s, known, nil, o) },
 	})
 	return informer
+}
+
+// heartbeat is how often a cluster is asked for something although nothing happens:
+// a connection that hangs tells nobody.
+const heartbeat = 10 * time.Second
+
+// listen asks both clusters for a Job now and then, so that it is known when one
+// does not answer.
+func (l *Loop) listen(ctx context.Context, origin, mirror Ref) {
+	ticker := l.clock.NewTicker(heartbeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+		for side, ref := range map[*Side]Ref{l.origin: origin, l.worker: mirror} {
+			if _, err := side.get(ctx, ref); err != nil && isConnection(err) && ctx.Err() == nil {
+				l.lost(side, err)
+			}
+		}
+	}
 }
 
 // heard puts the task that an object belongs to into the queue.
@@ -175,7 +198,7 @@ func (l *Loop) lost(side *Side, err error) {
 	defer c.mu.Unlock()
 	if !c.lost {
 		c.lost = true
-		l.events.Record(Event{Event: Disconnected, Message: fmt.Sprintf("%v; Jobs go on running, and it is tried again", fleet.InContext(side.Context, "", err))})
+		l.events.Record(Event{Event: Disconnected, Message: fmt.Sprintf("%v; Jobs go on running, and it is tried again", &sideError{side, err})})
 	}
 }
 

@@ -72,3 +72,7 @@ func TestSkew(t *testing.T) {
 	ask(time.Millisecond, time.Millisecond)
 	contains()
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -42,22 +42,30 @@ func (m *skewMeter) observe(date, sent, received time.Time) {
 }
 
 func (m *skewMeter) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		sent := m.clock.Now()
-		response, err := next.RoundTrip(request)
-		if err != nil {
-			return response, err
-		}
-		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-			m.observe(date, sent, m.clock.Now())
-		}
-		return response, nil
-	})
+	return &meteredTransport{next: next, meter: m}
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+// meteredTransport reads the time off every answer.
+type meteredTransport struct {
+	next  http.RoundTripper
+	meter *skewMeter
+}
 
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+// WrappedRoundTripper lets client-go find the transport that can cancel requests.
+func (t *meteredTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip sends a request.
+func (t *meteredTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	sent := t.meter.clock.Now()
+	response, err := t.next.RoundTrip(request)
+	if err != nil {
+		return response, err
+	}
+	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+		t.meter.observe(date, sent, t.meter.clock.Now())
+	}
+	return response, nil
+}
 
 // Skew tells what the cluster's answers so far have told about its clock.
 func (c *Cluster) Skew() Skew {

@@ -70,10 +70,16 @@ func eventuallyFinds(t *testing.T, want []string, args ...string) map[string]ins
 // there.
 func healthyKubeconfig(t *testing.T) string {
 	t.Helper()
+	return kubeconfigOf(t, management, worker1, worker2)
+}
+
+// kubeconfigOf is a flag for a kubeconfig of these contexts alone.
+func kubeconfigOf(t *testing.T, contexts ...string) string {
+	t.Helper()
 	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
 	assert.NilError(t, err)
 	for name := range config.Contexts {
-		if !slices.Contains([]string{management, worker1, worker2}, name) {
+		if !slices.Contains(contexts, name) {
 			delete(config.Contexts, name)
 		}
 	}

@@ -181,10 +181,16 @@ func TestDispatchToTheEnd(t *testing.T) {
 	_, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName("good"), metav1.GetOptions{})
 	assert.Assert(t, apierrors.IsNotFound(err), "the Lease is left: %v", err)
 
-	// Once more: it has ended, and says so.
+	// The same command once more tells the same end, and changes nothing.
+	before := jobOf(t, management, ns, "good").ResourceVersion
 	again := dispatches(t, ns, "good")
-	assert.Equal(t, again.end(), 1)
-	assert.Assert(t, contains(again.told.String(), "good", "Complete"), again.told.String())
+	assert.Equal(t, again.end(), 0, again.told.String())
+	assert.Equal(t, again.seen[len(again.seen)-1].Event, dispatch.Completed)
+	assert.Equal(t, jobOf(t, management, ns, "good").ResourceVersion, before)
+	// Elsewhere it is a finished Job like any other.
+	other, stderr, code := run(t, "dispatch", "good", "-n", ns, "--context", management, "--to", worker2)
+	assert.Equal(t, code, 1, other)
+	assert.Assert(t, contains(stderr, "good", "Complete"), stderr)
 }
 
 func TestDispatchOfAFailure(t *testing.T) {

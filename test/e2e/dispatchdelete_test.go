@@ -154,6 +154,12 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, d.end(), 0, d.told.String())
 	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(stderr, "not on worker-2", "without --to"), stderr)
+	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
+	// Of the contexts that are there, none reaches it.
+	elsewhere := append([]string{"cancel", "far", "-n", ns, "--context", management}, kubeconfigOf(t, management, worker2))
+	_, stderr, code = run(t, elsewhere...)
+	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, "--abandon-mirror"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
 	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--abandon-mirror")

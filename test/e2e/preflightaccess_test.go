@@ -54,7 +54,7 @@ func TestPreflightAccess(t *testing.T) {
 		"management permission on jobs", "management permission on jobs/status", "management permission on leases",
 		"worker-1 permission on jobs", "worker-1 permission on pods",
 	})
-	assert.Assert(t, contains(told(found), `management blocking=true "permission on jobs/status": you may not update, patch jobs/status in namespace `+ns,
+	assert.Assert(t, contains(told(found), `management blocking=true "permission on jobs/status": you may not patch jobs/status in namespace `+ns,
 		`worker-1 blocking=false "permission on pods/log"`, `worker-1 blocking=false "ConfigMap preflight-access/settings": could not be checked`,
 		`worker-1 blocking=false "PersistentVolumeClaim preflight-access/data": could not be checked`,
 		`worker-1 blocking=false "PriorityClass preflight-access": could not be checked`, "you may not create pods"), "%s", told(found))
