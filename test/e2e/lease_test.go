@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
@@ -172,7 +174,7 @@ func TestLease(t *testing.T) {
 		}
 		out, told, code = run(t, append([]string{"check"}, as...)...)
 		assert.Equal(t, code, 4, out)
-		assert.Assert(t, contains(out+told, "could not look at leases, so JM201, JM202 were not judged"), "%s%s", out, told)
+		assert.Assert(t, contains(out+told, "could not look at leases, so JM201 to JM204 were not judged"), "%s%s", out, told)
 	})
 
 	t.Run("snapshot", func(t *testing.T) {
@@ -226,6 +228,49 @@ func leaseCodes(t *testing.T, args ...string) map[string][]string {
 		}
 	}
 	return codes
+}
+
+// TestWhatDispatchLeaves: what is found of Jobs that nobody dispatches any more,
+// and that each is gone once the command that check tells has run.
+func TestWhatDispatchLeaves(t *testing.T) {
+	const ns, to = "leases-left", "leases-left-there"
+	namespaces(t, to)
+	left := func(name string, args ...string) {
+		origin(t, ns, name, fixture.RunsFor("1h"))
+		d := dispatches(t, ns, append([]string{name}, args...)...)
+		eventuallyJob(t, management, ns, name, func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 1 })
+		d.signal(syscall.SIGTERM)
+		d.end()
+	}
+	left("back", "--on-interrupt", "delete")
+	left("elsewhere", "--namespace-to", to)
+	left("replaced")
+	deletes(t, worker1, ns, "replaced")
+	eventuallyJob(t, worker1, ns, "replaced", isGone)
+	createJobs(t, worker1, fixture.New(ns, "replaced", fixture.RunsFor("1h")))
+	origin(t, ns, "kept")
+	assert.Equal(t, dispatches(t, ns, "kept", "--mirror-ttl=-1s").end(), 0)
+
+	check := []string{"--grace", "0s", "-n", ns, healthyKubeconfig(t)}
+	want := map[string][]string{"back": {"JM203"}, "elsewhere": {"JM201"}, "kept": {"JM204"}}
+	assert.DeepEqual(t, leaseCodes(t, check...), want)
+	out, _, _ := run(t, append([]string{"check"}, check...)...)
+	assert.Assert(t, contains(out, "JM105", "--namespace-to "+to, "dispatch replaced -n "+ns+" --context "+management+" --to "+worker1+" --new-mirror"), "%s", out)
+
+	again := dispatches(t, ns, "elsewhere", "--namespace-to", to)
+	again.expect(dispatch.MirrorFound, "elsewhere")
+	assert.Equal(t, dispatches(t, ns, "kept").end(), 0)
+	deletes(t, worker1, ns, "replaced")
+	eventuallyJob(t, worker1, ns, "replaced", isGone)
+	anew := dispatches(t, ns, "replaced", "--new-mirror")
+	anew.expect(dispatch.MirrorCreated, "replaced")
+	_, told, code := run(t, "cancel", "back", "-n", ns, "--context", management, healthyKubeconfig(t))
+	assert.Equal(t, code, 0, told)
+	assert.DeepEqual(t, leaseCodes(t, check...), map[string][]string{})
+	for _, d := range []*dispatcher{again, anew} {
+		d.signal(syscall.SIGTERM)
+		d.end()
+	}
 }
 
 // TestLeaseOfClientGo: client-go's own leader election is told as what it is: held

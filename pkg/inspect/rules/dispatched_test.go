@@ -35,7 +35,7 @@ var (
 
 func dispatchingCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{forsakenCases(), notLandedCases()} {
+	for _, cases := range [][]testCase{forsakenCases(), notLandedCases(), takenBackCases(), keptCases()} {
 		for _, c := range cases {
 			c.base = "running"
 			all = append(all, c)
@@ -64,6 +64,14 @@ func forsakenCases() []testCase {
 		}},
 		{name: "of another owner, and dispatched", code: "JM201", fires: true, edits: []edit{foreign, copied, expired}},
 
+		{name: "its mirror has lost its mark", code: "JM201", fires: true, edits: []edit{
+			addDispatched(started), released, addOther("kwok-w1", "default", ""), patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other}}`),
+		}},
+		{name: "its mirror is in another namespace", code: "JM201", fires: true, edits: []edit{dispatchedTo("batch"), copiedTo("batch", started), released}},
+		{name: "another Job stands in the place of its mirror", code: "JM201", edits: []edit{
+			addDispatched(started), released, addOther("kwok-w1", "default", ""),
+		}},
+		{name: "the same, in another namespace", code: "JM201", edits: []edit{dispatchedTo("batch"), addOther("kwok-w1", "batch", ""), released}},
 		{name: "held", code: "JM201", edits: []edit{addDispatched(started), copied, held}},
 		{name: "finished", code: "JM201", edits: []edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", ended), noLeases()}},
 		{name: "being deleted", code: "JM201", edits: []edit{
@@ -118,20 +126,28 @@ func notLandedCases() []testCase {
 func TestOneFindingForOneCause(t *testing.T) {
 	running, over := addCopy("kwok-w1", "mirror-of-other", "", started), addCopy("kwok-w1", "mirror-of-other", "", ended)
 	never := addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", "")
+	back := addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped)
+	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
+	passing := addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended)
 	for name, tt := range map[string]struct {
 		edits []edit
 		want  []string
 	}{
-		"never dispatched":                 {[]edit{never, noLeases()}, []string{"JM101"}},
-		"the status is behind, and held":   {[]edit{addDispatched(""), running, held}, []string{"JM104"}},
-		"the status is behind":             {[]edit{addDispatched(""), running, expired}, []string{"JM201"}},
-		"behind, and Leases not recorded":  {[]edit{addDispatched(""), running}, []string{"JM104"}},
-		"the mirror is gone":               {[]edit{addDispatched(started), expired}, []string{"JM105"}},
-		"the end is not heard of":          {[]edit{addDispatched(started), over, expired}, []string{"JM202"}},
-		"not heard of, and held":           {[]edit{addDispatched(started), over, held}, []string{"JM110"}},
-		"not heard of, Leases unrecorded":  {[]edit{addDispatched(started), over}, []string{"JM110"}},
-		"all is well":                      {[]edit{addDispatched(started), running, held}, []string{}},
-		"finished, and the Lease is freed": {[]edit{addDispatched(ended), over, released}, []string{}},
+		"never dispatched":                  {[]edit{never, noLeases()}, []string{"JM101"}},
+		"the status is behind, and held":    {[]edit{addDispatched(""), running, held}, []string{"JM104"}},
+		"the status is behind":              {[]edit{addDispatched(""), running, expired}, []string{"JM201"}},
+		"behind, and Leases not recorded":   {[]edit{addDispatched(""), running}, []string{"JM104"}},
+		"the mirror is gone":                {[]edit{addDispatched(started), expired}, []string{"JM105"}},
+		"the end is not heard of":           {[]edit{addDispatched(started), over, expired}, []string{"JM202"}},
+		"not heard of, and held":            {[]edit{addDispatched(started), over, held}, []string{"JM110"}},
+		"not heard of, Leases unrecorded":   {[]edit{addDispatched(started), over}, []string{"JM110"}},
+		"all is well":                       {[]edit{addDispatched(started), running, held}, []string{}},
+		"finished, and the mirror stays":    {[]edit{addDispatched(ended), over, released}, []string{"JM204"}},
+		"finished, and the mirror goes":     {[]edit{addDispatched(ended), passing, released}, []string{}},
+		"taken back":                        {[]edit{back, noLeases()}, []string{"JM203"}},
+		"another Job in the mirror's place": {[]edit{addDispatched(started), addOther("kwok-w1", "default", ""), released}, []string{"JM105"}},
+		"the same, of another owner":        {[]edit{foreign, addOther("kwok-w1", "default", ""), released}, []string{"JM105"}},
+		"another, before anything started":  {[]edit{addDispatched(""), addOther("kwok-w1", "default", ""), released}, []string{"JM105"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testCase{name: name, code: "all", base: "running", edits: tt.edits}.inventory(t)
@@ -190,7 +206,8 @@ func TestRemediesOfDispatch(t *testing.T) {
 	f = find("JM101", addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ""), noLeases())
 	assert.Assert(t, strings.HasPrefix(f.Remedy, again+"CONTEXT; or "), f.Remedy)
 	f = find("JM105", addDispatched(started), expired)
-	assert.Assert(t, strings.HasSuffix(f.Remedy, "; create it again, and then: "+again+"kwok-w1"), f.Remedy)
+	const end = "end it: kubectl jobs-managedby cancel other -n default --context kwok-mgr"
+	assert.Equal(t, f.Remedy, "run it again from the start: "+again+"kwok-w1 --new-mirror; or "+end)
 }
 
 // TestAboutDispatched: a trace tells of what nobody looks after.

@@ -155,6 +155,25 @@ func goneMirrorCases() []testCase {
 		{name: "deleted on the worker", code: "JM105", base: "running", fires: true, edits: []edit{noJob, noCopy}},
 		{name: "its Workload is still there", code: "JM105", base: "running", fires: true, edits: []edit{noJob}},
 		{name: "dispatched, and deleted there", code: "JM105", base: "running", fires: true, edits: []edit{addDispatched(started)}},
+		{name: "another Job in its place", code: "JM105", base: "running", fires: true, edits: []edit{
+			addDispatched(started), addOther("kwok-w1", "default", ""),
+		}},
+		{name: "the mirror of another Job in its place", code: "JM105", base: "running", fires: true, edits: []edit{
+			addDispatched(started), addOther("kwok-w1", "default", "labels: {jobmanagedby.github.io/origin-uid: someone-elses}"),
+		}},
+		{name: "another Job in its place, in another namespace", code: "JM105", base: "running", fires: true, edits: []edit{
+			dispatchedTo("batch"), addOther("kwok-w1", "batch", ""),
+		}},
+		{name: "of another owner, and another Job in its place", code: "JM105", base: "running", fires: true, edits: []edit{
+			addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started),
+			addOther("kwok-w1", "default", ""),
+		}},
+		{name: "dispatched, and never started", code: "JM105", base: "running", fires: true, edits: []edit{addDispatched("")}},
+		{name: "in another namespace, which may not have been read", code: "JM105", base: "running", edits: []edit{dispatchedTo("batch")}},
+		{name: "made anew in its place", code: "JM105", base: "running", edits: []edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started)}},
+		{name: "without its mark", code: "JM105", base: "running", edits: []edit{
+			addDispatched(started), addOther("kwok-w1", "default", ""), patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other}}`),
+		}},
 		{name: "there", code: "JM105", base: "running"},
 		{name: "dispatched, and there", code: "JM105", base: "running", edits: []edit{addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", started)}},
 		{name: "MultiKueue has noticed", code: "JM105", base: "running", edits: []edit{noJob, noCopy, check("Retry")}},

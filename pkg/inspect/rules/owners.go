@@ -82,7 +82,7 @@ func notTaken(j *inspect.Job, isKnown bool) Sighting {
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "it waits to be dispatched, and nobody has done so"
-		s.Remedy = fmt.Sprintf("%s; or %s, and create it again without spec.managedBy", dispatchTo(j, "CONTEXT"), deleteJob(j))
+		s.Remedy = fmt.Sprintf("%s; or %s, and create it again without spec.managedBy", dispatchTo(j, "CONTEXT", j.Namespace), deleteJob(j))
 	case kinds != "":
 		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no Jobs", j.ManagedBy, kinds)
 		s.Remedy = fmt.Sprintf("%s, and create it again without spec.managedBy", deleteJob(j))

@@ -11,34 +11,39 @@ import (
 
 func mirrorGone() Rule {
 	return Rule{
-		Code: "JM105", Undated: true, Title: "it says that it runs, and its mirror is gone", Severity: inspect.Error,
-		Families: []Family{FamilyAny},
+		Code: "JM105", Undated: true, Title: "its mirror is gone, and it does not say so", Severity: inspect.Error,
+		Families: []Family{FamilyDispatch, FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
-		Why: `The mirror was deleted on its cluster: by a person, by a TTL, or with its namespace. The origin keeps the
-last status that was copied, and says that it runs. The owner has not noticed, because its controller does not run or
-has no connection, or does not look after a mirror once it is made.`,
-		Shows: `The origin has started and has active pods, by its status; the cluster that its owner has given it to,
-by the Workload's status.clusterName or the annotation jobmanagedby.github.io/mirror, was read, and has no such Job.`,
-		Remedy: `See that the owner's controller runs: MultiKueue then has the Job run again. What no controller looks
-after has to be created, and dispatched, again.`,
+		Why: `The mirror was deleted on its cluster: by a person, by a TTL, or with its namespace; somebody may have made
+another Job of the same name since. The origin keeps the last status that was copied, and most often says that it runs.
+The owner has not noticed, because its controller does not run or has no connection, or does not look after a mirror
+once it is made. dispatch runs nothing a second time by itself.`,
+		Shows: `The origin has started and has active pods, by its status, and the cluster that its owner has given it to,
+by the Workload's status.clusterName, was read and has no such Job. Or the origin is not finished, and the cluster that
+its annotation jobmanagedby.github.io/mirror names was read, and has no Job of that name, or one that has neither the
+uid that the annotation names nor the origin's as jobmanagedby.github.io/origin-uid.`,
+		Remedy: `What was dispatched: dispatch --new-mirror runs it again from the start, and cancel ends it. If somebody
+else's Job stands in the mirror's place, that one has to go first, or the origin has to be ended and created again. Else
+see that the owner's controller runs: MultiKueue then has the Job run again. What no controller looks after has to be
+created again.`,
 		Link: docsJobs,
-		// There is no mirror to go on with.
-		Covers: []string{"JM201"},
 		Detect: func(v *View) {
 			jobs := newJobFinder(v)
 			for _, p := range v.Pairs() {
 				o := p.Origin
-				isRunning := o.StartTime != nil && o.Active > 0 && !o.Status.IsFinished() && !o.Suspended && o.DeletedAt == nil
-				if !isRunning || hasCurrent(p) {
+				if o.Status.IsFinished() || o.DeletedAt != nil {
 					continue
 				}
+				isRunning := o.StartTime != nil && o.Active > 0 && !o.Suspended
 				switch {
-				case o.ManagedBy == delegation.MultiKueue:
+				case !pinned(o).IsZero():
+					if dispatchedMirror(p) == nil {
+						reportPlaceEmpty(v, jobs, o)
+					}
+				case o.ManagedBy == delegation.MultiKueue && isRunning && !hasCurrent(p):
 					reportWorkerEmpty(v, jobs, p)
-				case o.Marks != nil && !o.Marks.Mirror.IsZero():
-					reportPlaceEmpty(v, jobs, o)
 				}
 			}
 		},
@@ -95,36 +100,48 @@ func lastWord(j *inspect.Job, given time.Time) time.Time {
 
 // reportPlaceEmpty reports a Job that is not where its own annotation says.
 func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
-	f := v.clusterOf(j.Marks.Mirror.ClusterUID)
-	place := j.Marks.Mirror
-	// Another namespace may not have been read.
-	if f == nil || place.Namespace != j.Namespace || jobs.find(f, place.Namespace, place.Name) != nil {
+	x := jobs.spotOf(j)
+	if !x.isGone() {
 		return
 	}
-	remedy := deleteJob(j) + ", and create and dispatch it again"
-	if j.ManagedBy == delegation.Dispatch {
-		remedy = fmt.Sprintf("%s; create it again, and then: %s", deleteJob(j), dispatchTo(j, f.Context))
-	}
-	v.Report(Sighting{
-		Object: Of(j), Since: lastWord(j, timeOf(j.SpecWrittenAt)), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, f.Context),
+	place, at := pinned(j), x.facts.Context
+	s := Sighting{
+		Object: Of(j), Jobs: []*inspect.Job{j},
+		Since:   lastWord(j, newest(j.CreationTimestamp.Time, timeOf(j.SpecWrittenAt))),
+		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, at),
 		Evidence: []string{
-			fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.MirrorAnnotation, named(Of(j)), place),
-			stateOf(j),
-			fmt.Sprintf("%s: there is no Job %s/%s", f.Context, place.Namespace, place.Name),
+			pinOf(j), stateOf(j),
+			fmt.Sprintf("%s: there is no Job %s/%s", at, place.Namespace, place.Name),
 		},
-		Remedy: remedy,
-	})
-}
-
-// clusterOf is what was read of the cluster with a uid, nil if nothing was.
-func (v *View) clusterOf(uid string) *inspect.Facts {
-	for _, f := range v.Clusters() {
-		if f.ClusterUID == uid && uid != "" {
-			return f
+		Remedy: remedyOfGone(j, x),
+	}
+	if other := x.other; other != nil {
+		s.Since = newest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time))
+		s.Message += ", and another Job stands in its place"
+		s.Evidence[2] = fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", at, named(Of(other)), other.UID, stamp(other.CreationTimestamp))
+		if other.Marks != nil && other.Marks.OriginUID != "" {
+			s.Evidence = append(s.Evidence, markOf(other))
 		}
 	}
-	return nil
+	v.Report(s)
+}
+
+// remedyOfGone is what to do about a mirror that is gone. As long as the origin
+// names its place, dispatch makes another there and nowhere else.
+func remedyOfGone(j *inspect.Job, x spot) string {
+	again := "run it again from the start: " + dispatchTo(j, x.facts.Context, pinned(j).Namespace) + newMirror
+	if x.other != nil {
+		again = fmt.Sprintf("if the other Job is not needed any more, %s, and then run this one again from the start: %s",
+			deleteJob(x.other), dispatchTo(j, x.facts.Context, pinned(j).Namespace)+newMirror)
+	}
+	remedy := again + "; or end it: " + cancel(j)
+	if x.other != nil {
+		remedy += ", create it again, and dispatch it with --namespace-to another namespace"
+	}
+	if j.ManagedBy != delegation.Dispatch {
+		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s; if it was dispatched, %s", j.ManagedBy, x.facts.Context, remedy)
+	}
+	return remedy
 }
 
 func dispatchedOriginGone() Rule {

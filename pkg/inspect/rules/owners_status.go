@@ -117,7 +117,7 @@ func haveCopied(origin, mirror *inspect.Job) string {
 	case delegation.MultiKueue:
 		return fmt.Sprintf("see whether Kueue runs on %[1]s, and what it logs about the Job: kubectl --context %[1]s -n %[2]s get pods", origin.Context, kueue.Namespace)
 	case delegation.Dispatch:
-		return "dispatch it again, which goes on with the same mirror: " + dispatchTo(origin, mirror.Context)
+		return "dispatch it again, which goes on with the same mirror: " + dispatchTo(origin, mirror.Context, mirror.Namespace)
 	default:
 		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
 	}

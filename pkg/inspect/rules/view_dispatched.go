@@ -1,6 +1,9 @@
 package rules
 
-import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+import (
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
 
 // Lease is that of a Job that is dispatched, nil if there is none; held is whether
 // anybody holds it.
@@ -9,4 +12,65 @@ func (v *View) Lease(j *inspect.Job) (l *inspect.Lease, held, ok bool) {
 	v.note(f, inspect.PartLeases)
 	l, ok = f.LeaseOf(j)
 	return l, v.inventory.IsHeld(j.Context, l), ok
+}
+
+// clusterOf is what was read of the cluster with a uid, nil if nothing was.
+func (v *View) clusterOf(uid string) *inspect.Facts {
+	for _, f := range v.Clusters() {
+		if f.ClusterUID == uid && uid != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// pinned is where an origin says that its mirror is, zero if it does not say.
+func pinned(origin *inspect.Job) delegation.Place {
+	if origin.Marks == nil {
+		return delegation.Place{}
+	}
+	return origin.Marks.Mirror
+}
+
+// spot is what is found where an origin says that its mirror is.
+type spot struct {
+	// facts is what was read of that cluster, nil if nothing was.
+	facts *inspect.Facts
+	// mirror is the origin's mirror, other another Job in its place.
+	mirror, other *inspect.Job
+	// isEmpty is whether there certainly is no Job.
+	isEmpty bool
+}
+
+// isGone says whether the mirror is certainly not there.
+func (s spot) isGone() bool { return s.isEmpty || s.other != nil }
+
+// spotOf looks where an origin says that its mirror is. A Job of that name is the
+// mirror only by its uid, or by the mark of this very origin.
+func (x *jobFinder) spotOf(origin *inspect.Job) spot {
+	place := pinned(origin)
+	f := x.view.clusterOf(place.ClusterUID)
+	if f == nil {
+		return spot{}
+	}
+	j := x.find(f, place.Namespace, place.Name)
+	switch {
+	case j == nil:
+		// Another namespace may not have been read.
+		return spot{facts: f, isEmpty: place.Namespace == origin.Namespace}
+	case j.UID == place.UID, j.Marks != nil && j.Marks.OriginUID == origin.UID:
+		return spot{facts: f, mirror: j}
+	}
+	return spot{facts: f, other: j}
+}
+
+// dispatchedMirror is the mirror that carries dispatch's mark of an origin, nil if
+// none was found.
+func dispatchedMirror(p inspect.Pair) *inspect.Job {
+	for _, m := range p.Mirrors {
+		if m.Current && m.Relation == inspect.ByDispatch {
+			return m.Job
+		}
+	}
+	return nil
 }

@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// forsaken is an origin that was dispatched and that nobody looks after.
+type forsaken struct {
+	inspect.Pair
+	// lease is nil if there is none.
+	lease *inspect.Lease
+	// spot is what is found where the origin says that its mirror is.
+	spot spot
+	// mirror is nil where none was found.
+	mirror *inspect.Job
+}
+
+// eachUnattended visits the origins that are there to stay, finished or not, and
+// whose Lease nobody holds. Of an owner that is not ours the Lease is the only
+// proof that dispatch runs its Job.
+func (v *View) eachUnattended(visit func(*View, forsaken)) {
+	jobs := newJobFinder(v)
+	for _, p := range v.Pairs() {
+		o := p.Origin
+		if o.DeletedAt != nil || !o.IsDispatched() {
+			continue
+		}
+		lease, held, known := v.Lease(o)
+		if !known || held || lease == nil && o.ManagedBy != delegation.Dispatch {
+			continue
+		}
+		x := forsaken{Pair: p, lease: lease, spot: jobs.spotOf(o)}
+		if x.mirror = x.spot.mirror; x.mirror == nil {
+			x.mirror = dispatchedMirror(p)
+		}
+		visit(v, x)
+	}
+}
+
+// eachForsaken visits those of them that are not finished and have a mirror, or
+// may have: what was never dispatched is not one, nor is one whose mirror is gone.
+func (v *View) eachForsaken(visit func(*View, forsaken)) {
+	v.eachUnattended(func(v *View, x forsaken) {
+		mayHave := x.mirror != nil || !pinned(x.Origin).IsZero() && !x.spot.isGone()
+		if mayHave && !x.Origin.Status.IsFinished() {
+			visit(v, x)
+		}
+	})
+}
+
+// since is since when nobody looks after it, as far as that is known. Where there
+// is no Lease any more, somebody did when it was last written to.
+func (x *forsaken) since(v *View) time.Time {
+	if x.lease != nil {
+		return x.lease.FreeSince()
+	}
+	last := newest(timeOf(x.Origin.SpecWrittenAt), timeOf(x.Origin.StatusWrittenAt))
+	if x.mirror != nil {
+		last = newest(last, v.On(x.Origin.Context, x.mirror.Context, x.mirror.CreationTimestamp.Time))
+	}
+	return last
+}
+
+// where is what a person calls the mirror's cluster, and the context that leads
+// there.
+func (x *forsaken) where(v *View) (name, context string) {
+	if x.mirror != nil {
+		return x.mirror.Context, x.mirror.Context
+	}
+	uid := pinned(x.Origin).ClusterUID
+	if f := v.clusterOf(uid); f != nil {
+		return f.Context, f.Context
+	}
+	return "the cluster with the uid " + uid, "CONTEXT"
+}
+
+// again is the command that goes on with the mirror. With one that the origin does
+// not name, made in place of the one that it does, dispatch only goes on if told.
+func (x *forsaken) again(v *View) string {
+	_, context := x.where(v)
+	place := pinned(x.Origin)
+	namespace := place.Namespace
+	if x.mirror != nil {
+		namespace = x.mirror.Namespace
+	}
+	command := dispatchTo(x.Origin, context, namespace)
+	if x.mirror != nil && !place.IsZero() && x.mirror.UID != place.UID {
+		command += newMirror
+	}
+	return command
+}
+
+// evidence quotes the Lease, and what tells of the mirror.
+func (x *forsaken) evidence() []string {
+	lines := []string{x.leaseLine(), stateOf(x.Origin)}
+	if x.mirror != nil {
+		return append(lines, stateOf(x.mirror))
+	}
+	return append(lines, pinOf(x.Origin))
+}
+
+// leaseLine quotes the Lease.
+func (x *forsaken) leaseLine() string {
+	o := x.Origin
+	name := fmt.Sprintf("Lease %s/%s", o.Namespace, delegation.LeaseName(o.Name))
+	l := x.lease
+	if l == nil {
+		return fmt.Sprintf("%s: there is no %s with label %s=%s", o.Context, name, delegation.OriginUIDLabel, o.UID)
+	}
+	written := ""
+	if !l.Renewed.IsZero() {
+		written = " since " + l.Renewed.UTC().Format(time.RFC3339)
+	}
+	if l.Holder == "" {
+		return fmt.Sprintf("%s: spec.holderIdentity of %s is empty%s", o.Context, name, written)
+	}
+	return fmt.Sprintf("%s: spec.holderIdentity of %s is %s, who has not renewed it%s; it is good for %s", o.Context, name, l.Holder, written, l.Duration)
+}

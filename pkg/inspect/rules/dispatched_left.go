@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func takenBack() Rule {
+	return Rule{
+		Code: "JM203", Undated: true, Title: "its dispatch was taken back, and nobody runs it", Severity: inspect.Warning,
+		Families: []Family{FamilyDispatch}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
+		Why: `dispatch was interrupted, or came to its --timeout, with --on-interrupt=delete: it removed the mirror, and
+left the origin open for another dispatch. Until then the Job is neither finished nor run, and what waits for its end,
+such as kubectl wait, waits for ever.`,
+		Shows: `A Job is managed by jobmanagedby.github.io/dispatch, is neither finished nor suspended, and its status was
+written; it has no annotation jobmanagedby.github.io/mirror, no Job on any context has its uid as
+jobmanagedby.github.io/origin-uid, and nobody holds the Lease jobs-managedby-NAME in its namespace. It is judged only
+where all contexts could be looked at.`,
+		Remedy: `Run dispatch again: the Job runs from the start, on whatever cluster. Or end it with cancel.`,
+		Link:   docsLeases,
+		Detect: func(v *View) {
+			if len(v.Unseen()) == 0 {
+				v.eachUnattended(reportTakenBack)
+			}
+		},
+	}
+}
+
+func reportTakenBack(v *View, x forsaken) {
+	o := x.Origin
+	// What nobody ever told anything is unclaimed, and was not dispatched so far.
+	isOpen := o.Status == delegation.Pending || o.Status == delegation.Running
+	if o.ManagedBy != delegation.Dispatch || !isOpen || x.mirror != nil || !pinned(o).IsZero() {
+		return
+	}
+	v.Report(Sighting{
+		Object: Of(o), Since: x.since(v), Jobs: []*inspect.Job{o},
+		Message: "it was dispatched before, has no mirror any more, and nobody holds its Lease",
+		Evidence: []string{
+			x.leaseLine(), stateOf(o),
+			fmt.Sprintf("%s: %s has no annotation %s", o.Context, named(Of(o)), delegation.MirrorAnnotation),
+			fmt.Sprintf("no Job that was found on another cluster has the label %s=%s", delegation.OriginUIDLabel, o.UID),
+		},
+		Remedy: fmt.Sprintf("run it from the start: %s; or end it: %s", dispatchTo(o, "CONTEXT", o.Namespace), cancel(o)),
+	})
+}
+
+func mirrorKept() Rule {
+	return Rule{
+		Code: "JM204", Undated: true, Title: "its mirror has done its work, and nothing deletes it", Severity: inspect.Info,
+		Families: []Family{FamilyDispatch}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
+		Why: `Once the end of a Job has landed on the origin, dispatch gives the mirror a ttlSecondsAfterFinished, or
+deletes it. It died before that, or was not let; the mirror and its pods then stay for ever. Who has dispatched with
+--mirror-ttl=-1s wants it that way: check --suppress JM204=NAMESPACE/NAME leaves such Jobs out.`,
+		Shows: `The origin and its mirror have the condition Complete or Failed, the mirror has no
+spec.ttlSecondsAfterFinished, and nobody holds the Lease jobs-managedby-NAME in the origin's namespace.`,
+		Remedy: `Run the same dispatch again: it has the mirror deleted after a while, and is done. Or delete the mirror;
+how it ended is told by the origin.`,
+		Link:   "https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/",
+		Detect: func(v *View) { v.eachUnattended(reportKept) },
+	}
+}
+
+func reportKept(v *View, x forsaken) {
+	o, m := x.Origin, x.mirror
+	if !o.Status.IsFinished() || m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || m.TTL != nil {
+		return
+	}
+	remedy := "delete it: " + deleteJob(m)
+	if pinned(o).UID == m.UID {
+		// Of what has ended, dispatch finds no other mirror than that.
+		remedy = fmt.Sprintf("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))
+	}
+	ended := newest(timeOf(o.FinishedTime), v.On(o.Context, m.Context, timeOf(m.FinishedTime)))
+	v.Report(Sighting{
+		Object: Of(o), Since: newest(x.since(v), ended), Jobs: []*inspect.Job{o},
+		Message:  fmt.Sprintf("its mirror on %s is %s, and nothing is going to delete it", m.Context, m.Status),
+		Evidence: append(x.evidence(), fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is not set", m.Context, named(Of(m)))),
+		Remedy:   remedy,
+	})
+}

@@ -1,0 +1,228 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// stopped is the status that dispatch leaves when it takes a mirror back.
+const stopped = `active: 0, ready: 0, terminating: 0, startTime: "2026-11-20T23:43:31Z"`
+
+// dispatchedTo adds a Job that was dispatched to a namespace of the first worker.
+func dispatchedTo(namespace string) edit {
+	return addOwned("jobmanagedby.github.io/dispatch", "other", otherUID,
+		`annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/`+namespace+`/other/mirror-of-other}`, started)
+}
+
+// copiedTo adds its mirror there.
+func copiedTo(namespace, status string) edit {
+	e := addCopy("kwok-w1", "mirror-of-other", "", status)
+	e.patch = strings.Replace(e.patch, "namespace: default", "namespace: "+namespace, 1)
+	return e
+}
+
+// addOther adds somebody else's Job called other, with more of its metadata.
+func addOther(context, namespace, metadata string) edit {
+	return add(context, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job,
+		metadata: {name: other, namespace: %s, uid: not-the-mirror, creationTimestamp: "2026-11-20T23:43:38Z", %s},
+		spec: {completions: 1, parallelism: 1, suspend: false}, status: {%s}}`, namespace, metadata, started))
+}
+
+func takenBackCases() []testCase {
+	dispatched := func(uid, metadata, status string) edit {
+		return addOwned("jobmanagedby.github.io/dispatch", "other", uid, metadata, status)
+	}
+	back := dispatched(otherUID, "", stopped)
+	return []testCase{
+		{name: "its Lease was given back", code: "JM203", fires: true, edits: []edit{back, noLeases()}},
+		{name: "its Lease has run out", code: "JM203", fires: true, edits: []edit{back, expired}},
+		{name: "its Lease was let go", code: "JM203", fires: true, edits: []edit{back, released}},
+		{name: "pods of it have ended before", code: "JM203", fires: true, edits: []edit{
+			dispatched(otherUID, "", strings.Replace(stopped, "active: 0", "active: 0, failed: 1", 1)), noLeases(),
+		}},
+		{name: "the mirror of an older Job of the same name is there", code: "JM203", fires: true, edits: []edit{
+			dispatched(newerUID, "", stopped), addCopy("kwok-w1", "mirror-of-other", "", started), noLeases(),
+		}},
+		{name: "somebody else's Job has its name", code: "JM203", fires: true, edits: []edit{back, addOther("kwok-w1", "default", ""), noLeases()}},
+
+		{name: "a dispatch begins", code: "JM203", edits: []edit{back, held}},
+		{name: "never dispatched", code: "JM203", edits: []edit{dispatched(otherUID, "", ""), noLeases()}},
+		{name: "held back", code: "JM203", edits: []edit{back, noLeases(), patch("kwok-mgr", "Job/other", `{spec: {suspend: true}}`)}},
+		{name: "it has ended", code: "JM203", edits: []edit{dispatched(otherUID, "", ended), noLeases()}},
+		{name: "being deleted", code: "JM203", edits: []edit{
+			back, noLeases(),
+			patch("kwok-mgr", "Job/other", `{metadata: {deletionTimestamp: "2026-11-20T23:43:40Z", finalizers: [example.com/hold]}}`),
+		}},
+		{name: "it names a mirror", code: "JM203", edits: []edit{addDispatched(stopped), noLeases()}},
+		{name: "a mirror names it", code: "JM203", edits: []edit{back, addCopy("kwok-w2", "mirror-of-other", "", started), noLeases()}},
+		{name: "of another owner", code: "JM203", edits: []edit{addOwned(runner, "other", otherUID, "", stopped), noLeases()}},
+		{name: "of another owner, with a Lease", code: "JM203", edits: []edit{addOwned(runner, "other", otherUID, "", stopped), expired}},
+		{name: "a mirror may be where nobody answers", code: "JM203", edits: []edit{back, noLeases(), unreachable("kwok-w2")}},
+		{name: "Leases were not recorded", code: "JM203", edits: []edit{back}},
+	}
+}
+
+func keptCases() []testCase {
+	over := addCopy("kwok-w1", "mirror-of-other", "", ended)
+	failed := `failed: 1, startTime: "2026-11-20T23:43:31Z", conditions: [{type: Failed, status: "True", lastTransitionTime: "2026-11-20T23:43:35Z"}]`
+	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, ended)
+	return []testCase{
+		{name: "its holder is gone", code: "JM204", fires: true, edits: []edit{addDispatched(ended), over, expired}},
+		{name: "there is no Lease any more", code: "JM204", fires: true, edits: []edit{addDispatched(ended), over, noLeases()}},
+		{name: "failed", code: "JM204", fires: true, edits: []edit{addDispatched(failed), addCopy("kwok-w1", "mirror-of-other", "", failed), released}},
+		{name: "only its mirror tells", code: "JM204", fires: true, edits: []edit{
+			addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ended), over, expired,
+		}},
+		{name: "its mirror has lost its mark", code: "JM204", fires: true, edits: []edit{
+			addDispatched(ended), expired, addOther("kwok-w1", "default", ""),
+			patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other}, status: {`+ended+`}}`),
+		}},
+		{name: "of another owner, and dispatched", code: "JM204", fires: true, edits: []edit{foreign, over, expired}},
+
+		{name: "held", code: "JM204", edits: []edit{addDispatched(ended), over, held}},
+		{name: "it has a TTL", code: "JM204", edits: []edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended), expired}},
+		{name: "the mirror runs", code: "JM204", edits: []edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", started), expired}},
+		{name: "the origin is not told", code: "JM204", edits: []edit{addDispatched(started), over, expired}},
+		{name: "the mirror is being deleted", code: "JM204", edits: []edit{
+			addDispatched(ended), over, expired,
+			patch("kwok-w1", "Job/other", `{metadata: {deletionTimestamp: "2026-11-20T23:43:40Z", finalizers: [foregroundDeletion]}}`),
+		}},
+		{name: "the mirror is gone", code: "JM204", edits: []edit{addDispatched(ended), expired}},
+		{name: "somebody else's Job in its place", code: "JM204", edits: []edit{
+			addDispatched(ended), expired, addOther("kwok-w1", "default", ""), patch("kwok-w1", "Job/other", `{status: {`+ended+`}}`),
+		}},
+		{name: "of another owner, which marks its mirrors as we do", code: "JM204", edits: []edit{foreign, over, noLeases()}},
+		{name: "Leases were not recorded", code: "JM204", edits: []edit{addDispatched(ended), over}},
+	}
+}
+
+// TestLeftForLong: what dispatch has left a moment ago is in progress.
+func TestLeftForLong(t *testing.T) {
+	written := func(second string) string {
+		return `managedFields: [{manager: kubectl-jobs_managedby, operation: Update, apiVersion: batch/v1,
+			fieldsType: FieldsV1, fieldsV1: {}, time: "2026-11-20T23:43:` + second + `Z"}]`
+	}
+	back := func(second string) edit {
+		return addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, written(second), stopped)
+	}
+	over := addCopy("kwok-w1", "mirror-of-other", "", ended)
+	for name, tt := range map[string]struct {
+		code  string
+		edits []edit
+		grace time.Duration
+		fires bool
+	}{
+		"taken back just now":             {"JM203", []edit{back("41"), noLeases()}, 10 * time.Second, false},
+		"taken back a while ago":          {"JM203", []edit{back("31"), noLeases()}, 10 * time.Second, true},
+		"its Lease was let go just now":   {"JM203", []edit{back("31"), released}, 10 * time.Second, false},
+		"ended, and the holder just died": {"JM204", []edit{addDispatched(ended), over, released}, 6 * time.Second, false},
+		"ended and died a while ago":      {"JM204", []edit{addDispatched(ended), over, expired}, 6 * time.Second, true},
+		"died long ago, ended just now":   {"JM204", []edit{addDispatched(ended), over, expired}, 12 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{name: name, code: "left", base: "running", edits: tt.edits}.inventory(t)
+			rule, _ := rules.ByCode(tt.code)
+			assert.Equal(t, len(judge(t, v, []rules.Rule{rule}, tt.grace)) > 0, tt.fires, "now is %s", v.Now)
+		})
+	}
+}
+
+// TestRemediesOfWhatIsLeft are the commands for mirrors that are not where, or what,
+// the origin says.
+func TestRemediesOfWhatIsLeft(t *testing.T) {
+	const again, end = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to ", "kubectl jobs-managedby cancel other -n default --context kwok-mgr"
+	const remove = "kubectl --context kwok-w1 -n default delete job other"
+	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
+	for name, tt := range map[string]struct {
+		code   string
+		edits  []edit
+		remedy string
+	}{
+		"the mirror is in another namespace": {
+			"JM201",
+			[]edit{dispatchedTo("batch"), copiedTo("batch", started), expired},
+			"go on with the same mirror: " + again + "kwok-w1 --namespace-to batch; or end it: " + end,
+		},
+		"the annotation alone tells of another namespace": {
+			"JM201",
+			[]edit{dispatchedTo("batch"), expired},
+			"go on with the same mirror: " + again + "kwok-w1 --namespace-to batch; or end it: " + end,
+		},
+		"the end, in another namespace": {
+			"JM202",
+			[]edit{dispatchedTo("batch"), copiedTo("batch", ended), expired},
+			"copy how it ended: " + again + "kwok-w1 --namespace-to batch; or end it: " + end + "; the mirror may go after that, not before",
+		},
+		"another mirror, made in place of the first": {
+			"JM201",
+			[]edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started), expired},
+			"go on with the same mirror: " + again + "kwok-w1 --new-mirror; or end it: " + end,
+		},
+		"of another owner": {
+			"JM201",
+			[]edit{foreign, addCopy("kwok-w1", "mirror-of-other", "", started), expired},
+			"go on with the same mirror: " + again + "kwok-w1 --managed-by " + runner + "; or end it: " + end + " --managed-by " + runner,
+		},
+		"another Job in its place": {
+			"JM105",
+			[]edit{addDispatched(started), addOther("kwok-w1", "default", ""), expired},
+			"if the other Job is not needed any more, " + remove + ", and then run this one again from the start: " + again +
+				"kwok-w1 --new-mirror; or end it: " + end + ", create it again, and dispatch it with --namespace-to another namespace",
+		},
+		"the mirror of another owner's Job is gone": {
+			"JM105",
+			[]edit{foreign, expired},
+			"see whether the controller of " + runner + " runs, and reaches kwok-w1; if it was dispatched, run it again from the start: " + again +
+				"kwok-w1 --managed-by " + runner + " --new-mirror; or end it: " + end + " --managed-by " + runner,
+		},
+		"taken back": {
+			"JM203",
+			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases()},
+			"run it from the start: " + again + "CONTEXT; or end it: " + end,
+		},
+		"its mirror stays": {
+			"JM204",
+			[]edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired},
+			"have it deleted after a while: " + again + "kwok-w1; or now: " + remove,
+		},
+		"a mirror that it does not name stays": {
+			"JM204",
+			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired},
+			"delete it: " + remove,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := judge(t, testCase{name: name, code: "remedies", base: "running", edits: tt.edits}.inventory(t), rules.All(), 0)
+			assert.Equal(t, strings.Join(codesOf(findings), " "), tt.code)
+			assert.Equal(t, findings[0].Remedy, tt.remedy)
+		})
+	}
+}
+
+// TestWhatIsLeft is what these findings say.
+func TestWhatIsLeft(t *testing.T) {
+	find := func(edits ...edit) inspect.Finding {
+		return judge(t, testCase{code: "said", base: "running", edits: edits}.make(t), rules.All(), 0)[0]
+	}
+	f := find(addDispatched(started), addOther("kwok-w1", "default", "labels: {jobmanagedby.github.io/origin-uid: someone-elses}"), expired)
+	assert.Equal(t, f.Message, "its mirror default/other on kwok-w1 is gone, and another Job stands in its place")
+	assert.Equal(t, f.Evidence[2], "kwok-w1: metadata.uid of Job default/other is not-the-mirror, created 2026-11-20T23:43:38Z")
+	assert.Equal(t, f.Evidence[3], "kwok-w1: label jobmanagedby.github.io/origin-uid of Job default/other is someone-elses")
+
+	f = find(addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases())
+	assert.Equal(t, f.Severity, inspect.Warning)
+	assert.Equal(t, f.Message, "it was dispatched before, has no mirror any more, and nobody holds its Lease")
+	assert.Equal(t, len(f.Evidence), 4)
+
+	f = find(addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired)
+	assert.Equal(t, f.Severity, inspect.Info)
+	assert.Equal(t, f.Message, "its mirror on kwok-w1 is Complete, and nothing is going to delete it")
+	assert.Equal(t, f.Evidence[3], "kwok-w1: spec.ttlSecondsAfterFinished of Job default/other is not set")
+}
