@@ -156,6 +156,13 @@ func (f *dispatchFlags) check(names []string) error {
 		return errors.New("--to is required: the context to run the Jobs on")
 	case f.allContexts || len(f.contexts) > 0:
 		return errors.New("dispatch works from one context, --context or the current one, to another, --to; --contexts and --all-contexts make no sense here")
+	}
+	return f.checkValues()
+}
+
+// checkValues says which flags have values that make no sense.
+func (f *dispatchFlags) checkValues() error {
+	switch {
 	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
 		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
 	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):

@@ -59,7 +59,8 @@ that could not be read are recorded as such.`,
 	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
 	cmd.RunE = runs(func(args []string) (*snapshotOptions, error) {
 		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact}
-		return o, o.complete()
+		err := o.complete()
+		return o, err
 	})
 	return cmd
 }

@@ -121,16 +121,20 @@ func (c *Canceller) find(ctx context.Context, origin *unstructured.Unstructured,
 			return w, mirror, nil
 		}
 	}
+	return nil, nil, c.unfound(ref, named, unread)
+}
+
+// unfound says why it is not known that there is no mirror; nil if it is known.
+func (c *Canceller) unfound(ref Ref, named delegation.Place, unread []string) error {
 	switch {
 	case named.IsZero() && len(unread) > 0:
-		return nil, nil, fmt.Errorf("job %s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", ref, strings.Join(unread, ", "))
+		return fmt.Errorf("job %s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", ref, strings.Join(unread, ", "))
 	case named.IsZero(), c.reaches(named.ClusterUID):
-		return nil, nil, nil
+		return nil
+	case c.Only != "":
+		return fmt.Errorf("the mirror of job %s is not on %s, but on cluster %s, so nothing was changed; without --to it is looked for everywhere", ref, c.Only, named.ClusterUID)
 	}
-	if c.Only != "" {
-		return nil, nil, fmt.Errorf("the mirror of job %s is not on %s, but on cluster %s, so nothing was changed; without --to it is looked for everywhere", ref, c.Only, named.ClusterUID)
-	}
-	return nil, nil, fmt.Errorf("the mirror of job %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends the job nevertheless and leaves the mirror", ref, named.ClusterUID)
+	return fmt.Errorf("the mirror of job %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends the job nevertheless and leaves the mirror", ref, named.ClusterUID)
 }
 
 func (c *Canceller) reaches(clusterUID string) bool {
@@ -183,21 +187,22 @@ func (c *Canceller) fail(ctx context.Context, ref Ref, worker *Side, mirror *uns
 // lastStatus is what is written to an origin that is cancelled.
 func (c *Canceller) lastStatus(origin *batchv1.Job, worker *Side, mirror *unstructured.Unstructured) (status batchv1.JobStatus, again bool, err error) {
 	where := "it had no mirror"
-	if mirror != nil {
+	switch {
+	case mirror != nil:
 		where = "its mirror on " + worker.Context + " was removed"
+	case c.Abandon:
+		where = "its mirror was left where it is"
+	}
+	if mirror != nil && HasFinished(mirror) {
 		typed, err := typedJob(mirror)
 		if err != nil {
 			return status, false, err
 		}
-		if finished(&typed.Status) != nil {
-			result := projection.Project(origin, typed, projection.Options{ForceDrained: true, OriginMinor: c.OriginMinor})
-			if result.More || finished(&result.Status) != nil {
-				return result.Status, result.More, nil
-			}
-			// The origin cannot be told this end any more.
+		result := projection.Project(origin, typed, projection.Options{ForceDrained: true, OriginMinor: c.OriginMinor})
+		if result.More || finished(&result.Status) != nil {
+			return result.Status, result.More, nil
 		}
-	} else if c.Abandon {
-		where = "its mirror was left where it is"
+		// The origin cannot be told this end any more.
 	}
 	status, ok := projection.Fail(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", c.Identity, where), c.Clock.Now())
 	if !ok {

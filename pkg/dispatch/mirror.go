@@ -25,22 +25,10 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	expected := t.mirrorRef.UID
-	if mirror != nil && mirror.GetDeletionTimestamp() != nil && (expected == "" || t.replace) {
-		// It is on its way out, and another is made when it is gone.
-		return nil, conflict(t.Name)
-	}
-	switch {
-	case mirror == nil && (expected == "" || t.replace):
-		return t.createMirror(ctx, origin)
-	case mirror == nil:
-		return nil, t.mirrorDeleted(ctx, "was deleted")
-	case expected == string(mirror.GetUID()):
-	case mirror.GetLabels()[delegation.OriginUIDLabel] != t.ref.UID:
-		t.abort(t.taken(mirror))
-		return nil, nil
-	case expected != "" && !t.replace:
-		return nil, t.mirrorDeleted(ctx, "was deleted, and another made in its place")
+	if mirror == nil || string(mirror.GetUID()) != t.mirrorRef.UID || t.replace {
+		if mirror, err = t.anotherMirror(ctx, origin, mirror); err != nil || mirror == nil {
+			return nil, err
+		}
 	}
 	t.replace = false
 	t.mirrorRef.UID = string(mirror.GetUID())
@@ -52,6 +40,31 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		t.copyDependencies(ctx, t.mirrorNow)
 	}
 	return t.mirrorNow, nil
+}
+
+// anotherMirror decides what becomes of a task whose mirror is not there, or not the
+// one that was expected. It returns the one to go on with, nil if the task has
+// ended.
+func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	expected := t.mirrorRef.UID
+	if mirror != nil && mirror.GetDeletionTimestamp() != nil && (expected == "" || t.replace) {
+		// It is on its way out, and another is made when it is gone.
+		return nil, conflict(t.Name)
+	}
+	switch {
+	case mirror == nil && (expected == "" || t.replace):
+		return t.createMirror(ctx, origin)
+	case mirror == nil:
+		return nil, t.mirrorDeleted(ctx, "was deleted")
+	case expected == string(mirror.GetUID()):
+		return mirror, nil
+	case expected != "" && !t.replace:
+		return nil, t.mirrorDeleted(ctx, "was deleted, and another job made in its place,")
+	case mirror.GetLabels()[delegation.OriginUIDLabel] != t.ref.UID:
+		t.abort(t.taken(mirror))
+		return nil, nil
+	}
+	return mirror, nil
 }
 
 // copyDependencies completes what the pods of a mirror need that is there.
