@@ -50,7 +50,7 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 
 .PHONY: test
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 20m ./...
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 30m ./...
 	@$(MAKE) validation
 
 .PHONY: validation
