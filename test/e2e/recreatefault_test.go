@@ -240,7 +240,8 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 // TestRecreateOfAJobThatChanges meanwhile: its status may, what was shown may not.
 func TestRecreateOfAJobThatChanges(t *testing.T) {
 	const ns = "recreate-changes"
-	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
+	// Suspended, so that the built-in controller starts no pod once it has it.
+	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Suspended()))
 	side := sideOf(t, management)
 	r := &dispatch.Recreator{Side: side, Gone: time.Minute}
 	plan := replacement(t, side, ns, "")
