@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // wantedJobs are the Jobs that the user means, with what is wrong with some of
@@ -35,7 +32,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *dispatch.Side) (*wan
 	names := slices.Clone(o.names)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		job, err := get(ctx, origin, o.origin.Namespace, name)
+		job, err := origin.Job(ctx, o.origin.Namespace, name)
 		if err != nil {
 			found.errs = append(found.errs, err)
 			continue
@@ -92,7 +89,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *dispatch.Side) (*
 			continue
 		}
 		seen[key] = m.Source
-		existing, err := get(ctx, origin, job.GetNamespace(), job.GetName())
+		existing, err := origin.Job(ctx, job.GetNamespace(), job.GetName())
 		switch {
 		case err != nil:
 			errs = append(errs, err)
@@ -131,16 +128,4 @@ func (o *dispatchOptions) complete(job *unstructured.Unstructured) error {
 		return fmt.Errorf("job %s has spec.managedBy: %s, and would have to have %s, or none at all", job.GetName(), managedBy, o.loop.Plan.Owner)
 	}
 	return nil
-}
-
-// get reads a Job as it is stored, nil if there is none.
-func get(ctx context.Context, s *dispatch.Side, namespace, name string) (*unstructured.Unstructured, error) {
-	job, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fleet.InContext(s.Context, fmt.Sprintf("read job %s/%s", namespace, name), err)
-	}
-	return job, nil
 }

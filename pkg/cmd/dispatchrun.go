@@ -67,7 +67,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 		}
 	}
 	if o.flags.dryRun != dryRunNone {
-		return errors.Join(o.printPlans(candidates), errors.Join(wanted.errs...))
+		return joined(append(wanted.errs, o.printPlans(candidates)))
 	}
 	return o.dispatch(ctx, origin, worker, candidates, ended, wanted.errs)
 }
@@ -78,7 +78,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []dispatch.Request) {
 	for _, r := range wanted.requests {
 		named := dispatch.MirrorOf(worker, r.Origin, o.flags.namespaceTo)
-		if named != nil && named.Here && dispatch.HasFinished(r.Origin) {
+		if named != nil && named.Here && dispatch.HasFinished(r.Origin) && o.flags.dryRun == dryRunNone {
 			ended = append(ended, r)
 			continue
 		}
@@ -136,7 +136,12 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch
 	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.event)
 	defer view.close()
-	accepted, refusals := o.sift(events, candidates)
+	if o.flags.output == "" {
+		o.tellProblems(candidates)
+	} else {
+		o.recordProblems(events, candidates)
+	}
+	accepted, refusals := o.sift(candidates)
 	errs = append(errs, refusals...)
 	if len(o.flags.filenames) > 0 && len(errs) > 0 {
 		view.close()
@@ -169,27 +174,19 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch
 	return joined(append(errs, o.judge(ctx, outcomes)))
 }
 
-// sift tells of problems, and returns the Jobs that have none in their way.
-func (o *dispatchOptions) sift(events *dispatch.Recorder, candidates []*candidate) (accepted []*candidate, errs []error) {
+// sift returns the Jobs that have nothing in their way, and why the others are left
+// out.
+func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, errs []error) {
 	refused := 0
 	for _, c := range candidates {
-		if c.err != nil {
+		switch {
+		case c.err != nil:
 			errs = append(errs, c.err)
-			continue
-		}
-		if o.flags.output != "" {
-			for _, p := range c.problems {
-				events.Record(dispatch.ProblemEvent(o.origin.Name, c.Origin, p))
-			}
-		}
-		if c.refused() {
+		case c.refused():
 			refused++
-			continue
+		default:
+			accepted = append(accepted, c)
 		}
-		accepted = append(accepted, c)
-	}
-	if o.flags.output == "" {
-		o.tellProblems(candidates)
 	}
 	if refused > 0 {
 		errs = append(errs, &refusedError{refused: refused, total: len(candidates), worker: o.worker.Name})
@@ -242,17 +239,6 @@ func (o *dispatchOptions) printPlans(candidates []*candidate) error {
 	if err := printers.Plans(o.Out, o.format, plans, o.table()); err != nil {
 		return fmt.Errorf("could not print: %w", err)
 	}
-	var errs []error
-	refused := 0
-	for _, c := range candidates {
-		if c.err != nil {
-			errs = append(errs, c.err)
-		} else if c.refused() {
-			refused++
-		}
-	}
-	if refused > 0 {
-		errs = append(errs, &refusedError{refused: refused, total: len(candidates), worker: o.worker.Name})
-	}
+	_, errs := o.sift(candidates)
 	return joined(errs)
 }

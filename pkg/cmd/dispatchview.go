@@ -98,6 +98,15 @@ func (o *dispatchOptions) tellProblems(candidates []*candidate) {
 	_ = printers.Problems(o.ErrOut, jobs, o.table())
 }
 
+// recordProblems tells the same as events.
+func (o *dispatchOptions) recordProblems(events *dispatch.Recorder, candidates []*candidate) {
+	for _, c := range candidates {
+		for _, p := range c.problems {
+			events.Record(dispatch.ProblemEvent(o.origin.Name, c.Origin, p))
+		}
+	}
+}
+
 // table is how tables look that are written now.
 func (o *dispatchOptions) table() printers.TableOptions {
 	width, _ := o.cursor()

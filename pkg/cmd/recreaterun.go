@@ -29,7 +29,7 @@ func (o *recreateOptions) run(ctx context.Context) error {
 		return err
 	}
 	side := sides[o.context.Name]
-	old, err := get(ctx, side, o.context.Namespace, o.name)
+	old, err := side.Job(ctx, o.context.Namespace, o.name)
 	if interrupted := interrupted(ctx); interrupted != nil {
 		return interrupted
 	}

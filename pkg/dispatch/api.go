@@ -52,8 +52,8 @@ func (s *Side) failed(err error) error {
 
 // answered passes on whether a request was answered, in whatever way.
 func (s *Side) answered(err error) {
-	if s.heard != nil && (err == nil || !isConnection(err)) {
-		s.heard()
+	if s.onAnswer != nil && (err == nil || !isConnection(err)) {
+		s.onAnswer()
 	}
 }
 
@@ -70,6 +70,15 @@ func (s *Side) get(ctx context.Context, r Ref) (*unstructured.Unstructured, erro
 		return nil, s.failed(err)
 	}
 	return trimmed(job), nil
+}
+
+// Job reads a Job as it is stored, nil if there is none.
+func (s *Side) Job(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
+	job, err := s.get(ctx, Ref{Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, fmt.Errorf("could not read job %s/%s: %w", namespace, name, err)
+	}
+	return job, nil
 }
 
 // isGone says whether the API server itself, and nothing on the way to it, says

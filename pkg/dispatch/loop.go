@@ -89,7 +89,7 @@ func NewLoop(origin, worker *Side, o LoopOptions, c clock.WithTicker, events *Re
 		),
 	}
 	for _, side := range []*Side{origin, worker} {
-		side.heard = func() { l.found(side) }
+		side.onAnswer = func() { l.found(side) }
 	}
 	return l
 }

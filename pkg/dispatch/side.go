@@ -19,8 +19,9 @@ type Side struct {
 	Client  kubernetes.Interface
 	Dynamic dynamic.Interface
 
-	// heard, if it is set, is called after each request for a Job that was answered, in whatever way.
-	heard func()
+	// onAnswer, if it is set, is called after each request for a Job that was
+	// answered, in whatever way.
+	onAnswer func()
 }
 
 // NewSide makes the clients of a cluster.

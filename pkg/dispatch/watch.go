@@ -147,13 +147,13 @@ func (l *Loop) listerWatcher(s scope, names []string) cache.ListerWatcher {
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			selected(&o)
 			list, err := client.List(ctx, o)
-			l.answered(ctx, s.side, err)
+			l.noteAnswer(ctx, s.side, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			selected(&o)
 			watching, err := client.Watch(ctx, o)
-			l.answered(ctx, s.side, err)
+			l.noteAnswer(ctx, s.side, err)
 			return watching, err
 		},
 	}
@@ -169,8 +169,8 @@ func (l *Loop) cached(side *Side, r Ref) *unstructured.Unstructured {
 	return job
 }
 
-// answered notes whether a cluster answers a list or a watch, and tells of changes.
-func (l *Loop) answered(ctx context.Context, side *Side, err error) {
+// noteAnswer notes whether a cluster answers a list or a watch, and tells of changes.
+func (l *Loop) noteAnswer(ctx context.Context, side *Side, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:

@@ -68,16 +68,8 @@ func findingName(f *inspect.Finding) string {
 
 // details are what was seen, what hangs on it, and what to do.
 func details(f *inspect.Finding, o TableOptions) []string {
-	p := palette{o.Color}
 	var lines []string
-	add := func(label, text string) {
-		for i, line := range wrap(Safe(text), o.Width, strings.Repeat(" ", labelWidth+4)) {
-			if i == 0 {
-				line = "  " + p.dim(pad(label, labelWidth)) + gap + strings.TrimLeft(line, " ")
-			}
-			lines = append(lines, line)
-		}
-	}
+	add := func(label, text string) { lines = append(lines, detail(label, text, o)...) }
 	for i, e := range f.Evidence {
 		label := ""
 		if i == 0 {

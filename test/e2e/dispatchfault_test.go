@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -62,6 +63,24 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 			assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
 		})
 	}
+}
+
+// TestDispatchTellsOfAHang: a connection that stays open, and over which nothing
+// comes any more.
+func TestDispatchTellsOfAHang(t *testing.T) {
+	const ns = "dispatch-hang"
+	kubeconfig, proxy := behindProxy(t, worker1)
+	origin(t, ns, "train", fixture.RunsFor("5s"))
+	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
+	d.expect(dispatch.MirrorCreated, "train")
+	toxic, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`))
+	assert.NilError(t, err)
+	d.expect(dispatch.Disconnected, "")
+	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
+	assert.NilError(t, proxy.Toxics.RemoveToxic(t.Context(), toxic.Name))
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.count(dispatch.Reconnected), 1)
+	sameEnd(t, ns, "train")
 }
 
 // TestDispatchSurvivesConnectionsThatBreak: again and again, in the middle of
