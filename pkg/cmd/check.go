@@ -96,7 +96,7 @@ func (f *checkFlags) addTo(flags *pflag.FlagSet) {
 func (f *checkFlags) toOptions(env Environment) (*checkOptions, error) {
 	o := &checkOptions{
 		Environment: env, flags: f.globalFlags, rules: rules.All(), watch: f.watch,
-		query:  inspect.Query{AllNamespaces: f.allNamespaces},
+		query:  inspect.Query{AllNamespaces: f.allNamespaces, Kinds: f.kinds},
 		failOn: inspect.Severity(f.failOn),
 	}
 	suppressed, err := newSuppression(f.suppress, o.rules)

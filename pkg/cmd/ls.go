@@ -101,7 +101,7 @@ func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 	o := &listOptions{
 		Environment: env,
 		flags:       f.globalFlags,
-		query:       inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector},
+		query:       inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.kinds},
 		summary:     f.summary,
 		watch:       f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
 		restrictions: f.restrictions(),

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -77,7 +79,11 @@ func (o *listOptions) tellErrors(list *inspect.OwnerList, f *fleet.Fleet) error 
 			o.tell("error: context %s: %s", e.Context, e.Message)
 		}
 	}
-	return &partialError{failed: len(list.Errors), total: len(f.Contexts())}
+	failed := sets.New[string]()
+	for _, e := range list.Errors {
+		failed.Insert(e.Context)
+	}
+	return &partialError{failed: failed.Len(), total: len(f.Contexts())}
 }
 
 // tellAliases says which contexts were left out because another one reaches the

@@ -20,6 +20,10 @@ func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster) (*inspect.T
 			tally.Hide(j)
 		}
 	})
+	if partial := (*inspect.ListError)(nil); errors.As(err, &partial) {
+		tally.Partial(partial.All())
+		err = nil
+	}
 	return tally, err
 }
 
@@ -88,6 +92,11 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				tally.Add(*j)
 			} else {
 				tally.Hide(*j)
+			}
+		}
+		for _, part := range append(facts.KindParts(), inspect.PartKinds) {
+			if err := facts.Gaps[part]; err != nil {
+				tally.Partial([]error{err})
 			}
 		}
 		answer := fleet.Answer[*inspect.Tally]{Context: facts.Context, Value: tally, Err: facts.Err}

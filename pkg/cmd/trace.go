@@ -117,7 +117,7 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 
 // wantedJob reads [KIND/]NAME.
 func wantedJob(args []string) (inspect.Wanted, error) {
-	w := inspect.Wanted{Kind: delegation.Job()}
+	var w inspect.Wanted
 	if len(args) == 0 {
 		return w, nil
 	}
@@ -134,7 +134,9 @@ func wantedJob(args []string) (inspect.Wanted, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
 	}
-	w.Kind = known
+	if !known.IsJob() {
+		w.Kind = strings.ToLower(kind)
+	}
 	return w, nil
 }
 

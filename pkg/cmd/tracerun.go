@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -89,7 +91,7 @@ func (o *traceOptions) notFound(inventory *inspect.Inventory) error {
 	if o.wanted.Namespace == "" {
 		where, hint = "in any namespace of ", ""
 	}
-	message := fmt.Sprintf("%s %q was not found %scontext", o.wanted.Kind.Name, o.wanted.Name, where)
+	message := fmt.Sprintf("%s %q was not found %scontext", cmp.Or(o.wanted.Kind, delegation.Job().Name), o.wanted.Name, where)
 	if len(read) > 1 {
 		message += "s"
 	}

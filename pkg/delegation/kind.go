@@ -18,66 +18,142 @@ type Kind struct {
 	Kind string
 	// Resource is where the API server serves it; its Resource is the plural.
 	Resource schema.GroupVersionResource
-	// ManagedBy is the path of the field that names the owner.
+	// ManagedBy is the path of the field that names the owner; nil where a kind has
+	// no such field, and MultiKueue moves it all the same (Unmanaged).
 	ManagedBy []string
+	// Template says that the field stands in a template: it names the owner of the
+	// objects that will be made of it, and says nothing of the object itself.
+	Template bool
 	// Reserved is the value of that field which means the same as no value.
 	Reserved string
-	// Conditions are the condition types that tell its state.
-	Conditions Conditions
-	// PodLabel is the label that its pods carry, with the object's name as
-	// its value.
+	// Defaulted says that the API server writes Reserved where the field is unset,
+	// so that it is never empty.
+	Defaulted bool
+	// Allowed are the values that the API server, or the kind's own webhook, lets
+	// the field have; none means that it may have any.
+	Allowed []Owner
+	// Change says whether the field can be changed later.
+	Change Change
+	// Since is the first version of its controller that heeds the field, such as
+	// "KubeRay v1.3.0"; "" where that is not known.
+	Since string
+	// Ignored says which versions of its controller have the field and do not heed
+	// it, so that both clusters run what is delegated; "" for none.
+	Ignored string
+	// Blind are versions of the API, served beside Resource's, that do not have the
+	// field: what is written through them loses it.
+	Blind []string
+	// Reading is how its status tells its state.
+	Reading Reading
+	// PodLabel is the label that its pods carry; "" where they carry none.
 	PodLabel string
+	// PodValue is the path of the field that has the label's value; nil means the
+	// object's name.
+	PodValue []string
+	// Loses are the paths of fields, besides ManagedBy, that a copy for another
+	// cluster must not have.
+	Loses [][]string
+	// Selector is the label selector that picks those objects of a kind which can be
+	// delegated at all; "" means all of them.
+	Selector string
+	// Unsynced says that MultiKueue never copies the status back, because the origin's
+	// own controller would overwrite it.
+	Unsynced bool
+	// Discovered says that the kind is in no table: it was found by its schema.
+	Discovered bool
 }
 
-// Conditions are the types of those status conditions of a kind that decide
-// its Status. An empty type is never met.
-type Conditions struct {
-	Complete, Failed, Suspended string
-}
+// Change says whether a kind's managedBy can be changed once an object is there.
+type Change string
 
-// jobKind is the built-in batch/v1 Job (reference: KEP-4368).
-var jobKind = Kind{
-	Name:       "job",
-	Kind:       "Job",
-	Resource:   schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
-	ManagedBy:  []string{"spec", "managedBy"},
-	Reserved:   "kubernetes.io/job-controller",
-	Conditions: Conditions{Complete: "Complete", Failed: "Failed", Suspended: "Suspended"},
-	PodLabel:   "batch.kubernetes.io/job-name",
-}
+const (
+	// Never: the API server refuses it.
+	Never Change = "never"
+	// ByWebhook: a webhook of the kind's own refuses it, where it is installed.
+	ByWebhook Change = "webhook"
+	// WhileSet: one value cannot be replaced by another, but it can be removed, and
+	// set anew after that: transition rules are skipped where a value is absent.
+	WhileSet Change = "while-set"
+	// Always: nothing refuses it.
+	Always Change = "always"
+)
 
 // Job returns the row of the built-in batch/v1 Job.
 func Job() Kind { return jobKind }
 
 // Kinds returns the table of known kinds, in the order in which they are
-// shown.
-func Kinds() []Kind { return []Kind{jobKind} }
+// shown. Where a kind has several versions that differ, each has a row, the
+// preferred one first.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// kinds is the table.
+var kinds = slices.Concat(batchKinds(), jobSetKinds(), kubeflowKinds(), rayKinds(), appWrapperKinds(), tektonKinds(), unmanagedKinds())
 
 // KindNamed finds a known kind by what a user calls it: singular, plural,
 // short name, or any of these with the group behind a dot ("jobs.batch").
 func KindNamed(name string) (Kind, bool) {
-	name = strings.ToLower(name)
-	for _, k := range Kinds() {
-		short := strings.TrimSuffix(name, "."+k.Resource.Group)
-		if short == k.Name || short == k.Resource.Resource || slices.Contains(k.ShortNames, short) {
+	for _, k := range kinds {
+		if k.IsNamed(name) {
 			return k, true
 		}
 	}
 	return Kind{}, false
 }
 
-// KindOf finds the known kind that objects of that name are of, whatever their
-// version.
+// IsNamed says whether a user may mean the kind by a name, in any case: see
+// KindNamed.
+func (k Kind) IsNamed(name string) bool {
+	short := strings.TrimSuffix(strings.ToLower(name), "."+k.Resource.Group)
+	return short == k.Name || short == k.Resource.Resource || slices.Contains(k.ShortNames, short)
+}
+
+// KindOf finds the known kind that objects of that name are of: the row of their
+// version, or else of any other.
 func KindOf(gvk schema.GroupVersionKind) (Kind, bool) {
-	for _, k := range Kinds() {
-		if k.Kind == gvk.Kind && k.Resource.Group == gvk.Group {
+	var found Kind
+	for _, k := range kinds {
+		if k.Kind != gvk.Kind || k.Resource.Group != gvk.Group {
+			continue
+		}
+		if k.Resource.Version == gvk.Version {
 			return k, true
 		}
+		if found.Kind == "" {
+			found = k
+		}
 	}
-	return Kind{}, false
+	return found, found.Kind != ""
 }
 
 // GroupVersionKind is the kind as objects of it name themselves.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(k.Kind)
+}
+
+// IsJob says whether it is the built-in batch/v1 Job, whose status the API server
+// validates, and whose pods are counted in it.
+func (k Kind) IsJob() bool { return k.Resource.GroupResource() == jobKind.Resource.GroupResource() }
+
+// IsUnmanaged says whether the kind has no field that names an owner.
+func (k Kind) IsUnmanaged() bool { return len(k.ManagedBy) == 0 }
+
+// Allows says whether the field can have a value. That the kind's own webhook may
+// not be installed is not considered.
+func (k Kind) Allows(owner Owner) bool {
+	switch {
+	case k.IsUnmanaged():
+		return false
+	case owner.IsBuiltIn(), len(k.Allowed) == 0:
+		return true
+	}
+	return slices.Contains(k.Allowed, owner)
+}
+
+// String is the kind as kubectl writes it in the names of objects, such as
+// "jobset.jobset.x-k8s.io".
+func (k Kind) String() string {
+	if k.Resource.Group == "" {
+		return k.Name
+	}
+	return k.Name + "." + k.Resource.Group
 }

@@ -22,6 +22,13 @@ const (
 	// it runs, which makes a new Workload each time.
 	ElasticMark = "kueue.x-k8s.io/elastic-job"
 
+	// MultiKueueOriginUIDAnnotation is on the mirrors of kinds without managedBy: the
+	// origin's uid (reference: multikueue.md 0).
+	MultiKueueOriginUIDAnnotation = "kueue.x-k8s.io/multikueue-origin-uid"
+	// PodGroupLabel names the group of pods that a pod is one of; their Workload has
+	// the group's name.
+	PodGroupLabel = "kueue.x-k8s.io/pod-group-name"
+
 	// OriginUIDLabel is on the mirrors that dispatch makes: the origin's uid.
 	OriginUIDLabel = "jobmanagedby.github.io/origin-uid"
 	// OriginAnnotation is on the same: "<cluster UID>/<namespace>/<name>".
@@ -37,6 +44,9 @@ type Marks struct {
 	// MultiKueueOrigin, Prebuilt and Queue are the values of MultiKueueOriginLabel,
 	// PrebuiltWorkload and QueueNameLabel.
 	MultiKueueOrigin, Prebuilt, Queue string
+	// MultiKueueOriginUID and PodGroup are those of MultiKueueOriginUIDAnnotation and
+	// PodGroupLabel.
+	MultiKueueOriginUID, PodGroup string
 	// Elastic is whether ElasticMark is "true".
 	Elastic bool
 	// OriginUID is the value of OriginUIDLabel.
@@ -67,11 +77,13 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 		MultiKueueOrigin: labels[MultiKueueOriginLabel],
 		Prebuilt:         annotations[PrebuiltWorkload],
 		Queue:            labels[QueueNameLabel],
+		PodGroup:         labels[PodGroupLabel],
 		Elastic:          annotations[ElasticMark] == "true",
 		OriginUID:        labels[OriginUIDLabel],
 		Origin:           parsePlace(annotations[OriginAnnotation], 3),
 		Mirror:           parsePlace(annotations[MirrorAnnotation], 4),
 	}
+	m.MultiKueueOriginUID = annotations[MultiKueueOriginUIDAnnotation]
 	if m.Prebuilt == "" {
 		m.Prebuilt = labels[PrebuiltWorkload]
 	}
@@ -84,7 +96,8 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 // IsMark says whether MarksOf looks at a label or annotation of that name.
 func IsMark(key string) bool {
 	switch key {
-	case MultiKueueOriginLabel, PrebuiltWorkload, QueueNameLabel, ElasticMark, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
+	case MultiKueueOriginLabel, MultiKueueOriginUIDAnnotation, PrebuiltWorkload, QueueNameLabel, PodGroupLabel, ElasticMark,
+		OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
 		return true
 	}
 	return false

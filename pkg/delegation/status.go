@@ -25,11 +25,14 @@ const (
 	Running Status = "Running"
 	// Pending: its controller has it, but no pod of it has run so far.
 	Pending Status = "Pending"
+	// Unknown: its kind is in no table, and none of the common conditions tells
+	// its state.
+	Unknown Status = "Unknown"
 )
 
 // Statuses returns all statuses in the order in which they are decided.
 func Statuses() []Status {
-	return []Status{Terminating, Complete, Failed, Unclaimed, Suspended, Running, Pending}
+	return []Status{Terminating, Complete, Failed, Unclaimed, Suspended, Running, Pending, Unknown}
 }
 
 // IsFinished says whether nothing will happen to it any more.
@@ -38,8 +41,9 @@ func (s Status) IsFinished() bool { return s == Complete || s == Failed }
 // Condition is what is kept of a status condition.
 type Condition struct {
 	Type, Reason, Message string
-	// True is whether the condition's status is "True".
+	// True is whether the condition's status is "True"; Is is that status itself.
 	True bool
+	Is   string
 	// Since is its lastTransitionTime; zero where it has none.
 	Since time.Time
 }
@@ -48,42 +52,77 @@ type Condition struct {
 type State struct {
 	// Deleting is whether a deletionTimestamp is set.
 	Deleting bool
-	// Suspend is spec.suspend.
+	// Suspend says that something in the spec holds it back, such as spec.suspend.
 	Suspend bool
-	// Active, Succeeded and Failed count pods. Ready is nil where the server
-	// is too old to count ready pods (before Kubernetes 1.24).
+	// Active, Succeeded and Failed count pods, where its kind counts them. Ready is
+	// nil where the server is too old to count ready pods (before Kubernetes 1.24).
 	Active, Succeeded, Failed int32
 	Ready                     *int32
 	Conditions                []Condition
 	// StatusWritten is whether anyone ever wrote the status: it is not empty,
 	// or managedFields has an entry of the status subresource.
 	StatusWritten bool
+	// Content is what of the object its kind's signs are looked for in, its spec and
+	// status; a kind that is read by conditions alone needs none.
+	Content map[string]any
 }
 
-// condition finds a condition by its type.
-func (s State) condition(conditionType string) (Condition, bool) {
+// condition finds a condition by its type and status; "" means True.
+func (s State) condition(conditionType, status string) (Condition, bool) {
 	for _, c := range s.Conditions {
-		if c.Type == conditionType && conditionType != "" {
+		if c.Type == conditionType && (c.True && status == "" || c.Is == status && status != "") {
 			return c, true
 		}
 	}
 	return Condition{}, false
 }
 
-func (s State) isTrue(conditionType string) bool {
-	c, ok := s.condition(conditionType)
-	return ok && c.True
-}
-
-// Finished says since when an object is complete or failed, by the time of the
-// condition that says so. ok is false while it is unfinished.
+// Finished says since when an object is complete or failed: by the time that its
+// status tells, or else by that of the condition that says so. ok is false while
+// it is unfinished; the time is zero where nobody wrote it down.
 func (k Kind) Finished(s State) (since time.Time, ok bool) {
-	for _, conditionType := range []string{k.Conditions.Complete, k.Conditions.Failed} {
-		if c, found := s.condition(conditionType); found && c.True {
-			return c.Since, true
+	for _, signs := range [][]Sign{k.Reading.Complete, k.Reading.Failed} {
+		if shows(signs, s) {
+			return k.since(s, signs), true
 		}
 	}
 	return time.Time{}, false
+}
+
+// SuspendedSince is the time of the condition that says that an object is
+// suspended; zero where there is none.
+func (k Kind) SuspendedSince(s State) time.Time { return conditionTime(s, k.Reading.Suspended) }
+
+func (k Kind) since(s State, signs []Sign) time.Time {
+	if at := conditionTime(s, signs); !at.IsZero() {
+		return at
+	}
+	return timeAt(s.Content, k.Reading.End)
+}
+
+// conditionTime is the time of the first of the conditions among signs that shows.
+func conditionTime(s State, signs []Sign) time.Time {
+	for _, sign := range signs {
+		if c, ok := s.condition(sign.Condition, sign.Is); ok && sign.Condition != "" {
+			return c.Since
+		}
+	}
+	return time.Time{}
+}
+
+// Started is when an object started, by its status; zero where that does not tell.
+func (k Kind) Started(s State) time.Time { return timeAt(s.Content, k.Reading.Start) }
+
+// Ended is when an object ended, by its status; zero where that does not tell.
+func (k Kind) Ended(s State) time.Time { return timeAt(s.Content, k.Reading.End) }
+
+func timeAt(content map[string]any, path []string) time.Time {
+	if len(path) == 0 {
+		return time.Time{}
+	}
+	// What is no time tells none.
+	at, _ := time.Parse(time.RFC3339, TextAt(content, path...))
+	return at
 }
 
 // NeedsClaim says whether an object's status cannot be told without knowing if
@@ -98,19 +137,23 @@ func NeedsClaim(owner Owner, s State) bool {
 // object shows that its owner took it up; it matters only where NeedsClaim.
 func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 	hasRun := s.Succeeded > 0 || s.Failed > 0
+	isRunning := s.Active > 0 && (s.Ready == nil || *s.Ready > 0) || hasRun || shows(k.Reading.Running, s)
+	isLeft := s.Active > 0 || shows(k.Reading.Running, s)
 	switch {
 	case s.Deleting:
 		return Terminating
-	case s.isTrue(k.Conditions.Complete):
+	case shows(k.Reading.Complete, s):
 		return Complete
-	case s.isTrue(k.Conditions.Failed):
+	case shows(k.Reading.Failed, s):
 		return Failed
-	case !owner.IsBuiltIn() && !s.StatusWritten && !claimed:
+	case !owner.IsBuiltIn() && !k.Template && !s.StatusWritten && !claimed:
 		return Unclaimed
-	case s.isTrue(k.Conditions.Suspended), s.Suspend && s.Active == 0:
+	case shows(k.Reading.Suspended, s), s.Suspend && !isLeft:
 		return Suspended
-	case s.Active > 0 && (s.Ready == nil || *s.Ready > 0), hasRun:
+	case isRunning:
 		return Running
+	case k.Reading.Strict:
+		return Unknown
 	default:
 		return Pending
 	}

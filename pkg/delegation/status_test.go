@@ -95,7 +95,7 @@ func TestStatusOfKindWithoutConditions(t *testing.T) {
 
 func TestStatuses(t *testing.T) {
 	assert.DeepEqual(t, delegation.Statuses(), []delegation.Status{
-		"Terminating", "Complete", "Failed", "Unclaimed", "Suspended", "Running", "Pending",
+		"Terminating", "Complete", "Failed", "Unclaimed", "Suspended", "Running", "Pending", "Unknown",
 	})
 	delegation.Statuses()[0] = "changed"
 	assert.Equal(t, delegation.Statuses()[0], delegation.Terminating, "callers share one slice")

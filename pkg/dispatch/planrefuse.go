@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -85,22 +86,18 @@ func hasEnded(origin *unstructured.Unstructured, owner delegation.Owner) (reason
 	if deleting := stringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
 		return "is being deleted since " + deleting, "create it again once it is gone"
 	}
-	conditions, _ := valueAt(origin, "status", "conditions").([]any)
-	for _, c := range conditions {
-		condition, _ := c.(map[string]any)
-		is, _ := condition["type"].(string)
-		types := delegation.Job().Conditions
-		if condition["status"] != "True" || is != types.Complete && is != types.Failed {
-			continue
-		}
-		since := ""
-		if t, _ := condition["lastTransitionTime"].(string); t != "" {
-			since = " since " + t
-		}
-		return "is " + is + since, fmt.Sprintf("to run it again: kubectl jobs-managedby recreate -n %s %s --managed-by %s",
-			origin.GetNamespace(), origin.GetName(), shellWord(string(owner)))
+	kind := delegation.Job()
+	state := kind.StateOf(origin.Object, true)
+	at, ended := kind.Finished(state)
+	if !ended {
+		return "", ""
 	}
-	return "", ""
+	since := ""
+	if !at.IsZero() {
+		since = " since " + at.UTC().Format(time.RFC3339)
+	}
+	return "is " + string(kind.StatusOf(owner, state, true)) + since, fmt.Sprintf("to run it again: kubectl jobs-managedby recreate -n %s %s --managed-by %s",
+		origin.GetNamespace(), origin.GetName(), shellWord(string(owner)))
 }
 
 func pinnedToNode(origin *unstructured.Unstructured, _ delegation.Owner) (reason, remedy string) {

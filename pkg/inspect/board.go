@@ -54,7 +54,7 @@ func (b *Board) Apply(c Change) []Change {
 		switch {
 		case RefOf(j) == RefOf(&c.Job):
 			changes[0].Job = *j
-		case !j.ManagedBy.IsBuiltIn() && !slices.Equal(j.Mirrors, mirrorsOf(before, j)):
+		case j.IsDelegated() && !slices.Equal(j.Mirrors, mirrorsOf(before, j)):
 			changes = append(changes, Change{Type: Modified, Context: j.Context, Job: *j})
 		}
 	}
@@ -82,7 +82,8 @@ func (b *Board) related(j *Job) []*Job {
 	keys := []string{key(j)}
 	if j.Marks != nil {
 		for _, p := range []delegation.Place{j.Marks.Origin, j.Marks.Mirror} {
-			if k := p.Namespace + "/" + p.Name; !p.IsZero() && k != keys[0] {
+			kind := j.GetObjectKind().GroupVersionKind().GroupKind()
+			if k := keyOf(kind, p.Namespace, p.Name); !p.IsZero() && k != keys[0] {
 				keys = append(keys, k)
 			}
 		}

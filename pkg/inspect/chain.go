@@ -54,13 +54,25 @@ func (w *way) add(depth int, h Hop) {
 
 func originMessage(j *Job) string {
 	owner := "managed by " + string(j.ManagedBy)
-	if j.ManagedBy.IsBuiltIn() {
+	switch {
+	case j.Row().Template:
+		owner = "what is made of it is " + owner
+	case j.Row().IsUnmanaged():
+		owner = "of a kind without managedBy, which MultiKueue tells by its marks"
+	case j.ManagedBy.IsBuiltIn():
 		owner = "not delegated"
+	case j.Status == delegation.Unclaimed:
+		owner += ", and nothing shows that it ever took this " + j.Kind + " up"
 	}
-	if j.Status == delegation.Unclaimed {
-		owner += ", and nothing shows that it ever took this Job up"
+	return withProgress(j, ", ", owner)
+}
+
+// withProgress puts a Job's progress before a message, where its kind counts pods.
+func withProgress(j *Job, between, message string) string {
+	if !j.Row().IsJob() {
+		return message
 	}
-	return fmt.Sprintf("%s completions, %s", j.Progress(), owner)
+	return fmt.Sprintf("%s completions%s%s", j.Progress(), between, message)
 }
 
 // orphan is the way of a mirror whose origin was not found.
@@ -94,9 +106,9 @@ func (w *way) mirror(depth, i int) {
 	case w.pair.Origin == nil:
 		h.Message = "a mirror, by its " + marker(m.Relation)
 	case !m.Current:
-		h.Health, h.Message = HealthBad, "the mirror of an older Job of this name"
+		h.Health, h.Message = HealthBad, "the mirror of an older "+m.Job.Kind+" of this name"
 	case w.chosen != "" && w.chosen != m.Job.Context:
-		h.Health, h.Message = HealthBad, "a second mirror: MultiKueue has given the Job to "+w.chosen
+		h.Health, h.Message = HealthBad, "a second mirror: MultiKueue has given the "+m.Job.Kind+" to "+w.chosen
 	case m.Relation == ByName:
 		h.Message = "its mirror, as far as the name tells"
 	case w.trace.Mirrors[i].InStep:
@@ -104,7 +116,7 @@ func (w *way) mirror(depth, i int) {
 	default:
 		h.Message = "its mirror, and the origin does not tell its state"
 	}
-	h.Message = m.Job.Progress() + " completions; " + h.Message
+	h.Message = withProgress(m.Job, "; ", h.Message)
 	w.add(depth, h)
 	if f := w.inventory.Facts(m.Job.Context); f != nil {
 		w.pods(depth+1, f, m.Job)
@@ -125,7 +137,7 @@ func (w *way) namesake(depth int, j *Job) {
 	}
 	w.told[j] = true
 	h := jobHop(j)
-	h.Message = fmt.Sprintf("not its mirror but another Job of this name: %s would have marked it", w.pair.Origin.ManagedBy)
+	h.Message = fmt.Sprintf("not its mirror but another %s of this name: %s would have marked it", j.Kind, w.pair.Origin.ManagedBy)
 	w.add(depth, h)
 }
 
@@ -145,9 +157,9 @@ func (w *way) pods(depth int, f *Facts, j *Job) {
 		return
 	}
 	h := podsHop(f, j, pods)
-	if j == w.pair.Origin && !j.ManagedBy.IsBuiltIn() {
+	if j == w.pair.Origin && j.IsDelegated() {
 		h.Health = HealthBad
-		h.Message = strings.TrimPrefix(h.Message+"; ", "; ") + "a delegated Job has no pods of its own: somebody else runs it here"
+		h.Message = strings.TrimPrefix(h.Message+"; ", "; ") + "a delegated " + j.Kind + " has no pods of its own: somebody else runs it here"
 	}
 	w.add(depth, h)
 }
@@ -169,7 +181,7 @@ func (w *way) multiKueue(f *Facts) {
 	}
 	if len(workloads) == 0 {
 		w.add(1, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Context: f.Context}, f.Gaps[PartWorkloads],
-			"Kueue has made none for this Job"))
+			"Kueue has made none for this "+w.pair.Origin.Kind))
 	}
 	for _, name := range w.checks(f, queue, workloads) {
 		check := f.Kueue.CheckNamed(name)
@@ -185,7 +197,7 @@ func (w *way) queues(f *Facts) *kueue.ClusterQueue {
 	origin, gap := w.pair.Origin, f.Gaps[PartQueues]
 	h := Hop{Kind: "LocalQueue", Namespace: origin.Namespace, Name: origin.Queue(), Context: f.Context}
 	if h.Name == "" {
-		w.add(1, missing(h, nil, fmt.Sprintf("the Job names no queue (label %s)", delegation.QueueNameLabel)))
+		w.add(1, missing(h, nil, fmt.Sprintf("the %s names no queue (label %s)", origin.Kind, delegation.QueueNameLabel)))
 		return nil
 	}
 	local := f.Kueue.LocalQueueNamed(h.Namespace, h.Name)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -28,7 +29,9 @@ type Difference struct {
 	Lag bool `json:"lag"`
 }
 
-func (d Difference) isStatus() bool { return strings.HasPrefix(d.Field, "status.") }
+func (d Difference) isStatus() bool {
+	return d.Field == "status" || strings.HasPrefix(d.Field, "status.")
+}
 
 // Settling is how long a copy may take. MultiKueue was seen to take 2.1 seconds
 // at the median and up to 4.5; reference multikueue.md D-VI asks not to make
@@ -44,13 +47,12 @@ func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	mirror := m.Job
 	d := comparison{context: mirror.Context}
 	d.lag = v.age(mirror, v.lastChange(mirror)) < Settling
-	d.compare("status.active", origin.Active, mirror.Active)
-	d.compare("status.ready", count(origin.Ready), count(mirror.Ready))
-	d.compare("status.succeeded", origin.Succeeded, mirror.Succeeded)
-	d.compare("status.failed", origin.Failed, mirror.Failed)
-	d.compare("status.startTime", stamp(origin.StartTime), stamp(mirror.StartTime))
-	d.compare("status.completionTime", stamp(origin.CompletionTime), stamp(mirror.CompletionTime))
-	d.compareStatus(origin, mirror)
+	switch {
+	case origin.Row().IsJob():
+		d.compareJobStatus(origin, mirror)
+	case !origin.Row().Unsynced:
+		d.compareAnyStatus(origin, mirror)
+	}
 
 	d.lag = v.age(origin, origin.SpecWrittenAt) < Settling || d.lag && origin.Suspended != mirror.Suspended
 	d.compare("spec.suspend", origin.Suspended, mirror.Suspended)
@@ -132,6 +134,34 @@ func (c *comparison) compare(field string, origin, mirror any) {
 	c.found = append(c.found, Difference{Context: c.context, Field: field, Origin: a, Mirror: b, Lag: c.lag})
 }
 
+// compareJobStatus compares the status of batch/v1 Jobs.
+func (c *comparison) compareJobStatus(origin, mirror *Job) {
+	c.compare("status.active", origin.Active, mirror.Active)
+	c.compare("status.ready", count(origin.Ready), count(mirror.Ready))
+	c.compare("status.succeeded", origin.Succeeded, mirror.Succeeded)
+	c.compare("status.failed", origin.Failed, mirror.Failed)
+	c.compare("status.startTime", stamp(origin.StartTime), stamp(mirror.StartTime))
+	c.compare("status.completionTime", stamp(origin.CompletionTime), stamp(mirror.CompletionTime))
+	c.compareStatus(origin, mirror)
+}
+
+// compareAnyStatus compares the status of objects of any other kind, which is
+// copied as a whole. Without the whole objects, only a state that a mirror has and
+// its origin cannot have come to by itself is a difference.
+func (c *comparison) compareAnyStatus(origin, mirror *Job) {
+	if origin.Object != nil && mirror.Object != nil {
+		c.walk("status", origin.Object.Object["status"], mirror.Object.Object["status"], nil)
+		return
+	}
+	came := func(s delegation.Status) any {
+		if s == delegation.Running || s.IsFinished() {
+			return string(s)
+		}
+		return nil
+	}
+	c.compare("status", came(origin.Status), came(mirror.Status))
+}
+
 // compareStatus compares what only the whole objects tell.
 func (c *comparison) compareStatus(origin, mirror *Job) {
 	if origin.Object == nil || mirror.Object == nil {
@@ -163,12 +193,21 @@ func (c *comparison) compareStatus(origin, mirror *Job) {
 // expected are fields of a spec that differ between an origin and its mirror in
 // a healthy fleet: what delegation takes away, what the server fills in anew, and
 // what Kueue adds on either side (reference: multikueue.md B and D-VI).
-func expected() sets.Set[string] {
-	return sets.New(
+func expected(kind delegation.Kind) sets.Set[string] {
+	same := sets.New(
+		strings.Join(kind.ManagedBy, "."), strings.Join(kind.TTL(), "."), "spec.runPolicy.suspend",
 		"spec.managedBy", "spec.selector", "spec.manualSelector", "spec.suspend", "spec.ttlSecondsAfterFinished",
 		"spec.template.metadata", "spec.template.spec.nodeSelector", "spec.template.spec.tolerations",
 		"spec.template.spec.schedulingGates",
 	)
+	for _, path := range kind.Loses {
+		same.Insert(strings.Join(path, "."))
+	}
+	if kind.IsUnmanaged() {
+		// Of a pod, what schedules it and where to; the gate that holds it back.
+		same.Insert("spec.schedulingGates", "spec.nodeName", "spec.nodeSelector", "spec.tolerations")
+	}
+	return same
 }
 
 func (c *comparison) compareSpec(origin, mirror *Job) {
@@ -177,7 +216,7 @@ func (c *comparison) compareSpec(origin, mirror *Job) {
 		c.compare("spec.completions", count(origin.Completions), count(mirror.Completions))
 		return
 	}
-	c.walk("spec", origin.Object.Object["spec"], mirror.Object.Object["spec"], expected())
+	c.walk("spec", origin.Object.Object["spec"], mirror.Object.Object["spec"], expected(origin.Row()))
 }
 
 // walk goes down both trees to the fields that differ.

@@ -171,7 +171,7 @@ func TestLeasesInFacts(t *testing.T) {
 func TestTraceTellsDispatcher(t *testing.T) {
 	r := recordedFleet(t, "", plainJob+ourJob+otherJob+ourLease)
 	read := func(name string) *inspect.Trace {
-		v := inspect.ReadOne(t.Context(), r.Fleet, inspect.Wanted{Kind: delegation.Job(), Name: name}, nil, r.clock)
+		v := inspect.ReadOne(t.Context(), r.Fleet, inspect.Wanted{Name: name}, nil, r.clock)
 		return v.Trace(v.Subjects()[0])
 	}
 	assertHeld(t, read("a").Origin.Dispatcher)

@@ -11,5 +11,7 @@ func equal(a, b *Job) bool {
 	x.Since, y.Since = nil, nil
 	x.SpecWrittenAt, y.SpecWrittenAt = nil, nil
 	x.Generation, y.Generation = 0, 0
+	x.KindRow, y.KindRow = nil, nil
+	x.WrittenAs, y.WrittenAs = nil, nil
 	return equality.Semantic.DeepEqual(&x, &y)
 }

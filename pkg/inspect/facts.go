@@ -1,9 +1,12 @@
 package inspect
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -60,6 +63,7 @@ const (
 	PartClusters   Part = "MultiKueueClusters"
 	PartSecrets    Part = "secrets"
 	PartJobs       Part = "jobs"
+	PartKinds      Part = "the kinds that it serves"
 	PartNamespaces Part = "namespaces"
 	PartPods       Part = "pods"
 	PartEvents     Part = "events"
@@ -97,6 +101,66 @@ func (f *Facts) clone() *Facts {
 	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
 	c.Leases, c.Gaps = maps.Clone(f.Leases), maps.Clone(f.Gaps)
 	return &c
+}
+
+// addPod keeps a pod, once: it may be found by the labels of several kinds.
+func (f *Facts) addPod(p *Pod) {
+	if !slices.ContainsFunc(f.Pods, func(known *Pod) bool { return known.UID == p.UID }) {
+		f.Pods = append(f.Pods, p)
+	}
+}
+
+// list reads the objects of a cluster into the facts. What could not be read of
+// them is a gap; the error is why there is nothing at all.
+func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
+	err := List(ctx, c, q, func(j Job) { f.Jobs = append(f.Jobs, &j) })
+	f.sortJobs()
+	var partial *ListError
+	if !errors.As(err, &partial) {
+		return err
+	}
+	for _, kind := range partial.Kinds {
+		f.gap(PartOf(kind.Kind), kind.Err)
+	}
+	for _, other := range partial.Others {
+		part := PartKinds
+		if errors.Is(other, ErrClaimsUnknown) {
+			part = PartWorkloads
+		}
+		f.gap(part, other)
+	}
+	return nil
+}
+
+// PartOf is the part that the objects of a kind are.
+func PartOf(kind delegation.Kind) Part {
+	if kind.IsJob() {
+		return PartJobs
+	}
+	return Part(kindText(kind))
+}
+
+// parts are all parts, with those kinds that are gaps.
+func (f *Facts) parts() []Part {
+	parts := f.KindParts()
+	for _, part := range Parts() {
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// KindParts are the gaps that are kinds of objects, sorted.
+func (f *Facts) KindParts() []Part {
+	var parts []Part
+	for part := range f.Gaps {
+		if part == PartJobs || !slices.Contains(Parts(), part) {
+			parts = append(parts, part)
+		}
+	}
+	slices.Sort(parts)
+	return parts
 }
 
 // sortJobs sorts the Jobs as they are shown: a list comes in no certain order.
@@ -153,6 +217,6 @@ func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 // Parts are all of them, in the order in which they are told.
 func Parts() []Part {
 	return []Part{
-		PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
+		PartKinds, PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
 	}
 }

@@ -14,13 +14,15 @@ type index struct {
 	workloads      map[string]*kueue.Workload
 	workloadsOfJob map[string][]*kueue.Workload
 	podsOfJob      map[string][]*Pod
-	warnings       map[string]*Event
+	// podsLabelled are pods that say by a label whose they are.
+	podsLabelled map[string][]*Pod
+	warnings     map[string]*Event
 }
 
 func (f *Facts) buildIndex() {
 	x := &index{
 		workloads: map[string]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
-		podsOfJob: map[string][]*Pod{}, warnings: map[string]*Event{},
+		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{},
 	}
 	if f.Kueue != nil {
 		for _, w := range f.Kueue.Workloads {
@@ -32,6 +34,10 @@ func (f *Facts) buildIndex() {
 	}
 	for _, p := range f.Pods {
 		x.podsOfJob[p.JobUID] = append(x.podsOfJob[p.JobUID], p)
+		for label, value := range p.OfKinds {
+			k := labelled(p.Namespace, label, value)
+			x.podsLabelled[k] = append(x.podsLabelled[k], p)
+		}
 	}
 	for _, e := range f.Events {
 		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
@@ -94,13 +100,19 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	return found
 }
 
-// PodsOf are the pods that a Job controls.
+// PodsOf are the pods that a Job controls, or those that say so by their kind's
+// label, where what controls them is controlled in turn.
 func (f *Facts) PodsOf(j *Job) []*Pod {
 	if f == nil || f.index == nil {
 		return nil
 	}
-	return f.index.podsOfJob[j.UID]
+	if pods := f.index.podsOfJob[j.UID]; len(pods) > 0 || j.podValue() == "" {
+		return pods
+	}
+	return f.index.podsLabelled[labelled(j.Namespace, j.Row().PodLabel, j.podValue())]
 }
+
+func labelled(namespace, label, value string) string { return namespace + "/" + label + "=" + value }
 
 // LastWarning is the latest warning about a Job, nil if there is none.
 func (f *Facts) LastWarning(j *Job) *Event {

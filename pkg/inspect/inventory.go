@@ -44,6 +44,40 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *
 	}
 }
 
+// WithoutGaps is the inventory, for what is judged by what is not there: without
+// the kinds of which some cluster's objects could not be read, and of each of these
+// an inventory of its own, in which such clusters are as if they had not answered.
+func (v *Inventory) WithoutGaps() (whole *Inventory, apart map[Part]*Inventory) {
+	apart = map[Part]*Inventory{}
+	for _, f := range v.Clusters {
+		for _, part := range f.KindParts() {
+			apart[part] = nil
+		}
+	}
+	if len(apart) == 0 {
+		return v, nil
+	}
+	for part := range apart {
+		apart[part] = v.only(func(p Part) bool { return p == part }, part)
+	}
+	return v.only(func(p Part) bool { _, is := apart[p]; return !is }, ""), apart
+}
+
+// only is the inventory with those Jobs whose kind is kept; of a cluster where the
+// kind that is needed is a gap, nothing is left.
+func (v *Inventory) only(keep func(Part) bool, needed Part) *Inventory {
+	var clusters []*Facts
+	for _, f := range v.Clusters {
+		c := *f
+		c.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(j *Job) bool { return !keep(PartOf(j.Row())) })
+		if err := f.Gaps[needed]; err != nil && c.Err == nil {
+			c = Facts{Context: f.Context, ClusterUID: f.ClusterUID, Skew: f.Skew, Err: err}
+		}
+		clusters = append(clusters, &c)
+	}
+	return NewInventory(v.Now, clusters, v.Addresses)
+}
+
 // Facts is what was read through a context, nil if it was not asked.
 func (v *Inventory) Facts(name string) *Facts {
 	for _, f := range v.Clusters {

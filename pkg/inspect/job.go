@@ -2,12 +2,10 @@ package inspect
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,7 +84,44 @@ type Job struct {
 	Object *unstructured.Unstructured `json:"-"`
 	// SpecWrittenAt is when anything but its status last changed, by managedFields.
 	SpecWrittenAt *metav1.Time `json:"-"`
+	// Controller is what controls it, such as the JobSet of a Job; nil if nothing.
+	Controller *metav1.OwnerReference `json:"-"`
+	// WrittenAs are the API versions through which it was written, by managedFields.
+	WrittenAs []string `json:"-"`
+	// PodValue is what its kind's PodValue leads to.
+	PodValue string `json:"-"`
+
+	// KindRow is its kind, where that was read along with it; Row tells it always.
+	KindRow *delegation.Kind `json:"-"`
 }
+
+// Row is the Job's kind, with all that is known of it.
+func (j *Job) Row() delegation.Kind {
+	if j.KindRow != nil {
+		return *j.KindRow
+	}
+	gvk := j.GetObjectKind().GroupVersionKind()
+	if row := delegation.Job(); gvk == row.GroupVersionKind() {
+		return row
+	}
+	if row, known := delegation.KindOf(gvk); known {
+		return row
+	}
+	return delegation.Kind{Name: strings.ToLower(gvk.Kind), Kind: gvk.Kind, Resource: gvk.GroupVersion().WithResource("")}
+}
+
+// podValue is the value of its kind's PodLabel on its pods; "" where it has none so
+// far.
+func (j *Job) podValue() string {
+	if len(j.Row().PodValue) == 0 {
+		return j.Name
+	}
+	return j.PodValue
+}
+
+// IsDelegated says whether another controller than its kind's own reconciles it.
+// Of a template the owner is told too, but the template itself is not delegated.
+func (j *Job) IsDelegated() bool { return !j.ManagedBy.IsBuiltIn() && !j.Row().Template }
 
 // Ref names an object on one of the clusters.
 type Ref struct {
@@ -131,7 +166,8 @@ func (j *Job) deepCopy() *Job {
 	c.Dispatcher = j.Dispatcher.deepCopy()
 	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
-	c.Marks, c.SpecWrittenAt = clone(j.Marks), clone(j.SpecWrittenAt)
+	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), clone(j.Controller)
+	c.WrittenAs = slices.Clone(j.WrittenAs)
 	return &c
 }
 
@@ -170,10 +206,8 @@ func (r *read) since() *metav1.Time {
 			return r.job.StartTime
 		}
 	case delegation.Suspended:
-		for _, c := range r.state.Conditions {
-			if c.Type == r.kind.Conditions.Suspended && c.True && !c.Since.IsZero() {
-				return &metav1.Time{Time: c.Since}
-			}
+		if since := r.kind.SuspendedSince(r.state); !since.IsZero() {
+			return &metav1.Time{Time: since}
 		}
 	default:
 	}
@@ -181,104 +215,8 @@ func (r *read) since() *metav1.Time {
 }
 
 // needsClaim says whether settle has to know what it is told.
-func (r *read) needsClaim() bool { return delegation.NeedsClaim(r.job.ManagedBy, r.state) }
-
-// readJob cuts a batch/v1 Job down to what the model keeps.
-func readJob(o *batchv1.Job) read {
-	kind := delegation.Job()
-	r := read{kind: kind, state: stateOf(o)}
-	apiVersion, kindName := kind.GroupVersionKind().ToAPIVersionAndKind()
-	r.job = Job{
-		APIVersion: apiVersion, Kind: kindName,
-		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
-		ManagedBy:   kind.OwnerOf(deref(o.Spec.ManagedBy)),
-		Completions: o.Spec.Completions, Parallelism: o.Spec.Parallelism,
-		Succeeded: o.Status.Succeeded, Failed: o.Status.Failed, Active: o.Status.Active, Ready: o.Status.Ready,
-		StartTime: o.Status.StartTime, CompletionTime: o.Status.CompletionTime,
-		CreationTimestamp: o.CreationTimestamp,
-		Suspended:         deref(o.Spec.Suspend),
-		StatusWrittenAt:   statusWrittenAt(o.ManagedFields),
-		Marks:             delegation.MarksOf(o.Labels, o.Annotations),
-		Generation:        o.Generation,
-		SpecWrittenAt:     specWrittenAt(o.ManagedFields),
-		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
-		TTL: o.Spec.TTLSecondsAfterFinished, ManualSelector: deref(o.Spec.ManualSelector),
-	}
-	if !r.job.ManagedBy.IsBuiltIn() {
-		r.job.StatusWriters = statusWriters(o.ManagedFields)
-	}
-	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
-		r.job.FinishedTime = &metav1.Time{Time: since}
-	}
-	return r
-}
-
-// drop removes what readJob does not read, which is most of it.
-func drop(o *batchv1.Job) {
-	o.Spec.Template = corev1.PodTemplateSpec{}
-	isNoMark := func(key, _ string) bool { return !delegation.IsMark(key) }
-	maps.DeleteFunc(o.Labels, isNoMark)
-	maps.DeleteFunc(o.Annotations, isNoMark)
-	for i := range o.ManagedFields {
-		o.ManagedFields[i].FieldsV1 = nil
-	}
-}
-
-func stateOf(o *batchv1.Job) delegation.State {
-	s := delegation.State{
-		Deleting: o.DeletionTimestamp != nil,
-		Suspend:  deref(o.Spec.Suspend),
-		Active:   o.Status.Active, Succeeded: o.Status.Succeeded, Failed: o.Status.Failed,
-		Ready:         o.Status.Ready,
-		StatusWritten: !isEmpty(&o.Status) || statusWrittenAt(o.ManagedFields) != nil,
-	}
-	for _, c := range o.Status.Conditions {
-		s.Conditions = append(s.Conditions, delegation.Condition{
-			Type: string(c.Type), Reason: c.Reason, Message: c.Message,
-			True: c.Status == corev1.ConditionTrue, Since: c.LastTransitionTime.Time,
-		})
-	}
-	return s
-}
-
-// isEmpty says whether a status is as the API server makes it at creation.
-func isEmpty(s *batchv1.JobStatus) bool {
-	return len(s.Conditions) == 0 && s.StartTime == nil && s.CompletionTime == nil &&
-		s.Active == 0 && s.Succeeded == 0 && s.Failed == 0 && s.Ready == nil && s.Terminating == nil &&
-		s.CompletedIndexes == "" && s.FailedIndexes == nil && s.UncountedTerminatedPods == nil
-}
-
-// statusWrittenAt is the latest time at which somebody changed the status, nil
-// if nobody ever did. It is not a heartbeat: a write that changes nothing does
-// not count.
-func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
-	var latest *metav1.Time
-	for i := range fields {
-		if f := &fields[i]; f.Subresource == "status" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
-			latest = f.Time
-		}
-	}
-	return clone(latest)
-}
-
-func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
-	var writers []string
-	for i := range fields {
-		if f := &fields[i]; f.Subresource == "status" && !slices.Contains(writers, f.Manager) {
-			writers = append(writers, f.Manager)
-		}
-	}
-	return writers
-}
-
-func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
-	var latest *metav1.Time
-	for i := range fields {
-		if f := &fields[i]; f.Subresource == "" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
-			latest = f.Time
-		}
-	}
-	return clone(latest)
+func (r *read) needsClaim() bool {
+	return delegation.NeedsClaim(r.job.ManagedBy, r.state) && !r.kind.Template
 }
 
 // conditions are those of the whole object; none where there is only the model.
@@ -304,8 +242,11 @@ func deref[T any](p *T) T {
 }
 
 // Progress is how many pods have succeeded of how many have to, as kubectl has
-// it.
+// it; "-" where the Job's kind does not count them.
 func (j *Job) Progress() string {
+	if !j.Row().IsJob() {
+		return "-"
+	}
 	if j.Completions != nil {
 		return fmt.Sprintf("%d/%d", j.Succeeded, *j.Completions)
 	}

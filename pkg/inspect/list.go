@@ -1,18 +1,26 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -23,6 +31,8 @@ type Query struct {
 	// knows no field selector for managedBy (kubernetes
 	// pkg/apis/batch/v1/conversion.go).
 	LabelSelector, FieldSelector string
+	// Kinds are those to read, as Served takes them.
+	Kinds []string
 }
 
 // namespace is where to look in a cluster; "" is everywhere.
@@ -34,11 +44,27 @@ func (q Query) namespace(c *fleet.Cluster) string {
 }
 
 // doing says in words what a query asks of a cluster.
-func (q Query) doing(verb string, c *fleet.Cluster) string {
+func (q Query) doing(verb string, kind delegation.Kind, c *fleet.Cluster) string {
 	if q.AllNamespaces {
-		return verb + " jobs in all namespaces"
+		return verb + " " + kindText(kind) + " in all namespaces"
 	}
-	return fmt.Sprintf("%s jobs in namespace %q", verb, c.Namespace)
+	return fmt.Sprintf("%s %s in namespace %q", verb, kindText(kind), c.Namespace)
+}
+
+// kindText is a kind's resource as kubectl writes it; of a Job, without the group.
+func kindText(kind delegation.Kind) string {
+	if kind.IsJob() {
+		return kind.Resource.Resource
+	}
+	return resourceText(kind.Resource)
+}
+
+// selector is the label selector for objects of a kind.
+func (q Query) selector(kind delegation.Kind) string {
+	if kind.Selector == "" || q.LabelSelector == "" {
+		return kind.Selector + q.LabelSelector
+	}
+	return kind.Selector + "," + q.LabelSelector
 }
 
 // ErrClaimsUnknown is wrapped by what List returns where Workloads could not be
@@ -46,38 +72,169 @@ func (q Query) doing(verb string, c *fleet.Cluster) string {
 // unclaimed ones. All Jobs were visited nevertheless.
 var ErrClaimsUnknown = errors.New("jobs of MultiKueue without a status may be unclaimed")
 
+// ListError is returned by List where it could read a part of what was asked for.
+type ListError struct {
+	// Kinds are the errors of those kinds that could not be read.
+	Kinds []*KindError
+	// Others are what else is not known: which kinds a part of the API serves, or
+	// whether Jobs were claimed (ErrClaimsUnknown).
+	Others []error
+}
+
+// KindError is that the objects of one kind could not be read.
+type KindError struct {
+	Kind delegation.Kind
+	Err  error
+}
+
+func (e *KindError) Unwrap() error { return e.Err }
+
+func (e *KindError) Error() string { return e.Err.Error() }
+
+// All are the errors one by one.
+func (e *ListError) All() []error {
+	var all []error
+	for _, kind := range e.Kinds {
+		all = append(all, kind)
+	}
+	return append(all, e.Others...)
+}
+
+// Unwrap lets errors.Is and errors.As look at each.
+func (e *ListError) Unwrap() []error { return e.All() }
+
+func (e *ListError) Error() string { return errors.Join(e.All()...).Error() }
+
+func (e *ListError) orNil() error {
+	if len(e.Kinds)+len(e.Others) == 0 {
+		return nil
+	}
+	return e
+}
+
 // chunk is how many objects are asked for at once, as kubectl does
 // (cmdutil.DefaultChunkSize).
 const chunk = 500
 
-// List reads the Jobs of one cluster in chunks and calls visit for each, in no
-// particular order. It keeps no more than a few chunks in memory.
+// kindsAtOnce is how many kinds of one cluster are listed at the same time.
+const kindsAtOnce = 4
+
+// List reads the objects of one cluster in chunks and calls visit for each, in no
+// particular order, one call at a time. It keeps no more than a few chunks in
+// memory. Where only a part could be read, that was visited, and the error is a
+// *ListError.
 func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(Job)) error {
+	kinds, err := Served(ctx, c, q.Kinds)
+	if len(kinds) == 0 {
+		return err
+	}
+	partial := &ListError{}
+	if err != nil {
+		partial.Others = append(partial.Others, err)
+	}
+	var mu sync.Mutex
+	one := func(j Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		visit(j)
+	}
+	var group errgroup.Group
+	group.SetLimit(kindsAtOnce)
+	for _, kind := range kinds {
+		group.Go(func() error {
+			err := listKind(ctx, c, q, kind, one)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+			case errors.Is(err, ErrClaimsUnknown):
+				partial.Others = append(partial.Others, err)
+			default:
+				partial.Kinds = append(partial.Kinds, &KindError{Kind: kind, Err: err})
+			}
+			return nil
+		})
+	}
+	// The errors are in partial.
+	_ = group.Wait()
+	if len(partial.Kinds) == len(kinds) {
+		// Nothing could be read, most likely for one reason.
+		return partial.Kinds[0].Err
+	}
+	slices.SortFunc(partial.Kinds, func(a, b *KindError) int { return strings.Compare(kindText(a.Kind), kindText(b.Kind)) })
+	return partial.orNil()
+}
+
+// listKind reads the objects of one kind. Where all were visited, the error wraps
+// ErrClaimsUnknown.
+func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(Job)) error {
+	settler := newSettler(c, visit)
+	list := listObjectsOf
+	if kind.IsJob() {
+		list = listJobs
+	}
+	if err := list(ctx, c, q, kind, func(r read) { settler.add(ctx, r) }); err != nil {
+		return &fleet.Error{Doing: q.doing("list", kind, c), Err: err}
+	}
+	return settler.finish(ctx)
+}
+
+// listObjectsOf reads objects of any kind, as JSON.
+func listObjectsOf(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {
+	slim, names := newSlimmer(kind), interner{}
+	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
+	var failed error
+	err := listObjects(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
+		r, err := slim.read(o)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			return
+		}
+		if isPart(kind, &r.job) {
+			return
+		}
+		names.intern(&r.job)
+		visit(r)
+	})
+	return cmp.Or(err, failed)
+}
+
+// isPart says whether an object of a kind without managedBy is only a part of
+// another one that is looked at by itself, as a pod of a StatefulSet is.
+func isPart(kind delegation.Kind, j *Job) bool {
+	if !kind.IsUnmanaged() || j.Controller == nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(j.Controller.APIVersion)
+	if err != nil {
+		return false
+	}
+	_, known := delegation.KindOf(gv.WithKind(j.Controller.Kind))
+	return known
+}
+
+// listJobs reads batch/v1 Jobs, as protobuf where the server has it.
+func listJobs(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {
 	client, err := jobClient(c)
 	if err != nil {
-		return &fleet.Error{Doing: q.doing("list", c), Err: err}
+		return err
 	}
-	settler := newSettler(c, visit)
 	names := interner{}
 	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return listChunk(ctx, client, q.namespace(c), o)
 	})
 	p.PageSize, p.PageBufferSize, p.FullListIfExpired = chunk, 1, false
-	options := metav1.ListOptions{LabelSelector: q.LabelSelector, FieldSelector: q.FieldSelector}
-	err = p.EachListItem(ctx, options, func(o runtime.Object) error {
+	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
+	return p.EachListItem(ctx, options, func(o runtime.Object) error {
 		job, ok := o.(*batchv1.Job)
 		if !ok {
 			return fmt.Errorf("the server sent a %T in a list of Jobs", o)
 		}
 		r := readJob(job)
 		names.intern(&r.job)
-		settler.add(ctx, r)
+		visit(r)
 		return nil
 	})
-	if err != nil {
-		return &fleet.Error{Doing: q.doing("list", c), Err: err}
-	}
-	return settler.finish(ctx)
 }
 
 // listChunk asks for one chunk. Where the snapshot that the chunks come from

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -188,13 +187,8 @@ func HoldsAll(addresses []fleet.Address, contexts []string) bool {
 func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 		facts := newFacts(c)
-		err := List(ctx, c, q, func(j Job) { facts.Jobs = append(facts.Jobs, &j) })
-		facts.sortJobs()
+		err := facts.list(ctx, c, q)
 		facts.Skew = c.Skew()
-		if errors.Is(err, ErrClaimsUnknown) {
-			facts.gap(PartWorkloads, err)
-			err = nil
-		}
 		return facts, err
 	})
 	names := make([]string, len(answers))
@@ -210,6 +204,7 @@ func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.A
 			facts = &Facts{Context: a.Context, Err: a.Err}
 			complete = false
 		}
+		complete = complete && len(facts.KindParts()) == 0 && facts.Gaps[PartKinds] == nil
 		clusters = append(clusters, facts)
 		jobs = append(jobs, facts.Jobs...)
 	}

@@ -66,7 +66,12 @@ type Tally struct {
 	CountOnly bool
 	groups    map[delegation.Owner]*OwnerGroup
 	hidden    []*Job
+	// partial is what could not be read.
+	partial []error
 }
+
+// Partial notes what of a cluster could not be read.
+func (t *Tally) Partial(errs []error) { t.partial = append(t.partial, errs...) }
 
 // Hide keeps a Job that is not listed, because it may be the mirror of one that
 // is, or the origin of what could else be taken for one.
@@ -108,6 +113,9 @@ func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
 		}
 		if a.Value == nil {
 			continue
+		}
+		for _, err := range a.Value.partial {
+			list.Errors = append(list.Errors, NewContextError(fleet.InContext(a.Context, "", err)))
 		}
 		for owner, g := range a.Value.groups {
 			to := all.group(owner)

@@ -64,21 +64,26 @@ const recreated = time.Minute
 // mirrors are nobody's. It looks at nothing but what it is given: pass the
 // objects of all clusters, as unfiltered as they can be had.
 //
-// A delegated object is never a mirror, and no mirror has two origins. How
+// A delegated object is never a mirror, and no mirror has two origins. An object
+// of a kind without managedBy is an origin if there is a mirror of it. How
 // mirrors are recognised: reference multikueue.md 0 (markers, and the Workload's
 // name, which holds the origin's uid) and our own markers.
 func PairUp(jobs []*Job) *Pairs {
 	p := newPairer(jobs)
 	result := &Pairs{}
 	for _, j := range jobs {
-		if !j.ManagedBy.IsBuiltIn() {
+		if !j.ManagedBy.IsBuiltIn() || j.Row().Template {
 			continue
 		}
 		switch {
 		case j.Marks != nil && j.Marks.OriginUID != "":
 			p.byDispatch(j)
+		case j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Row().IsUnmanaged():
+			p.byUnmanaged(j)
 		case j.Marks != nil && j.Marks.MultiKueueOrigin != "":
 			p.byMultiKueue(j)
+		case j.Row().IsUnmanaged():
+			// It is an origin or nothing.
 		default:
 			p.byName(j)
 		}
@@ -106,12 +111,22 @@ type pairer struct {
 	// places are origins by cluster, namespace and name.
 	places  map[delegation.Place][]*Pair
 	orphans []*Job
+	// submitted are objects of kinds without managedBy that may be origins, and
+	// unmanaged the pairs of those that are.
+	submitted map[identity][]*Job
+	unmanaged map[*Job]*Pair
 }
 
 func newPairer(jobs []*Job) *pairer {
-	p := &pairer{named: map[identity][]*Pair{}, byUID: map[string][]*Pair{}, places: map[delegation.Place][]*Pair{}}
+	p := &pairer{
+		named: map[identity][]*Pair{}, byUID: map[string][]*Pair{}, places: map[delegation.Place][]*Pair{},
+		submitted: map[identity][]*Job{}, unmanaged: map[*Job]*Pair{},
+	}
 	for _, j := range jobs {
-		if j.ManagedBy.IsBuiltIn() {
+		if j.Row().IsUnmanaged() && j.Queue() != "" && j.Marks.MultiKueueOrigin == "" {
+			p.submitted[identityOf(j)] = append(p.submitted[identityOf(j)], j)
+		}
+		if !j.IsDelegated() {
 			continue
 		}
 		pair := &Pair{Origin: j}
@@ -161,6 +176,39 @@ func (p *pairer) byMultiKueue(j *Job) {
 		return
 	}
 	pair.add(j, ByMultiKueue, j.Marks.Prebuilt == "" && notBefore(j, pair.Origin))
+}
+
+// byUnmanaged finds the origin of what carries MultiKueue's label and is of a kind
+// without managedBy: by the origin's uid where the mirror has that, by the
+// Workload's name, or because there is only one that it can be.
+func (p *pairer) byUnmanaged(j *Job) {
+	var candidates []*Job
+	for _, origin := range p.submitted[identityOf(j)] {
+		if sameCluster(origin, j) || origin.UID == j.UID {
+			continue
+		}
+		candidates = append(candidates, origin)
+		if j.Marks.MultiKueueOriginUID == origin.UID || isWorkloadOf(origin, j.Marks.Prebuilt) {
+			p.unmanagedPair(origin).add(j, ByMultiKueue, true)
+			return
+		}
+	}
+	if len(candidates) == 0 || slices.ContainsFunc(candidates, func(o *Job) bool { return o.UID != candidates[0].UID }) {
+		p.orphans = append(p.orphans, j)
+		return
+	}
+	isProven := j.Marks.MultiKueueOriginUID != "" || j.Marks.Prebuilt != "" && j.Marks.PodGroup == ""
+	p.unmanagedPair(candidates[0]).add(j, ByMultiKueue, !isProven && notBefore(j, candidates[0]))
+}
+
+func (p *pairer) unmanagedPair(origin *Job) *Pair {
+	pair, known := p.unmanaged[origin]
+	if !known {
+		pair = &Pair{Origin: origin}
+		p.unmanaged[origin] = pair
+		p.pairs = append(p.pairs, pair)
+	}
+	return pair
 }
 
 // byName finds the origin of what carries no marker. An owner that would have
@@ -241,11 +289,11 @@ func isWorkloadOf(origin *Job, workload string) bool {
 
 // workloadNames are the names that the Workloads of a Job can have.
 func workloadNames(j *Job) []string {
-	kind, ok := delegation.KindOf(j.GetObjectKind().GroupVersionKind())
-	if !ok {
-		return nil
-	}
+	kind := j.Row()
 	names := kind.WorkloadNames(j.Name, j.UID, 0)
+	if j.Marks != nil && j.Marks.PodGroup != "" {
+		names = append(names, j.Marks.PodGroup)
+	}
 	if j.Marks != nil && j.Marks.Elastic {
 		for g := j.Generation; g > max(0, j.Generation-generations); g-- {
 			names = append(names, kind.WorkloadNames(j.Name, j.UID, g)...)

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Pod is what is kept of a pod.
@@ -12,8 +14,10 @@ type Pod struct {
 	Namespace, Name, UID string
 	// JobUID is the uid of the object that controls it.
 	JobUID string
-	Node   string
-	Phase  corev1.PodPhase
+	// OfKinds are its labels by which kinds find their pods: delegation.Kind.PodLabel.
+	OfKinds map[string]string
+	Node    string
+	Phase   corev1.PodPhase
 	// Reason is the word that kubectl would show as its status, such as
 	// ImagePullBackOff or Unschedulable.
 	Reason string
@@ -34,6 +38,14 @@ func readPod(o *corev1.Pod) *Pod {
 	}
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		p.JobUID = string(owner.UID)
+	}
+	for _, kind := range delegation.Kinds() {
+		if value := o.Labels[kind.PodLabel]; value != "" && !kind.IsJob() {
+			if p.OfKinds == nil {
+				p.OfKinds = map[string]string{}
+			}
+			p.OfKinds[kind.PodLabel] = value
+		}
 	}
 	for _, c := range o.Status.Conditions {
 		if c.LastTransitionTime.After(p.Changed.Time) {

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -34,22 +33,16 @@ func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Add
 // readFacts reads one cluster.
 func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
 	facts := newFacts(c)
-	err := List(ctx, c, q, func(j Job) { facts.Jobs = append(facts.Jobs, &j) })
-	if errors.Is(err, ErrClaimsUnknown) {
-		facts.gap(PartWorkloads, err)
-		err = nil
-	}
-	if err != nil {
+	if err := facts.list(ctx, c, q); err != nil {
 		return facts, err
 	}
-	facts.sortJobs()
 	r := openKueue(ctx, c, facts)
 	namespace := q.namespace(c)
 	r.readVersion(ctx)
 	r.readNamespaces(ctx)
-	if interesting := facts.interesting(); interesting.Len() > 0 {
+	if interesting := facts.interesting(); len(interesting) > 0 {
 		r.readPodsOf(ctx, namespace, interesting)
-		r.readWarnings(ctx, namespace, interesting)
+		r.readWarnings(ctx, namespace, sets.KeySet(interesting))
 	}
 	if jobs := dispatched(facts.Jobs); len(jobs) > 0 {
 		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
@@ -66,16 +59,16 @@ func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
 	return facts, context.Cause(ctx)
 }
 
-// interesting are the uids of Jobs whose pods and warnings are worth reading:
-// those that are delegated, or that carry a mark.
-func (f *Facts) interesting() sets.Set[string] {
-	uids := sets.New[string]()
+// interesting are the Jobs whose pods and warnings are worth reading, by their
+// uids: those that are delegated, or that carry a mark.
+func (f *Facts) interesting() map[string]*Job {
+	jobs := map[string]*Job{}
 	for _, j := range f.Jobs {
-		if !j.ManagedBy.IsBuiltIn() || j.Marks != nil {
-			uids.Insert(j.UID)
+		if j.IsDelegated() || j.Marks != nil {
+			jobs[j.UID] = j
 		}
 	}
-	return uids
+	return jobs
 }
 
 func (r *factReader) readVersion(ctx context.Context) {
@@ -111,16 +104,26 @@ func (r *factReader) readNamespaces(ctx context.Context) {
 	})
 }
 
-// readPodsOf reads the pods of these Jobs.
-func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs sets.Set[string]) {
-	r.read(PartPods, func() error {
-		ofJobs := metav1.ListOptions{LabelSelector: delegation.Job().PodLabel}
-		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJobs, func(o *corev1.Pod) {
-			if p := readPod(o); jobs.Has(p.JobUID) {
-				r.store(func() { r.facts.Pods = append(r.facts.Pods, p) })
-			}
+// readPodsOf reads the pods of these Jobs, which have one label for each kind.
+func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[string]*Job) {
+	ofKinds, wanted := sets.New[string](), sets.New[string]()
+	for _, j := range jobs {
+		if label := j.Row().PodLabel; label != "" && j.podValue() != "" {
+			ofKinds.Insert(label)
+			wanted.Insert(labelled(j.Namespace, label, j.podValue()))
+		}
+	}
+	for _, label := range sets.List(ofKinds) {
+		r.read(PartPods, func() error {
+			ofJobs := metav1.ListOptions{LabelSelector: label}
+			return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJobs, func(o *corev1.Pod) {
+				p := readPod(o)
+				if jobs[p.JobUID] != nil || wanted.Has(labelled(p.Namespace, label, o.Labels[label])) && label != delegation.Job().PodLabel {
+					r.store(func() { r.facts.addPod(p) })
+				}
+			})
 		})
-	})
+	}
 }
 
 // readLeases reads the Leases that a label selector picks.

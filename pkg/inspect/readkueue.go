@@ -204,12 +204,23 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 	})
 }
 
-// readPods reads the pods of Jobs of a name.
-func (r *factReader) readPods(ctx context.Context, namespace, label, name string) {
+// readPods reads the pods of a Job: by its kind's label, or those that it controls
+// where there is no such label.
+func (r *factReader) readPods(ctx context.Context, j *Job) {
+	label := j.Row().PodLabel
+	if label != "" && j.podValue() == "" {
+		// It has none so far.
+		return
+	}
 	r.read(PartPods, func() error {
-		byLabel := metav1.ListOptions{LabelSelector: labels.Set{label: name}.String()}
-		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, byLabel, func(p *corev1.Pod) {
-			r.store(func() { r.facts.Pods = append(r.facts.Pods, readPod(p)) })
+		var byLabel metav1.ListOptions
+		if label != "" {
+			byLabel.LabelSelector = labels.Set{label: j.podValue()}.String()
+		}
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), j.Namespace, byLabel, func(o *corev1.Pod) {
+			if p := readPod(o); label != "" || p.JobUID == j.UID {
+				r.store(func() { r.facts.addPod(p) })
+			}
 		})
 	})
 }

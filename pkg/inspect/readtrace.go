@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,10 +9,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kfields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -21,7 +22,8 @@ import (
 // Wanted is the Job that a trace is asked for, by the name of its origin or of
 // one of its mirrors.
 type Wanted struct {
-	Kind delegation.Kind
+	// Kind is what a user calls its kind, as Served takes it; "" is Job.
+	Kind string
 	Name string
 	// Namespace is where to look on every cluster; "" is everywhere.
 	Namespace string
@@ -47,6 +49,17 @@ func ReadOne(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []fleet.Ad
 	r.plan(clusters)
 	r.ask(ctx, f, r.follow)
 	return NewInventory(now(), clusters, addresses)
+}
+
+// kindText is the kind in words.
+func (w Wanted) kindText() string { return cmp.Or(w.Kind, delegation.Job().Name) }
+
+// kinds are the kinds of that name that a cluster serves: none, if it serves none.
+func (w Wanted) kinds(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind, error) {
+	if w.Kind == "" {
+		return []delegation.Kind{delegation.Job()}, nil
+	}
+	return Served(ctx, c, []string{w.Kind})
 }
 
 // oneReader reads in rounds; each cluster's facts are filled by one goroutine.
@@ -95,39 +108,49 @@ func (r *oneReader) ask(ctx context.Context, f *fleet.Fleet, question func(conte
 func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 	facts := newFacts(c)
 	facts.Unasked = map[Part]bool{PartNamespaces: true, PartVersion: true}
-	var objects []map[string]any
-	resource := r.wanted.Kind.Resource
-	if r.wanted.Namespace != "" {
-		o, err := getObject[map[string]any](ctx, c, resource, r.wanted.Namespace, r.wanted.Name)
-		if err != nil {
-			return facts, r.doing(err)
+	kinds, err := r.wanted.kinds(ctx, c)
+	if err != nil {
+		return facts, r.doing(err)
+	}
+	for i := range kinds {
+		objects, err := r.lookFor(ctx, c, kinds[i].Resource)
+		if err == nil {
+			err = r.keep(ctx, c, facts, &kinds[i], objects)
 		}
-		if o != nil {
-			objects = append(objects, *o)
-		}
-	} else {
-		byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", r.wanted.Name).String()}
-		err := listObjects(ctx, c, resource, "", byName, func(o *map[string]any) { objects = append(objects, *o) })
 		if err != nil {
 			return facts, r.doing(err)
 		}
 	}
-	err := r.keep(ctx, c, facts, objects)
 	facts.Skew = c.Skew()
-	return facts, err
+	return facts, nil
+}
+
+// lookFor reads the objects of the wanted name, of one kind.
+func (r *oneReader) lookFor(ctx context.Context, c *fleet.Cluster, resource schema.GroupVersionResource) ([]map[string]any, error) {
+	var objects []map[string]any
+	if r.wanted.Namespace == "" {
+		byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", r.wanted.Name).String()}
+		err := listObjects(ctx, c, resource, "", byName, func(o *map[string]any) { objects = append(objects, *o) })
+		return objects, err
+	}
+	o, err := getObject[map[string]any](ctx, c, resource, r.wanted.Namespace, r.wanted.Name)
+	if o != nil {
+		objects = append(objects, *o)
+	}
+	return objects, err
 }
 
 func (r *oneReader) doing(err error) error {
-	return &fleet.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.Kind.Name, r.wanted.Name), Err: err}
+	return &fleet.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.kindText(), r.wanted.Name), Err: err}
 }
 
-// keep reads objects into the facts.
-func (r *oneReader) keep(ctx context.Context, c *fleet.Cluster, facts *Facts, objects []map[string]any) error {
+// keep reads objects of a kind into the facts.
+func (r *oneReader) keep(ctx context.Context, c *fleet.Cluster, facts *Facts, kind *delegation.Kind, objects []map[string]any) error {
 	settler := newSettler(c, func(j Job) { facts.Jobs = append(facts.Jobs, &j) })
 	for _, o := range objects {
-		read, err := readObject(r.wanted.Kind, o)
+		read, err := readWhole(kind, o)
 		if err != nil {
-			return r.doing(err)
+			return err
 		}
 		settler.add(ctx, read)
 	}
@@ -135,17 +158,12 @@ func (r *oneReader) keep(ctx context.Context, c *fleet.Cluster, facts *Facts, ob
 	return nil
 }
 
-// readObject reads a Job, and keeps the whole object too.
-func readObject(kind delegation.Kind, content map[string]any) (read, error) {
-	o := &unstructured.Unstructured{Object: content}
-	o.SetGroupVersionKind(kind.GroupVersionKind())
-	var job batchv1.Job
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &job); err != nil {
-		return read{}, fmt.Errorf("the server's answer makes no sense: %w", err)
+func typedJob(content map[string]any) (*batchv1.Job, error) {
+	job := &batchv1.Job{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, job); err != nil {
+		return nil, fmt.Errorf("the server's answer makes no sense: %w", err)
 	}
-	r := readJob(&job)
-	r.job.Object = o
-	return r, nil
+	return job, nil
 }
 
 // places are where marks lead that is not where the Job itself was looked for.
@@ -169,21 +187,26 @@ func places(clusters []*Facts) []delegation.Place {
 
 // findElsewhere reads the Jobs that marks lead to.
 func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *Facts) error {
-	var objects []map[string]any
 	for _, p := range r.elsewhere {
 		isKnown := func(j *Job) bool { return j.Namespace == p.Namespace && j.Name == p.Name }
 		if p.ClusterUID != c.UID || c.UID == "" || slices.ContainsFunc(facts.Jobs, isKnown) {
 			continue
 		}
-		o, err := getObject[map[string]any](ctx, c, r.wanted.Kind.Resource, p.Namespace, p.Name)
+		kinds, err := r.wanted.kinds(ctx, c)
 		if err != nil {
 			return r.doing(err)
 		}
-		if o != nil {
-			objects = append(objects, *o)
+		for i := range kinds {
+			o, err := getObject[map[string]any](ctx, c, kinds[i].Resource, p.Namespace, p.Name)
+			if err == nil && o != nil {
+				err = r.keep(ctx, c, facts, &kinds[i], []map[string]any{*o})
+			}
+			if err != nil {
+				return r.doing(err)
+			}
 		}
 	}
-	return r.keep(ctx, c, facts, objects)
+	return nil
 }
 
 // plan finds out what Kueue is to be asked for. The names of Workloads follow
@@ -221,7 +244,7 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 		reader.readEvents(ctx, namespace, names...)
 	}
 	for _, j := range facts.Jobs {
-		reader.readPods(ctx, j.Namespace, r.wanted.Kind.PodLabel, j.Name)
+		reader.readPods(ctx, j)
 		if j.IsDispatched() {
 			reader.readLeases(ctx, j.Namespace, labels.Set{delegation.OriginUIDLabel: j.UID}.String())
 		}

@@ -24,8 +24,10 @@ func (v *Inventory) summary(p Pair, t *Trace) string {
 		return fmt.Sprintf("%s on %s, which the origin does not tell yet", running[0].Job.Status, running[0].Job.Context)
 	case len(running) == 1:
 		return v.runsOn(running[0], t)
+	case p.Origin.Row().Template:
+		return templateSummary(p.Origin)
 	case p.Origin.ManagedBy.IsBuiltIn() && p.Origin.Queue() == "":
-		return "not delegated: the built-in Job controller runs it here"
+		return "not delegated: the built-in " + p.Origin.Kind + " controller runs it here"
 	}
 	if why := v.waitsFor(p); why != "" {
 		return why
@@ -34,6 +36,13 @@ func (v *Inventory) summary(p Pair, t *Trace) string {
 		return fmt.Sprintf("nobody has taken it up: nothing of %s is to be seen", p.Origin.ManagedBy)
 	}
 	return "no mirror was found"
+}
+
+func templateSummary(j *Job) string {
+	if j.ManagedBy.IsBuiltIn() {
+		return "what is made of it is not delegated"
+	}
+	return "what is made of it is delegated to " + string(j.ManagedBy)
 }
 
 func orphanSummary(t *Trace) string {
@@ -118,7 +127,7 @@ func (v *Inventory) withoutWorkload(p Pair, f *Facts) string {
 	case f.Gaps[PartWorkloads] != nil || p.Origin.ManagedBy != delegation.MultiKueue:
 		return ""
 	case p.Origin.Queue() == "":
-		return "never submitted to Kueue: the Job names no queue (label " + delegation.QueueNameLabel + ")"
+		return "never submitted to Kueue: the " + p.Origin.Kind + " names no queue (label " + delegation.QueueNameLabel + ")"
 	}
 	return "Kueue on " + f.Context + " has made no Workload for it"
 }
@@ -166,7 +175,7 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 func (v *Inventory) workerReason(p Pair, f *Facts) string {
 	for _, j := range p.Namesakes {
 		if j.Context == f.Context {
-			return "another Job of this name is in the way"
+			return "another " + j.Kind + " of this name is in the way"
 		}
 	}
 	copies := v.WorkloadsOf(p, f)

@@ -165,7 +165,7 @@ func (f *Facts) errors() []ContextError {
 		return []ContextError{NewContextError(fleet.InContext(f.Context, "", f.Err))}
 	}
 	var errs []ContextError
-	for _, part := range Parts() {
+	for _, part := range f.parts() {
 		if err := f.Gaps[part]; err != nil {
 			errs = append(errs, NewContextError(fleet.InContext(f.Context, part.doing(), err)))
 		}

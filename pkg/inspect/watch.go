@@ -5,10 +5,12 @@ import (
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -43,53 +45,91 @@ type Change struct {
 // again: a Workload that appears changes nothing about the Job itself.
 const claimInterval = 2 * time.Second
 
-// Watch tells what happens to the Jobs of one cluster until ctx is over. It
+// Watch tells what happens to the objects of one cluster until ctx is over. It
 // survives restarts of the API server, closed watches and expired resource
 // versions; what happened in between is told when it is back. Changes that
-// leave everything the model keeps as it was are not told.
+// leave everything the model keeps as it was are not told. Kinds that the cluster
+// begins to serve later are not seen.
 func Watch(ctx context.Context, c *fleet.Cluster, q Query, changes chan<- Change) {
 	w := &watcher{
 		cluster: c, query: q, changes: changes, ctx: ctx,
 		events: make(chan any, chunk),
 		known:  map[string]Job{}, unclaimed: map[string]read{},
 	}
-	client, err := jobClient(c)
-	if err != nil {
-		w.send(Change{Type: Lost, Err: err})
-		return
-	}
-	informer := cache.NewSharedIndexInformerWithOptions(w.listerWatcher(client), &batchv1.Job{}, cache.SharedIndexInformerOptions{})
-	// Neither call can fail before the informer runs. The informer's own way of
-	// telling errors leaves out refused connections, so listerWatcher does it.
-	_ = informer.SetTransform(trim)
-	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
-	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { w.enqueue(o) },
-		UpdateFunc: func(_, o any) { w.enqueue(o) },
-		DeleteFunc: func(o any) { w.enqueue(deletion{o}) },
-	})
-	if err != nil {
-		w.send(Change{Type: Lost, Err: err})
-		return
-	}
-	var wg sync.WaitGroup
 	// What an informer has to say of each lost connection is for -v=2; that the
 	// cluster does not answer is told as a change.
 	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(2))
-	wg.Go(func() { informer.RunWithContext(quiet) })
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var synced []cache.InformerSynced
+	for _, kind := range w.kinds() {
+		informer, hasSynced, err := w.informer(kind)
+		if err != nil {
+			w.send(Change{Type: Lost, Err: err})
+			return
+		}
+		synced = append(synced, hasSynced)
+		wg.Go(func() { informer.RunWithContext(quiet) })
+	}
 	wg.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-			w.enqueue(synced{})
+		if cache.WaitForCacheSync(ctx.Done(), synced...) {
+			w.enqueue(inStep{})
 		}
 	})
 	w.run()
-	wg.Wait()
 }
 
-// deletion and synced are what stands in a watcher's queue beside *batchv1.Job.
+// kinds asks which kinds there are to be watched, until there is an answer.
+func (w *watcher) kinds() []delegation.Kind {
+	var kinds []delegation.Kind
+	// The only error is that the watch is over.
+	_ = wait.PollUntilContextCancel(w.ctx, claimInterval, true, func(ctx context.Context) (bool, error) {
+		var err error
+		kinds, err = Served(ctx, w.cluster, w.query.Kinds)
+		if err != nil {
+			w.report("kinds", fleet.InContext(w.cluster.Context, "find out what it serves", err))
+		} else if _, was := w.lost.LoadAndDelete("kinds"); was {
+			w.send(Change{Type: Found})
+		}
+		return err == nil || len(kinds) > 0, nil
+	})
+	return kinds
+}
+
+// informer watches the objects of one kind.
+func (w *watcher) informer(kind delegation.Kind) (cache.SharedIndexInformer, cache.InformerSynced, error) {
+	source, err := w.source(kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	informer := cache.NewSharedIndexInformerWithOptions(source.listWatch, source.example, cache.SharedIndexInformerOptions{})
+	// Neither call can fail before the informer runs. The informer's own way of
+	// telling errors leaves out refused connections, so the source does it.
+	_ = informer.SetTransform(source.trim)
+	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
+	enqueue := func(o any) {
+		if r, ok := source.read(o); ok {
+			w.enqueue(r)
+		}
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    enqueue,
+		UpdateFunc: func(_, o any) { enqueue(o) },
+		DeleteFunc: func(o any) { w.enqueue(deletion{kind, o}) },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return informer, registration.HasSynced, nil
+}
+
+// deletion and inStep are what stands in a watcher's queue beside reads.
 type (
-	deletion struct{ object any }
-	synced   struct{}
+	deletion struct {
+		kind   delegation.Kind
+		object any
+	}
+	inStep struct{}
 )
 
 // watcher turns what an informer tells into changes. All of its state is its
@@ -100,7 +140,7 @@ type watcher struct {
 	changes chan<- Change
 	ctx     context.Context
 	events  chan any
-	// known are the Jobs as they were told last, by namespace/name.
+	// known are the Jobs as they were told last, by their keys.
 	known map[string]Job
 	// identified is whether the cluster was asked for its identity again.
 	identified bool
@@ -152,17 +192,16 @@ func (w *watcher) handle(event any) {
 	settler := newSettler(w.cluster, w.tell)
 	for {
 		switch e := event.(type) {
-		case *batchv1.Job:
-			r := readJob(e)
-			delete(w.unclaimed, key(&r.job))
-			if r.needsClaim() {
-				w.unclaimed[key(&r.job)] = r
+		case read:
+			delete(w.unclaimed, key(&e.job))
+			if e.needsClaim() {
+				w.unclaimed[key(&e.job)] = e
 			}
-			settler.add(w.ctx, r)
+			settler.add(w.ctx, e)
 		case deletion:
 			w.settle(settler)
-			w.forget(e.object)
-		case synced:
+			w.forget(e)
+		case inStep:
 			w.settle(settler)
 			w.send(Change{Type: Synced})
 		}
@@ -188,7 +227,7 @@ func (w *watcher) recheck() {
 // read, once.
 func (w *watcher) settle(s *settler) {
 	if err := s.finish(w.ctx); err != nil {
-		w.report("workloads", err)
+		w.report("workloads", fleet.InContext(w.cluster.Context, "list workloads.kueue.x-k8s.io", err))
 	} else {
 		w.lost.Delete("workloads")
 	}
@@ -212,14 +251,15 @@ func (w *watcher) tell(j Job) {
 	}
 }
 
-func (w *watcher) forget(object any) {
-	name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+func (w *watcher) forget(d deletion) {
+	object, err := cache.DeletionHandlingObjectToName(d.object)
 	if err != nil {
 		return
 	}
-	delete(w.unclaimed, name)
-	if old, ok := w.known[name]; ok {
-		delete(w.known, name)
+	k := keyOf(d.kind.GroupVersionKind().GroupKind(), object.Namespace, object.Name)
+	delete(w.unclaimed, k)
+	if old, ok := w.known[k]; ok {
+		delete(w.known, k)
 		w.send(Change{Type: Deleted, Job: old})
 	}
 }
@@ -227,8 +267,31 @@ func (w *watcher) forget(object any) {
 // report tells of a loss, but not again and again while it lasts.
 func (w *watcher) report(what string, err error) {
 	if _, told := w.lost.Swap(what, true); !told {
-		w.send(Change{Type: Lost, Err: fleet.InContext(w.cluster.Context, w.query.doing("watch", w.cluster), err)})
+		w.send(Change{Type: Lost, Err: err})
 	}
 }
 
-func key(j *Job) string { return j.Namespace + "/" + j.Name }
+// recovered tells that a loss is over, once nothing else is lost.
+func (w *watcher) recovered(what string) {
+	if _, was := w.lost.LoadAndDelete(what); !was {
+		return
+	}
+	w.lost.Delete("workloads")
+	isLost := false
+	w.lost.Range(func(any, any) bool {
+		isLost = true
+		return false
+	})
+	if !isLost {
+		w.send(Change{Type: Found})
+	}
+}
+
+// key tells objects of one cluster apart.
+func key(j *Job) string {
+	return keyOf(j.GetObjectKind().GroupVersionKind().GroupKind(), j.Namespace, j.Name)
+}
+
+func keyOf(kind schema.GroupKind, namespace, name string) string {
+	return kind.String() + "/" + namespace + "/" + name
+}

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,15 +52,18 @@ func (n NotJudged) Error() inspect.ContextError {
 }
 
 // Judge applies rules to an inventory. It is a pure function of its arguments.
+// Where the objects of a kind could not be read on a cluster, nothing of that kind
+// is judged by what is not there: see inspect.Inventory.WithoutGaps.
 func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
-	var found []judged
-	known := &shared{}
-	for _, r := range all {
-		view := newView(v, known)
-		r.Detect(view)
-		found = append(found, r.findings(v, view.sightings, o.Grace)...)
+	whole, apart := v.WithoutGaps()
+	found := detect(whole, all, o)
+	for _, part := range slices.Sorted(maps.Keys(apart)) {
+		for _, f := range detect(apart[part], all, o) {
+			if isSame := func(other judged) bool { return f.isSame(other) }; f.concerns(part) && !slices.ContainsFunc(found, isSame) {
+				found = append(found, f)
+			}
+		}
 	}
-	found = uncovered(found)
 	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all)}
 	for _, f := range found {
 		if o.Suppressed == nil || !o.Suppressed(f.Finding) {
@@ -70,10 +74,34 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	return j
 }
 
+// detect is what the rules find in an inventory.
+func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
+	var found []judged
+	known := &shared{}
+	for _, r := range all {
+		view := newView(v, known)
+		r.Detect(view)
+		found = append(found, r.findings(v, view.sightings, o.Grace)...)
+	}
+	return uncovered(found)
+}
+
+// concerns says whether a finding is about objects of a kind.
+func (j *judged) concerns(part inspect.Part) bool {
+	return slices.Contains(j.parts, part)
+}
+
+func (j *judged) isSame(other judged) bool {
+	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
+}
+
 // judged is a finding with the rule that made it.
 type judged struct {
 	inspect.Finding
 	rule Rule
+	// parts are the kinds of its Jobs, and kinds their names.
+	parts []inspect.Part
+	kinds []string
 }
 
 // findings makes findings of what a rule has seen for long enough.
@@ -125,6 +153,8 @@ func (j *judged) addJobs(jobs []*inspect.Job) {
 		ref := inspect.Ref{Context: job.Context, Namespace: job.Namespace, Name: job.Name, UID: job.UID}
 		if !slices.Contains(j.Jobs, ref) {
 			j.Jobs = append(j.Jobs, ref)
+			j.kinds = append(j.kinds, job.Kind)
+			j.parts = append(j.parts, inspect.PartOf(job.Row()))
 		}
 	}
 }
@@ -157,8 +187,8 @@ func (j *judged) about() []string {
 		return []string{object}
 	}
 	var jobs []string
-	for _, r := range j.Jobs {
-		jobs = append(jobs, strings.Join([]string{"Job", r.Context, r.Namespace, r.Name}, "/"))
+	for i, r := range j.Jobs {
+		jobs = append(jobs, strings.Join([]string{j.kinds[i], r.Context, r.Namespace, r.Name}, "/"))
 	}
 	return jobs
 }
@@ -180,8 +210,11 @@ func notJudged(v *inspect.Inventory, all []Rule) []NotJudged {
 			missing = append(missing, NotJudged{Context: f.Context, Err: f.Err, Codes: codes(all, "")})
 			continue
 		}
+		for _, part := range f.KindParts() {
+			missing = append(missing, NotJudged{Context: f.Context, Part: part, Err: f.Gaps[part], Codes: codes(all, inspect.PartJobs)})
+		}
 		for _, part := range inspect.Parts() {
-			if err := f.Gaps[part]; err != nil {
+			if err := f.Gaps[part]; err != nil && part != inspect.PartJobs {
 				missing = append(missing, NotJudged{Context: f.Context, Part: part, Err: err, Codes: codes(all, part)})
 			}
 		}

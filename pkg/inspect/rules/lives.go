@@ -27,7 +27,7 @@ it would have cleaned up is then yours to clean up.`,
 			for _, f := range v.Clusters() {
 				for _, j := range v.Jobs(f) {
 					isMirror := j.Marks != nil && (j.Marks.OriginUID != "" || j.Marks.MultiKueueOrigin != "")
-					if j.DeletedAt == nil || len(j.Finalizers) == 0 || j.ManagedBy.IsBuiltIn() && !isMirror {
+					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !j.IsDelegated() && !isMirror {
 						continue
 					}
 					reportHanging(v, f, j)

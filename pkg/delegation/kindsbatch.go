@@ -1,0 +1,87 @@
+package delegation
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// The rows of the table. Where no other source is named, they are the facts of
+// reference job-api.md E, each with its file there.
+
+// jobKind is the built-in batch/v1 Job (reference: KEP-4368).
+var jobKind = Kind{
+	Name:      "job",
+	Kind:      "Job",
+	Resource:  schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
+	ManagedBy: []string{"spec", "managedBy"},
+	Reserved:  "kubernetes.io/job-controller",
+	Change:    Never,
+	Since:     "Kubernetes v1.32",
+	Reading: Reading{
+		Held:      []Sign{field("spec.suspend", "true")},
+		Complete:  []Sign{condition("Complete")},
+		Failed:    []Sign{condition("Failed")},
+		Suspended: []Sign{condition("Suspended")},
+		Start:     []string{"status", "startTime"},
+		End:       []string{"status", "completionTime"},
+	},
+	PodLabel: "batch.kubernetes.io/job-name",
+	Loses:    [][]string{{"spec", "selector"}},
+}
+
+func batchKinds() []Kind {
+	return []Kind{jobKind, {
+		Name:       "cronjob",
+		ShortNames: []string{"cj"},
+		Kind:       "CronJob",
+		Resource:   schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"},
+		ManagedBy:  []string{"spec", "jobTemplate", "spec", "managedBy"},
+		Template:   true,
+		Reserved:   jobKind.Reserved,
+		Change:     Always,
+		Since:      jobKind.Since,
+		Reading: Reading{
+			Held: []Sign{field("spec.suspend", "true")},
+			// References to the Jobs that have not finished.
+			Running: []Sign{{Path: []string{"status", "active", "kind"}, In: []string{jobKind.Kind}}},
+		},
+	}}
+}
+
+func jobSetKinds() []Kind {
+	return []Kind{{
+		Name:      "jobset",
+		Kind:      "JobSet",
+		Resource:  schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"},
+		ManagedBy: []string{"spec", "managedBy"},
+		Reserved:  "jobset.sigs.k8s.io/jobset-controller",
+		Change:    ByWebhook,
+		Since:     "JobSet v0.5.0",
+		Reading: Reading{
+			Held:      []Sign{field("spec.suspend", "true")},
+			Complete:  []Sign{condition("Completed")},
+			Failed:    []Sign{condition("Failed")},
+			Suspended: []Sign{condition("Suspended")},
+			Running:   []Sign{field("status.replicatedJobsStatus.active"), field("status.replicatedJobsStatus.ready")},
+		},
+		PodLabel: "jobset.sigs.k8s.io/jobset-name",
+	}}
+}
+
+func appWrapperKinds() []Kind {
+	return []Kind{{
+		Name:      "appwrapper",
+		Kind:      "AppWrapper",
+		Resource:  schema.GroupVersionResource{Group: "workload.codeflare.dev", Version: "v1beta2", Resource: "appwrappers"},
+		ManagedBy: []string{"spec", "managedBy"},
+		Reserved:  "workload.codeflare.dev/appwrapper-controller",
+		Change:    ByWebhook,
+		Since:     "AppWrapper v0.26.0",
+		Reading: Reading{
+			Held:     []Sign{field("spec.suspend", "true")},
+			Complete: []Sign{field("status.phase", "Succeeded")},
+			// It may still be retried while what it made is there.
+			Failed:    []Sign{{Path: []string{"status", "phase"}, In: []string{"Failed"}, Unless: []Sign{condition("ResourcesDeployed")}}},
+			Suspended: []Sign{field("status.phase", "Suspended")},
+			Running:   []Sign{field("status.phase", "Running")},
+		},
+		PodLabel: "workload.codeflare.dev/appwrapper",
+	}}
+}

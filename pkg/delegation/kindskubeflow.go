@@ -1,0 +1,93 @@
+package delegation
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+const (
+	trainingOperator = "kubeflow.org/training-operator"
+	trainingSince    = "Training Operator v1.9.0"
+)
+
+func kubeflowKinds() []Kind {
+	rows := trainJobKinds()
+	for _, k := range []struct {
+		name, kind string
+		// change is how the kind's webhook guards the field, and anyOwner that it does
+		// not look at the value.
+		change   Change
+		anyOwner bool
+	}{
+		// Its webhook compares the new object with itself (pytorchjob_webhook.go:64).
+		{"pytorchjob", "PyTorchJob", Always, false},
+		{"tfjob", "TFJob", ByWebhook, false},
+		{"xgboostjob", "XGBoostJob", ByWebhook, false},
+		{"paddlejob", "PaddleJob", ByWebhook, false},
+		{"jaxjob", "JAXJob", Always, true},
+	} {
+		kind := trainingKind(k.name, k.kind, "v1", trainingOperator, trainingSince)
+		kind.Change = k.change
+		if !k.anyOwner {
+			kind.Allowed = []Owner{trainingOperator, MultiKueue}
+		}
+		rows = append(rows, kind)
+	}
+	// Both versions are named mpijobs.kubeflow.org, so that a cluster can have one of
+	// them only. Neither controller has a webhook that looks at the field.
+	v2 := trainingKind("mpijob", "MPIJob", "v2beta1", "kubeflow.org/mpi-operator", "MPI Operator v0.6.0")
+	v1 := trainingKind("mpijob", "MPIJob", "v1", trainingOperator, trainingSince)
+	v2.Change, v1.Change = Always, Always
+	return append(rows, v2, v1)
+}
+
+// trainingKind is a kind with the status that training-operator's kinds have in
+// common (training-operator: pkg/apis/kubeflow.org/v1/common_types.go).
+func trainingKind(name, kind, version, reserved, since string) Kind {
+	return Kind{
+		Name:      name,
+		Kind:      kind,
+		Resource:  schema.GroupVersionResource{Group: "kubeflow.org", Version: version, Resource: name + "s"},
+		ManagedBy: []string{"spec", "runPolicy", "managedBy"},
+		Reserved:  reserved,
+		Since:     since,
+		Reading: Reading{
+			Held:      []Sign{field("spec.runPolicy.suspend", "true")},
+			Complete:  []Sign{condition("Succeeded")},
+			Failed:    []Sign{condition("Failed")},
+			Suspended: []Sign{condition("Suspended")},
+			Running:   []Sign{condition("Running"), condition("Restarting")},
+			Start:     []string{"status", "startTime"},
+			End:       []string{"status", "completionTime"},
+		},
+		PodLabel: "training.kubeflow.org/job-name",
+	}
+}
+
+func trainJobKinds() []Kind {
+	trainJob := func(group, version, reserved string) Kind {
+		return Kind{
+			Name:      "trainjob",
+			Kind:      "TrainJob",
+			Resource:  schema.GroupVersionResource{Group: group, Version: version, Resource: "trainjobs"},
+			ManagedBy: []string{"spec", "managedBy"},
+			Reserved:  reserved,
+			Defaulted: true,
+			Allowed:   []Owner{Owner(reserved), MultiKueue},
+			Change:    Never,
+			Since:     "Kubeflow Trainer v2.3.0",
+			// kubeflow/trainer#3632, repaired by #3681.
+			Ignored: "Kubeflow Trainer before v2.3.0",
+			Reading: Reading{
+				Held:      []Sign{field("spec.suspend", "true")},
+				Complete:  []Sign{condition("Complete")},
+				Failed:    []Sign{condition("Failed")},
+				Suspended: []Sign{condition("Suspended")},
+				Running:   []Sign{field("status.jobsStatus.active"), field("status.jobsStatus.ready")},
+			},
+			// A TrainJob runs as a JobSet of its own name.
+			PodLabel: "jobset.sigs.k8s.io/jobset-name",
+		}
+	}
+	return []Kind{
+		trainJob("trainer.kubeflow.org", "v1alpha1", "trainer.kubeflow.org/trainjob-controller"),
+		trainJob("kubeflow.org", "v2alpha1", "kubeflow.org/trainjob-controller"),
+	}
+}

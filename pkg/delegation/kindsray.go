@@ -1,0 +1,60 @@
+package delegation
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+const rayOperator = "ray.io/kuberay-operator"
+
+func rayKinds() []Kind {
+	job := rayKind("rayjob", "RayJob", "KubeRay v1.3.0")
+	job.Reading.Complete = []Sign{{
+		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "SUCCEEDED")},
+	}}
+	job.Reading.Failed = []Sign{field("status.jobDeploymentStatus", "Failed"), {
+		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "FAILED", "STOPPED")},
+	}}
+	job.Reading.Suspended = []Sign{field("status.jobDeploymentStatus", "Suspended")}
+	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running")}
+	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
+	job.PodValue = []string{"status", "rayClusterName"}
+
+	cluster := rayKind("raycluster", "RayCluster", "KubeRay v1.3.0")
+	cluster.Reading.Failed = []Sign{field("status.state", "failed"), condition("ReplicaFailure")}
+	cluster.Reading.Suspended = []Sign{field("status.state", "suspended"), condition("RayClusterSuspended")}
+	cluster.Reading.Running = []Sign{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}
+
+	service := rayKind("rayservice", "RayService", "KubeRay v1.6.0")
+	service.Reading.Suspended = []Sign{condition("Suspended")}
+	service.Reading.Running = []Sign{condition("Ready"), field("status.serviceStatus", "Running")}
+	service.PodValue = []string{"status", "activeServiceStatus", "rayClusterName"}
+
+	return []Kind{job, cluster, service, {
+		Name:      "raycronjob",
+		Kind:      "RayCronJob",
+		Resource:  schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "raycronjobs"},
+		ManagedBy: []string{"spec", "jobTemplate", "managedBy"},
+		Template:  true,
+		Reserved:  rayOperator,
+		Allowed:   []Owner{rayOperator, MultiKueue},
+		Change:    WhileSet,
+		Since:     "KubeRay v1.6.0",
+		Reading:   Reading{Held: []Sign{field("spec.suspend", "true")}},
+	}}
+}
+
+// rayKind is what the Ray kinds have in common (kuberay:
+// ray-operator/apis/ray/v1/rayjob_types.go:232).
+func rayKind(name, kind, since string) Kind {
+	return Kind{
+		Name:      name,
+		Kind:      kind,
+		Resource:  schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: name + "s"},
+		ManagedBy: []string{"spec", "managedBy"},
+		Reserved:  rayOperator,
+		Allowed:   []Owner{rayOperator, MultiKueue},
+		Change:    WhileSet,
+		Since:     since,
+		Blind:     []string{"v1alpha1"},
+		Reading:   Reading{Held: []Sign{field("spec.suspend", "true")}},
+		PodLabel:  "ray.io/cluster",
+	}
+}

@@ -1,0 +1,35 @@
+package delegation
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+func tektonKinds() []Kind {
+	return []Kind{
+		tektonKind("pipelinerun", "PipelineRun", "pr", "tekton.dev/pipelineRun"),
+		tektonKind("taskrun", "TaskRun", "tr", "tekton.dev/taskRun"),
+	}
+}
+
+// tektonKind is what the two kinds of Tekton have in common (tekton:
+// pkg/apis/pipeline/register.go:61, pipelinerun_validation.go:142).
+func tektonKind(name, kind, short, podLabel string) Kind {
+	pending := field("spec.status", kind+"Pending")
+	return Kind{
+		Name:       name,
+		ShortNames: []string{short},
+		Kind:       kind,
+		Resource:   schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: name + "s"},
+		ManagedBy:  []string{"spec", "managedBy"},
+		Reserved:   "tekton.dev/pipeline",
+		Change:     ByWebhook,
+		Since:      "Tekton Pipelines v1.5.0",
+		Reading: Reading{
+			Held:     []Sign{pending},
+			Complete: []Sign{condition("Succeeded")},
+			Failed:   []Sign{{Condition: "Succeeded", Is: "False"}},
+			Running:  []Sign{{Condition: "Succeeded", Is: "Unknown", Unless: []Sign{pending}}},
+			Start:    []string{"status", "startTime"},
+			End:      []string{"status", "completionTime"},
+		},
+		PodLabel: podLabel,
+	}
+}

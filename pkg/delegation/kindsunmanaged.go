@@ -1,0 +1,51 @@
+package delegation
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// admissionGate is the scheduling gate by which Kueue holds a pod back.
+const admissionGate = "kueue.x-k8s.io/admission"
+
+// unmanagedKinds have no field that names an owner. MultiKueue moves them all the
+// same, and its labels are all that tells (reference: multikueue.md B). Only
+// those that were submitted to a queue are looked at.
+func unmanagedKinds() []Kind {
+	return []Kind{
+		{
+			Name:       "pod",
+			ShortNames: []string{"po"},
+			Kind:       "Pod",
+			Resource:   corev1.SchemeGroupVersion.WithResource("pods"),
+			Selector:   QueueNameLabel,
+			Reading: Reading{
+				Held:     []Sign{field("spec.schedulingGates.name", admissionGate)},
+				Complete: []Sign{field("status.phase", string(corev1.PodSucceeded))},
+				Failed:   []Sign{field("status.phase", string(corev1.PodFailed))},
+				Running:  []Sign{field("status.phase", string(corev1.PodRunning))},
+				Start:    []string{"status", "startTime"},
+			},
+		},
+		{
+			Name:       "statefulset",
+			ShortNames: []string{"sts"},
+			Kind:       "StatefulSet",
+			Resource:   appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+			Selector:   QueueNameLabel,
+			Reading:    Reading{Running: []Sign{field("status.readyReplicas")}},
+			Unsynced:   true,
+		},
+		{
+			Name:       "leaderworkerset",
+			ShortNames: []string{"lws"},
+			Kind:       "LeaderWorkerSet",
+			Resource:   schema.GroupVersionResource{Group: "leaderworkerset.x-k8s.io", Version: "v1", Resource: "leaderworkersets"},
+			Selector:   QueueNameLabel,
+			Reading:    Reading{Running: []Sign{condition("Available")}},
+			PodLabel:   "leaderworkerset.sigs.k8s.io/name",
+			Unsynced:   true,
+		},
+	}
+}

@@ -1,0 +1,36 @@
+package delegation
+
+import "time"
+
+// StateOf reads the state off an object's content, as JSON has it. Of a batch/v1
+// Job, the counters of pods are read too. statusWritten is whether managedFields
+// tells that somebody wrote the status; one that is not empty tells it too.
+func (k Kind) StateOf(content map[string]any, statusWritten bool) State {
+	s := State{Content: content, Deleting: TextAt(content, "metadata", "deletionTimestamp") != ""}
+	s.Suspend = shows(k.Reading.Held, s)
+	status, _ := content["status"].(map[string]any)
+	s.StatusWritten = statusWritten || len(status) > 0
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		is := TextAt(c, "status")
+		// A condition without a time, or with one that makes no sense, has none.
+		since, _ := time.Parse(time.RFC3339, TextAt(c, "lastTransitionTime"))
+		s.Conditions = append(s.Conditions, Condition{
+			Type: TextAt(c, "type"), Reason: TextAt(c, "reason"), Message: TextAt(c, "message"),
+			True: is == "True", Is: is, Since: since,
+		})
+	}
+	if k.IsJob() {
+		s.Active, s.Succeeded, s.Failed = count(status["active"]), count(status["succeeded"]), count(status["failed"])
+		if _, ok := status["ready"]; ok {
+			ready := count(status["ready"])
+			s.Ready = &ready
+		}
+	}
+	return s
+}
+
+func count(value any) int32 {
+	n, _ := number(value)
+	return int32(n)
+}

@@ -1,0 +1,51 @@
+package inspect
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// statusWrittenAt is the latest time at which somebody changed the status, nil
+// if nobody ever did. It is not a heartbeat: a write that changes nothing does
+// not count.
+func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
+	var latest *metav1.Time
+	for i := range fields {
+		if f := &fields[i]; f.Subresource == "status" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
+			latest = f.Time
+		}
+	}
+	return clone(latest)
+}
+
+func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
+	var writers []string
+	for i := range fields {
+		if f := &fields[i]; f.Subresource == "status" && !slices.Contains(writers, f.Manager) {
+			writers = append(writers, f.Manager)
+		}
+	}
+	return writers
+}
+
+func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
+	var latest *metav1.Time
+	for i := range fields {
+		if f := &fields[i]; f.Subresource == "" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
+			latest = f.Time
+		}
+	}
+	return clone(latest)
+}
+
+// writtenAs are the API versions through which an object was written.
+func writtenAs(fields []metav1.ManagedFieldsEntry) []string {
+	var versions []string
+	for i := range fields {
+		if v := fields[i].APIVersion; v != "" && !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	return versions
+}
