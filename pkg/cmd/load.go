@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -43,6 +45,13 @@ func (f *globalFlags) choose(env *Environment, byDefault defaultContexts) ([]fle
 		return f.loadBundle(env)
 	}
 	selection := fleet.Selection{Patterns: f.contexts, All: f.allContexts}
+	if patterns := f.usualContexts(*env); len(patterns) > 0 {
+		contexts, err := fleet.Load(f.kube, fleet.Selection{Patterns: patterns})
+		if err != nil {
+			err = fmt.Errorf("the environment variable %s: %w", contextsVariable, err)
+		}
+		return contexts, err
+	}
 	if byDefault == currentContext || f.namesContexts() || f.namesServer() {
 		return fleet.Load(f.kube, selection)
 	}
@@ -52,6 +61,26 @@ func (f *globalFlags) choose(env *Environment, byDefault defaultContexts) ([]fle
 		return fleet.Load(f.kube, selection)
 	}
 	return contexts, err
+}
+
+// contextsVariable is the environment variable with the contexts that a user
+// usually wants to look at, as --contexts takes them.
+const contextsVariable = "KUBECTL_JOBS_MANAGEDBY_CONTEXTS"
+
+// usualContexts are those of the environment variable, none where the call says
+// which ones it wants.
+func (f *globalFlags) usualContexts(env Environment) []string {
+	value, _ := env.LookupEnv(contextsVariable)
+	if f.namesContexts() || f.namesServer() {
+		return nil
+	}
+	var patterns []string
+	for _, pattern := range strings.Split(value, ",") {
+		if pattern = strings.TrimSpace(pattern); pattern != "" {
+			patterns = append(patterns, pattern)
+		}
+	}
+	return patterns
 }
 
 // namesContexts says whether the user chose contexts.
@@ -67,5 +96,7 @@ func (f *globalFlags) namesServer() bool {
 
 // open connects to the contexts.
 func (f *globalFlags) open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
-	return fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock})
+	return fleet.Open(ctx, contexts, fleet.Options{
+		AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock, Waiting: newProgress(env).waiting,
+	})
 }

@@ -24,6 +24,10 @@ type Options struct {
 	Parallel int
 	// Clock measures; nil is the real one.
 	Clock clock.PassiveClock
+	// Waiting is told, one call at a time, which contexts are being asked and have
+	// not answered so far: whenever that changes, and at last with none. nil is for
+	// who does not care.
+	Waiting func(contexts []string)
 }
 
 // Fleet is a set of clusters, each reached by one or more contexts.
@@ -32,6 +36,7 @@ type Fleet struct {
 	timeout  time.Duration
 	parallel int
 	clock    clock.PassiveClock
+	waiting  *waiting
 }
 
 // member is one cluster of a fleet, or one context whose cluster did not answer
@@ -68,7 +73,7 @@ type Alias struct{ Context, SameAs string }
 // context becomes its answer to every question. The first of several contexts
 // that reach one cluster stands for it, in the order they are given in.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock}
+	f := &Fleet{timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, waiting: &waiting{tell: o.Waiting}}
 	if f.parallel == 0 {
 		f.parallel = 16
 	}
@@ -77,6 +82,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	}
 	opened := make([]*member, len(contexts))
 	f.each(len(contexts), func(i int) {
+		defer f.waiting.on(contexts[i].Name)()
 		opened[i] = f.open(ctx, contexts[i])
 	})
 
@@ -135,6 +141,7 @@ func (f *Fleet) identify(ctx context.Context, m *member) error {
 func Ask[T any](ctx context.Context, f *Fleet, question func(context.Context, *Cluster) (T, error)) []Answer[T] {
 	answers := make([]Answer[T], len(f.members))
 	f.each(len(f.members), func(i int) {
+		defer f.waiting.on(f.members[i].context)()
 		answers[i] = ask(ctx, f, f.members[i], question)
 	})
 	return answers
