@@ -1,0 +1,134 @@
+package inspect
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// ofKind makes an object of a kind of the table.
+func ofKind(t *testing.T, name string) func(*Job) {
+	t.Helper()
+	row, known := delegation.KindNamed(name)
+	assert.Assert(t, known, name)
+	return func(j *Job) {
+		j.APIVersion, j.Kind = row.GroupVersionKind().ToAPIVersionAndKind()
+		j.KindRow = &row
+	}
+}
+
+// inVersion makes it one of another version of the same kind.
+func inVersion(apiVersion string) func(*Job) {
+	return func(j *Job) { j.APIVersion, j.KindRow = apiVersion, nil }
+}
+
+// TestPairUpKinds: what differs from kind to kind in who belongs to whom.
+func TestPairUpKinds(t *testing.T) {
+	multiKueue := managedBy(delegation.MultiKueue)
+	jobSet, mpiJob, cronJob := ofKind(t, "jobset"), ofKind(t, "mpijob"), ofKind(t, "cronjob")
+	pod, statefulSet := ofKind(t, "pod"), ofKind(t, "statefulset")
+	submitted := marked(delegation.Marks{Queue: "q"})
+	copied := func(uid string) func(*Job) {
+		return marked(delegation.Marks{Queue: "q", MultiKueueOrigin: "multikueue", MultiKueueOriginUID: uid})
+	}
+	podOf := func(workload, group string) func(*Job) {
+		return marked(delegation.Marks{Queue: "q", MultiKueueOrigin: "multikueue", Prebuilt: workload, PodGroup: group})
+	}
+	workload := func(kind, name, uid string) string {
+		row, _ := delegation.KindNamed(kind)
+		return row.WorkloadNames(name, uid, 0)[0]
+	}
+	for name, tt := range map[string]struct {
+		jobs []*Job
+		want []string
+	}{
+		"a JobSet and a Job of one name": {
+			[]*Job{
+				object("m", "ns", "a", multiKueue, uid("j")), object("m", "ns", "a", multiKueue, uid("s"), jobSet),
+				object("w", "ns", "a", jobSet, marked(delegation.Marks{MultiKueueOrigin: "x", Prebuilt: workload("jobset", "a", "s")})),
+			},
+			[]string{"m/a:", "m/a: w/a multikueue current"},
+		},
+		"a kind in two versions": {
+			[]*Job{
+				object("m", "ns", "a", multiKueue, uid("u"), mpiJob),
+				object("w", "ns", "a", inVersion("kubeflow.org/v1"), func(j *Job) { j.Kind = "MPIJob" }, marked(delegation.Marks{
+					MultiKueueOrigin: "x", Prebuilt: workload("mpijob", "a", "u"),
+				})),
+			},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"a CronJob is no origin, and no mirror": {
+			[]*Job{object("m", "ns", "a", multiKueue, cronJob), object("w", "ns", "a", cronJob), object("m", "ns", "b", cronJob)},
+			nil,
+		},
+		"a StatefulSet, by its origin's uid": {
+			[]*Job{object("m", "ns", "a", statefulSet, submitted, uid("u")), object("w", "ns", "a", statefulSet, copied("u"))},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"a StatefulSet that was made anew since": {
+			[]*Job{object("m", "ns", "a", statefulSet, submitted, uid("new")), object("w", "ns", "a", statefulSet, copied("old"))},
+			[]string{"m/a: w/a multikueue old"},
+		},
+		"a StatefulSet on its own cluster, which nobody has moved": {
+			[]*Job{object("m", "ns", "a", statefulSet, submitted), object("w", "ns", "a", statefulSet, submitted)},
+			nil,
+		},
+		"a StatefulSet that two managers have": {
+			[]*Job{
+				object("m", "ns", "a", statefulSet, submitted, uid("u")), object("n", "ns", "a", statefulSet, submitted, uid("v")),
+				object("w", "ns", "a", statefulSet, copied("v")),
+			},
+			[]string{"n/a: w/a multikueue current"},
+		},
+		"a StatefulSet that is nobody's any more": {
+			[]*Job{object("w", "ns", "a", statefulSet, copied("u"))},
+			[]string{"orphan w/a"},
+		},
+		"a pod, by its Workload": {
+			[]*Job{object("m", "ns", "a", pod, submitted, uid("u")), object("w", "ns", "a", pod, podOf(workload("pod", "a", "u"), ""))},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"a pod of a group, whose Workload has the group's name": {
+			[]*Job{
+				object("m", "ns", "a", pod, marked(delegation.Marks{Queue: "q", PodGroup: "g"}), uid("u")),
+				object("w", "ns", "a", pod, podOf("g", "g")),
+			},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"a pod that was made anew since": {
+			[]*Job{object("m", "ns", "a", pod, submitted, uid("new"), created(time.Hour)), object("w", "ns", "a", pod, podOf(workload("pod", "a", "old"), ""))},
+			[]string{"m/a: w/a multikueue old"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.DeepEqual(t, pairsText(PairUp(tt.jobs)), tt.want) })
+	}
+}
+
+// TestWithoutGaps: where a kind could not be read on one cluster, nothing of it is
+// judged as if it were not there.
+func TestWithoutGaps(t *testing.T) {
+	jobSet := ofKind(t, "jobset")
+	row, _ := delegation.KindNamed("jobset")
+	part := PartOf(row)
+	hub := &Facts{Context: "m", Jobs: []*Job{object("m", "ns", "a", managedBy("x.example.com/y"))}, Gaps: map[Part]error{part: ErrClaimsUnknown}}
+	worker := &Facts{Context: "w", Jobs: []*Job{
+		object("w", "ns", "a"), object("w", "ns", "s", jobSet, marked(delegation.Marks{OriginUID: "u"})),
+	}, Gaps: map[Part]error{}}
+	v := NewInventory(at(0).Time, []*Facts{hub, worker}, nil)
+	assert.DeepEqual(t, pairsText(v.Pairs), []string{"m/a: w/a name current", "orphan w/s"})
+
+	whole, apart := v.WithoutGaps()
+	assert.DeepEqual(t, pairsText(whole.Pairs), []string{"m/a: w/a name current"})
+	assert.Equal(t, len(apart), 1)
+	assert.ErrorIs(t, apart[part].Facts("m").Err, ErrClaimsUnknown)
+	assert.DeepEqual(t, pairsText(apart[part].Pairs), []string{"orphan w/s"})
+	assert.DeepEqual(t, apart[part].Unseen(), []string{"m"})
+
+	hub.Gaps = map[Part]error{}
+	whole, apart = v.WithoutGaps()
+	assert.Assert(t, whole == v && apart == nil)
+}
