@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -25,9 +27,12 @@ type Facts struct {
 	Version string
 	// Namespaces are those there are; nil where nobody asked or could ask.
 	Namespaces map[string]Namespace
-	Jobs       []*Job
-	Pods       []*Pod
-	Events     []*Event
+	// Kinds are those whose objects were looked for, so that but for gaps all of them
+	// are in Jobs. From there being none of another kind nothing follows.
+	Kinds  []delegation.Kind
+	Jobs   []*Job
+	Pods   []*Pod
+	Events []*Event
 	// Leases are those of dispatched Jobs, by namespace and name; nil where nobody
 	// asked or could ask.
 	Leases map[string]*Lease
@@ -42,6 +47,8 @@ type Facts struct {
 	Unasked map[Part]bool
 
 	index *index
+	// podUIDs are those of Pods, while they are read.
+	podUIDs sets.Set[string]
 }
 
 // Namespace is what is kept of a Namespace.
@@ -99,13 +106,21 @@ func (f *Facts) clone() *Facts {
 	}
 	c := *f
 	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
+	c.podUIDs = nil
 	c.Leases, c.Gaps = maps.Clone(f.Leases), maps.Clone(f.Gaps)
 	return &c
 }
 
 // addPod keeps a pod, once: it may be found by the labels of several kinds.
 func (f *Facts) addPod(p *Pod) {
-	if !slices.ContainsFunc(f.Pods, func(known *Pod) bool { return known.UID == p.UID }) {
+	if f.podUIDs == nil {
+		f.podUIDs = sets.New[string]()
+		for _, known := range f.Pods {
+			f.podUIDs.Insert(known.UID)
+		}
+	}
+	if !f.podUIDs.Has(p.UID) {
+		f.podUIDs.Insert(p.UID)
 		f.Pods = append(f.Pods, p)
 	}
 }
@@ -113,7 +128,9 @@ func (f *Facts) addPod(p *Pod) {
 // list reads the objects of a cluster into the facts. What could not be read of
 // them is a gap; the error is why there is nothing at all.
 func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
-	err := List(ctx, c, q, func(j Job) { f.Jobs = append(f.Jobs, &j) })
+	var err error
+	f.Kinds, err = Served(ctx, c, q.Kinds)
+	err = listKinds(ctx, c, q, f.Kinds, err, func(j Job) { f.Jobs = append(f.Jobs, &j) })
 	f.sortJobs()
 	var partial *ListError
 	if !errors.As(err, &partial) {
@@ -130,6 +147,13 @@ func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
 		f.gap(part, other)
 	}
 	return nil
+}
+
+// LookedFor says whether objects of a kind were looked for, in whatever version.
+func (f *Facts) LookedFor(kind delegation.Kind) bool {
+	return f != nil && slices.ContainsFunc(f.Kinds, func(k delegation.Kind) bool {
+		return k.Kind == kind.Kind && k.Resource.Group == kind.Resource.Group
+	})
 }
 
 // PartOf is the part that the objects of a kind are.

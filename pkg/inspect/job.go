@@ -147,6 +147,17 @@ func (j *Job) Duration(now time.Time) (d time.Duration, ok bool) {
 	return end.Sub(j.StartTime.Time), true
 }
 
+// IsPart says whether the Job was made for another object that may be delegated, and
+// is looked at by itself: a RayJob's RayCluster, say, which has the RayJob's labels
+// and annotations too. What a template makes stands for itself.
+func (j *Job) IsPart() bool {
+	if j.Controller == nil {
+		return false
+	}
+	row, known := delegation.KindOf(schema.FromAPIVersionAndKind(j.Controller.APIVersion, j.Controller.Kind))
+	return known && !row.Template
+}
+
 // GetObjectKind and DeepCopyObject make a Job something that kubectl's printers
 // take.
 func (j *Job) GetObjectKind() schema.ObjectKind {

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
@@ -125,12 +124,18 @@ const kindsAtOnce = 4
 // *ListError.
 func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(Job)) error {
 	kinds, err := Served(ctx, c, q.Kinds)
+	return listKinds(ctx, c, q, kinds, err, visit)
+}
+
+// listKinds is List for those of the kinds that are served; served is why these may
+// not be all.
+func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind, served error, visit func(Job)) error {
 	if len(kinds) == 0 {
-		return err
+		return served
 	}
 	partial := &ListError{}
-	if err != nil {
-		partial.Others = append(partial.Others, err)
+	if served != nil {
+		partial.Others = append(partial.Others, served)
 	}
 	var mu sync.Mutex
 	one := func(j Job) {
@@ -148,7 +153,10 @@ func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(Job)) error
 			switch {
 			case err == nil:
 			case errors.Is(err, ErrClaimsUnknown):
-				partial.Others = append(partial.Others, err)
+				// It is the same for all kinds, and told once.
+				if !errors.Is(partial, ErrClaimsUnknown) {
+					partial.Others = append(partial.Others, err)
+				}
 			default:
 				partial.Kinds = append(partial.Kinds, &KindError{Kind: kind, Err: err})
 			}
@@ -184,7 +192,7 @@ func listObjectsOf(ctx context.Context, c *fleet.Cluster, q Query, kind delegati
 	slim, names := newSlimmer(kind), interner{}
 	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
 	var failed error
-	err := listObjects(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
+	err := eachObject(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
 		r, err := slim.read(o)
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -201,17 +209,7 @@ func listObjectsOf(ctx context.Context, c *fleet.Cluster, q Query, kind delegati
 
 // isPart says whether an object of a kind without managedBy is only a part of
 // another one that is looked at by itself, as a pod of a StatefulSet is.
-func isPart(kind delegation.Kind, j *Job) bool {
-	if !kind.IsUnmanaged() || j.Controller == nil {
-		return false
-	}
-	gv, err := schema.ParseGroupVersion(j.Controller.APIVersion)
-	if err != nil {
-		return false
-	}
-	_, known := delegation.KindOf(gv.WithKind(j.Controller.Kind))
-	return known
-}
+func isPart(kind delegation.Kind, j *Job) bool { return kind.IsUnmanaged() && j.IsPart() }
 
 // listJobs reads batch/v1 Jobs, as protobuf where the server has it.
 func listJobs(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {

@@ -65,14 +65,15 @@ const recreated = time.Minute
 // objects of all clusters, as unfiltered as they can be had.
 //
 // A delegated object is never a mirror, and no mirror has two origins. An object
-// of a kind without managedBy is an origin if there is a mirror of it. How
+// of a kind without managedBy is an origin if there is a mirror of it. What was made
+// for another object, and may have its marks, is neither. How
 // mirrors are recognised: reference multikueue.md 0 (markers, and the Workload's
 // name, which holds the origin's uid) and our own markers.
 func PairUp(jobs []*Job) *Pairs {
 	p := newPairer(jobs)
 	result := &Pairs{}
 	for _, j := range jobs {
-		if !j.ManagedBy.IsBuiltIn() || j.Row().Template {
+		if !j.ManagedBy.IsBuiltIn() || j.Row().Template || j.IsPart() {
 			continue
 		}
 		switch {

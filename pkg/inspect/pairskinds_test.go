@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -64,6 +65,16 @@ func TestPairUpKinds(t *testing.T) {
 		"a CronJob is no origin, and no mirror": {
 			[]*Job{object("m", "ns", "a", multiKueue, cronJob), object("w", "ns", "a", cronJob), object("m", "ns", "b", cronJob)},
 			nil,
+		},
+		"what a mirror has made, with its marks": {
+			[]*Job{
+				object("m", "ns", "a", multiKueue, uid("u"), ofKind(t, "rayjob")),
+				object("w", "ns", "a", ofKind(t, "rayjob"), marked(delegation.Marks{MultiKueueOrigin: "x"})),
+				object("w", "ns", "a-x", ofKind(t, "raycluster"), marked(delegation.Marks{MultiKueueOrigin: "x"}), func(j *Job) {
+					j.Controller = &metav1.OwnerReference{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "a"}
+				}),
+			},
+			[]string{"m/a: w/a multikueue current"},
 		},
 		"a StatefulSet, by its origin's uid": {
 			[]*Job{object("m", "ns", "a", statefulSet, submitted, uid("u")), object("w", "ns", "a", statefulSet, copied("u"))},

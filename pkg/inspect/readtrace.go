@@ -112,6 +112,7 @@ func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*Facts, error) 
 	if err != nil {
 		return facts, r.doing(err)
 	}
+	facts.Kinds = kinds
 	for i := range kinds {
 		objects, err := r.lookFor(ctx, c, kinds[i].Resource)
 		if err == nil {

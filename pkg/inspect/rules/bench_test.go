@@ -31,7 +31,7 @@ func bigFleet(jobs, contexts int) *inspect.Inventory {
 		facts[c] = &inspect.Facts{
 			Context: fmt.Sprintf("c%d", c), ClusterUID: fmt.Sprintf("uid-%d", c), Version: "v1.36.3",
 			Kueue: &inspect.KueueFacts{Version: "v1beta2", Addresses: map[string]fleet.Address{}}, Gaps: map[inspect.Part]error{},
-			Namespaces: map[string]inspect.Namespace{},
+			Namespaces: map[string]inspect.Namespace{}, Kinds: []delegation.Kind{delegation.Job()},
 		}
 		addresses = append(addresses, fleet.Address{Context: facts[c].Context, Server: fmt.Sprintf("https://c%d.example", c)})
 		k := facts[c].Kueue

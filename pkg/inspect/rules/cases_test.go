@@ -32,6 +32,8 @@ type testCase struct {
 	// base is a recording.
 	base  string
 	edits []edit
+	// kinds are those that are read, none means Jobs.
+	kinds []string
 	// fires is whether the rule has to find something.
 	fires bool
 }
@@ -46,6 +48,8 @@ type edit struct {
 	patch string
 	// fails records the context as one that did not answer.
 	fails bool
+	// forbids is a resource that may not be read, such as "jobsets.jobset.x-k8s.io".
+	forbids string
 	// skew is how many seconds the context's clock is ahead, 0 leaves it as it is.
 	skew float64
 }
@@ -56,11 +60,12 @@ func patch(context, object, text string) edit {
 func remove(context, object string) edit          { return edit{context: context, object: object} }
 func add(context, text string) edit               { return edit{context: context, patch: text} }
 func unreachable(context string) edit             { return edit{context: context, fails: true} }
+func forbidden(context, resource string) edit     { return edit{context: context, forbids: resource} }
 func skewed(context string, seconds float64) edit { return edit{context: context, skew: seconds} }
 
 // cases are those of all families.
 func cases() []testCase {
-	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), dispatchingCases())
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), dispatchingCases(), kindCases())
 }
 
 func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Duration) []inspect.Finding {
@@ -81,6 +86,12 @@ func (c testCase) inventory(t *testing.T) *inspect.Inventory {
 }
 
 func (c testCase) make(t *testing.T) *inspect.Inventory {
+	t.Helper()
+	return inventory(t, c.bundle(t), c.kinds...)
+}
+
+// bundle writes the changed recording to a folder.
+func (c testCase) bundle(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	source := filepath.Join(recordings, c.base)
@@ -103,6 +114,11 @@ func (c testCase) make(t *testing.T) *inspect.Inventory {
 			case e.fails:
 				delete(context, "file")
 				context["error"] = "connection refused"
+			case e.forbids != "":
+				unread, _ := context["unread"].([]any)
+				context["unread"] = append(unread, map[string]any{
+					"resource": e.forbids, "status": map[string]any{"code": 403, "reason": "Forbidden", "message": "nobody may"},
+				})
 			case e.skew != 0:
 				context["clockSkewSeconds"] = e.skew
 			default:
@@ -115,11 +131,24 @@ func (c testCase) make(t *testing.T) *inspect.Inventory {
 		}
 	}
 	write(t, filepath.Join(dir, "snapshot.yaml"), snapshot)
-	return inventory(t, dir)
+	return dir
 }
 
 // inventory reads a bundle as check does.
-func inventory(t *testing.T, dir string) *inspect.Inventory {
+func inventory(t *testing.T, dir string, kinds ...string) *inspect.Inventory {
+	t.Helper()
+	f, addresses, takenAt := open(t, dir)
+	return inspect.ReadAll(t.Context(), f, inspect.Query{AllNamespaces: true, Kinds: kinds}, addresses, takenAt)
+}
+
+// traced reads of a bundle what trace does.
+func traced(t *testing.T, dir, kind, name string) *inspect.Inventory {
+	t.Helper()
+	f, addresses, takenAt := open(t, dir)
+	return inspect.ReadOne(t.Context(), f, inspect.Wanted{Kind: kind, Name: name, Namespace: "default"}, addresses, takenAt)
+}
+
+func open(t *testing.T, dir string) (*fleet.Fleet, []fleet.Address, func() time.Time) {
 	t.Helper()
 	b, err := bundle.Open(dir)
 	assert.NilError(t, err)
@@ -128,7 +157,7 @@ func inventory(t *testing.T, dir string) *inspect.Inventory {
 	for _, c := range b.Contexts() {
 		addresses = append(addresses, c.Address())
 	}
-	return inspect.ReadAll(t.Context(), f, inspect.Query{AllNamespaces: true}, addresses, b.TakenAt)
+	return f, addresses, b.TakenAt
 }
 
 func (e edit) apply(t *testing.T, items []any) []any {

@@ -69,7 +69,7 @@ func reportNotLanded(v *View, x forsaken) {
 	}
 	evidence := x.evidence()
 	if m.TTL != nil {
-		evidence = append(evidence, fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is %d", m.Context, named(Of(m)), *m.TTL))
+		evidence = append(evidence, ttlOf(m))
 	}
 	v.Report(Sighting{
 		Object: Of(x.Origin), Since: newest(x.since(v), v.On(x.Origin.Context, m.Context, timeOf(m.FinishedTime))), Jobs: []*inspect.Job{x.Origin},

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -41,7 +42,7 @@ func reportTakenBack(v *View, x forsaken) {
 		Evidence: []string{
 			x.leaseLine(), stateOf(o),
 			fmt.Sprintf("%s: %s has no annotation %s", o.Context, named(Of(o)), delegation.MirrorAnnotation),
-			fmt.Sprintf("no Job that was found on another cluster has the label %s=%s", delegation.OriginUIDLabel, o.UID),
+			fmt.Sprintf("no %s that was found on another cluster has the label %s=%s", o.Kind, delegation.OriginUIDLabel, o.UID),
 		},
 		Remedy: fmt.Sprintf("run it from the start: %s; or end it: %s", dispatchTo(o, "CONTEXT", o.Namespace), cancel(o)),
 	})
@@ -77,7 +78,7 @@ func reportKept(v *View, x forsaken) {
 	v.Report(Sighting{
 		Object: Of(o), Since: newest(x.since(v), ended), Jobs: []*inspect.Job{o},
 		Message:  fmt.Sprintf("its mirror on %s is %s, and nothing is going to delete it", m.Context, m.Status),
-		Evidence: append(x.evidence(), fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is not set", m.Context, named(Of(m)))),
+		Evidence: append(x.evidence(), fmt.Sprintf("%s: %s of %s is not set", m.Context, strings.Join(m.Row().TTL(), "."), named(Of(m)))),
 		Remedy:   remedy,
 	})
 }

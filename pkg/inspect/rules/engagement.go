@@ -28,7 +28,7 @@ func nobodyDelegates() Rule {
 		Why: `The Job's managedBy names MultiKueue, so the built-in controller leaves it alone; but MultiKueue does not
 get to see it. Mostly it names no queue: Kueue only looks at Jobs with the label kueue.x-k8s.io/queue-name. Or the
 ClusterQueue behind its queue has no MultiKueue check, and Kueue admits the Job on this cluster, where nothing runs it.
-Or Kueue is not installed there. managedBy cannot be changed.`,
+Or Kueue is not installed there. A Job's managedBy cannot be changed, nor can that of most other kinds.`,
 		Shows: `managedBy is kueue.x-k8s.io/multikueue, the status was never written, and kubectl says Running. No Workload
 has the Job's uid, or its Workload is admitted without an admission check and without clusterName.`,
 		Remedy: `Create the Job again with the label of a LocalQueue whose ClusterQueue has a MultiKueue check, or
@@ -54,8 +54,7 @@ without managedBy to run it on this cluster.`,
 func isMirrored(j *inspect.Job) bool { return j.Marks != nil && j.Marks.MultiKueueOrigin != "" }
 
 func notWritten(j *inspect.Job) string {
-	return fmt.Sprintf("%s: spec.managedBy of Job %s/%s is %s; it was created at %s, and its status was never written",
-		j.Context, j.Namespace, j.Name, j.ManagedBy, stamp(j.CreationTimestamp))
+	return fmt.Sprintf("%s; it was created at %s, and its status was never written", ownerOf(j), stamp(j.CreationTimestamp))
 }
 
 // reportUnqueued reports a Job that Kueue does not see.
@@ -70,11 +69,11 @@ func reportUnqueued(v *View, s Submission) {
 	case !has:
 		sighting.Message = fmt.Sprintf("Kueue is not installed on %s, so nothing will ever dispatch it", j.Context)
 		sighting.Evidence = []string{notWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
-		sighting.Remedy = fmt.Sprintf("%s, and create it again without spec.managedBy to run it on %s, or on a cluster that has Kueue", deleteJob(j), j.Context)
+		sighting.Remedy = fmt.Sprintf("%s to run it on %s, or on a cluster that has Kueue", disown(j), j.Context)
 		sighting.Cause = "no Kueue on " + j.Context
 	case j.Queue() == "":
 		sighting.Message = "it names no queue, so Kueue will never see it"
-		sighting.Evidence = []string{notWritten(j), fmt.Sprintf("%s: Job %s/%s has no label %s", j.Context, j.Namespace, j.Name, delegation.QueueNameLabel)}
+		sighting.Evidence = []string{notWritten(j), fmt.Sprintf("%s: %s has no label %s", j.Context, named(Of(j)), delegation.QueueNameLabel)}
 		sighting.Remedy = fmt.Sprintf("%s, and create it again with label %s=%s", deleteJob(j), delegation.QueueNameLabel, dispatchingQueue(v, s))
 	default:
 		// Kueue was told of it and made nothing: JM017.
@@ -103,7 +102,7 @@ func reportAdmittedHere(v *View, s Submission) {
 		return
 	}
 	q, ok := v.ClusterQueue(s.Manager, w.Status.Admission.ClusterQueue)
-	if !ok || q == nil || j.StartTime != nil || j.Active > 0 {
+	if !ok || q == nil || hasStarted(j) {
 		return
 	}
 	if is, known := v.dispatches(s.Manager, q); is || !known {
@@ -113,11 +112,11 @@ func reportAdmittedHere(v *View, s Submission) {
 		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check, so Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
 		Evidence: []string{
-			fmt.Sprintf("%s: spec.managedBy of Job %s/%s is %s", j.Context, j.Namespace, j.Name, j.ManagedBy),
+			ownerOf(j),
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
 				j.Context, w.Namespace, w.Name, stamp(admitted.LastTransitionTime)),
 		},
-		Remedy: fmt.Sprintf("%s, and create it again without spec.managedBy to run it on %s, or with label %s=%s",
-			deleteJob(j), j.Context, delegation.QueueNameLabel, dispatchingQueue(v, s)),
+		Remedy: fmt.Sprintf("%s to run it on %s, or with label %s=%s",
+			disown(j), j.Context, delegation.QueueNameLabel, dispatchingQueue(v, s)),
 	})
 }

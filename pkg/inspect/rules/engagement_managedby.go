@@ -18,7 +18,8 @@ func managedByMissing() Rule {
 would run them on the management cluster. Kueue's webhook sets it when the object is made, if the queue is then known to
 lead to MultiKueue. It was not set where the webhook was away, where the queue or its check came later than the object,
 where the label of the queue was added later, or where the API server dropped the field: before Kubernetes 1.32 it does
-so unless the feature gate JobManagedBy is on. The field cannot be set afterwards.`,
+so with a Job's unless the feature gate JobManagedBy is on. Of a Job, and of most other kinds, the field cannot be set
+afterwards.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "The owner is not managed by Kueue", the
 Workload is deactivated with reason DeactivatedDueToAdmissionCheck, and the object stays suspended.`,
 		Remedy: `Delete the object and create it again once Kueue's webhook answers and the queue is active; or write
@@ -37,19 +38,28 @@ const firstWithField = "1.32.0"
 
 func reportManagedByMissing(v *View, r rejection) {
 	s := r.sighting()
-	s.Message = "MultiKueue rejected it, because its managedBy is not " + string(delegation.MultiKueue)
-	s.Remedy = fmt.Sprintf("delete the %s that Workload %s/%s was made for, and create it again with spec.managedBy: %s",
-		r.kind(), r.workload.Namespace, r.workload.Name, delegation.MultiKueue)
 	server := v.Version(r.manager)
 	if r.job == nil {
+		field := "spec.managedBy"
+		if row, known := delegation.KindOf(r.ownerKind()); known {
+			field = fieldOf(row)
+		}
+		s.Message = fmt.Sprintf("MultiKueue rejected it, because the %s's %s is not %s", r.kind(), field, delegation.MultiKueue)
+		s.Remedy = fmt.Sprintf("delete the %s that Workload %s/%s was made for, and create it again with %s: %s",
+			r.kind(), r.workload.Namespace, r.workload.Name, field, delegation.MultiKueue)
 		v.Report(s)
 		return
 	}
-	if r.job.ManagedBy.IsBuiltIn() {
+	j := r.job
+	s.Message = "MultiKueue rejected it, because its managedBy is not " + string(delegation.MultiKueue)
+	if j.ManagedBy.IsBuiltIn() {
 		s.Message = "MultiKueue rejected it, because its managedBy is not set; it will never run"
 	}
-	s.Remedy = fmt.Sprintf("%s, and create it again with spec.managedBy: %s", deleteJob(r.job), delegation.MultiKueue)
-	if parsed, err := version.ParseGeneric(server); err == nil && parsed.LessThan(version.MustParseGeneric(firstWithField)) {
+	s.Remedy = giveTo(j, delegation.MultiKueue)
+	if mayChange(j) {
+		s.Remedy += ", and then " + r.again()
+	}
+	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(firstWithField)) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))
 		s.Remedy = fmt.Sprintf("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
 	}

@@ -4,26 +4,22 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // knownOwners are the values of managedBy that some controller is known to answer
-// to, of any kind (reference: job-api.md E).
+// to, of any kind.
 func knownOwners() sets.Set[delegation.Owner] {
-	return sets.New[delegation.Owner](
-		delegation.BuiltIn, delegation.MultiKueue, delegation.Dispatch,
-		"kubernetes.io/job-controller",
-		"jobset.sigs.k8s.io/jobset-controller",
-		"trainer.kubeflow.org/trainjob-controller",
-		"kubeflow.org/trainjob-controller",
-		"kubeflow.org/training-operator",
-		"kubeflow.org/mpi-operator",
-		"ray.io/kuberay-operator",
-		"workload.codeflare.dev/appwrapper-controller",
-		"tekton.dev/pipeline",
-	)
+	known := sets.New(delegation.BuiltIn, delegation.MultiKueue, delegation.Dispatch)
+	for _, row := range delegation.Kinds() {
+		if row.Reserved != "" {
+			known.Insert(delegation.Owner(row.Reserved))
+		}
+	}
+	return known
 }
 
 func ownerUnknown() Rule {
@@ -32,7 +28,7 @@ func ownerUnknown() Rule {
 		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
 		Why: `managedBy names a controller, and the built-in one therefore leaves the Job alone. The API server takes any
 name; nothing checks that there is such a controller. It is not installed, does not watch this cluster, or goes by
-another name. managedBy cannot be changed.`,
+another name. A Job's managedBy cannot be changed, nor can that of most other kinds.`,
 		Shows: `managedBy is none of the known values, nobody ever wrote the status of this Job or of any other with that
 owner, and kubectl says Running.`,
 		Remedy: `Install the controller, or delete the Job and create it again without managedBy.`,
@@ -46,7 +42,7 @@ owner, and kubectl says Running.`,
 				}
 			}
 			for _, p := range v.Pairs() {
-				if !known.Has(p.Origin.ManagedBy) && isWaiting(p.Origin) {
+				if !known.Has(p.Origin.ManagedBy) && isWaiting(p.Origin) && namesOwner(p.Origin) {
 					reportUnknownOwner(v, p.Origin)
 				}
 			}
@@ -60,12 +56,24 @@ func isWaiting(j *inspect.Job) bool {
 	return j.Status == delegation.Unclaimed && (!j.Suspended || j.Queue() != "")
 }
 
+// namesOwner is whether an object's managedBy certainly names a controller. A kind
+// that was found by its schema may use a field of that name for anything, such as
+// the team that looks after it.
+func namesOwner(j *inspect.Job) bool {
+	return !j.Row().Discovered || len(validation.IsDomainPrefixedPath(nil, string(j.ManagedBy))) == 0
+}
+
 func reportUnknownOwner(v *View, j *inspect.Job) {
-	v.Report(Sighting{
+	s := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time,
 		Message:  fmt.Sprintf("no controller that goes by %s has taken it up, and none is known", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
-		Remedy:   fmt.Sprintf("install the controller %s on %s; or %s, and create it again without spec.managedBy", j.ManagedBy, j.Context, deleteJob(j)),
+		Remedy:   fmt.Sprintf("install the controller %s on %s; or %s", j.ManagedBy, j.Context, disown(j)),
 		Jobs:     []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
-	})
+	}
+	if j.Row().Discovered {
+		// Its kind may have no status at all.
+		s.Severity = inspect.Warning
+	}
+	v.Report(s)
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,7 @@ type rejection struct {
 	state    kueue.CheckState
 	// owner is what the Workload was made for, as far as it tells.
 	owner metav1.OwnerReference
-	// job is that, where it is a Job.
+	// job is that, where it was read.
 	job *inspect.Job
 }
 
@@ -41,7 +42,7 @@ func rejections(v *View, says string) []rejection {
 			if jobs == nil {
 				jobs = byUID(v.Jobs(f))
 			}
-			if r.settle(jobs) {
+			if r.settle(v, jobs) {
 				found = append(found, r)
 			}
 		}
@@ -75,14 +76,18 @@ func byUID(jobs []*inspect.Job) map[string]*inspect.Job {
 	return found
 }
 
-// settle finds the Job; false if it is gone, or wants nothing any more.
-func (r *rejection) settle(jobs map[string]*inspect.Job) bool {
-	kind := schema.FromAPIVersionAndKind(r.owner.APIVersion, r.owner.Kind)
-	if _, known := delegation.KindOf(kind); !known {
-		return true
+// settle finds the owner; false if it is gone, or wants nothing any more. One whose
+// kind was not read has to be taken as there: what has no owner is collected.
+func (r *rejection) settle(v *View, jobs map[string]*inspect.Job) bool {
+	if r.job = jobs[cmp.Or(string(r.owner.UID), r.workload.Labels[kueue.JobUIDLabel])]; r.job == nil {
+		row, known := delegation.KindOf(r.ownerKind())
+		return !known || !v.KnowsAll(r.manager, row)
 	}
-	r.job = jobs[string(r.owner.UID)]
-	return r.job != nil && !r.job.Status.IsFinished() && r.job.Status != delegation.Terminating
+	return !r.job.Status.IsFinished() && r.job.Status != delegation.Terminating
+}
+
+func (r *rejection) ownerKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(r.owner.APIVersion, r.owner.Kind)
 }
 
 // kind is the kind of the owner.
@@ -93,7 +98,7 @@ func (r *rejection) kind() string {
 	return r.owner.Kind
 }
 
-// sighting begins the report of it: about the Job, or else the Workload.
+// sighting begins the report of it: about the owner, or else the Workload.
 func (r *rejection) sighting() Sighting {
 	s := Sighting{
 		Object: OfKueue(r.manager, "Workload", r.workload.Namespace, r.workload.Name), Since: r.state.LastTransitionTime.Time,
@@ -141,7 +146,7 @@ func reportNoAdapter(v *View, r rejection) {
 		v.Report(s)
 		return
 	}
-	kind := schema.FromAPIVersionAndKind(r.owner.APIVersion, r.owner.Kind)
+	kind := r.ownerKind()
 	s.Message = fmt.Sprintf("MultiKueue on %s has no adapter for kind %s of %s, so it will never be dispatched", r.manager.Context, kind.Kind, kind.GroupVersion())
 	s.Remedy = fmt.Sprintf("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, then %s",
 		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())

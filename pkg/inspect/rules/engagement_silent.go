@@ -19,12 +19,14 @@ func noWorkloadMade() Rule {
 		},
 		Why: `Kueue makes a Workload for each Job that names a queue, even for a queue that does not exist. It makes none
 while its controller on the management cluster is down, where the namespace is not among those that its
-managedJobsNamespaceSelector selects (kube-system and kueue-system are left out by default), or where the priority class
-that the label kueue.x-k8s.io/priority-class names does not exist.`,
+managedJobsNamespaceSelector selects (kube-system and kueue-system are left out by default), where the priority class
+that the label kueue.x-k8s.io/priority-class names does not exist, or where integrations.frameworks of its
+configuration does not name the kind.`,
 		Shows: `The Job has the label kueue.x-k8s.io/queue-name and is suspended or has no status, and no Workload has its
 uid. The reason is in the log of Kueue's controller, and at times in a warning about the Job.`,
-		Remedy: `See that Kueue runs, label the namespace so that it is selected, or create the WorkloadPriorityClass.`,
-		Link:   "https://github.com/kubernetes-sigs/kueue/issues/3439",
+		Remedy: `See that Kueue runs, label the namespace so that it is selected, create the WorkloadPriorityClass, or enable
+the kind.`,
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/3439",
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
 				if lacksWorkload(v, s) {
@@ -55,18 +57,24 @@ func lacksWorkload(v *View, s Submission) bool {
 func reportNoWorkload(v *View, s Submission) {
 	j := s.Job()
 	evidence := []string{
-		fmt.Sprintf("%s: label %s of Job %s/%s is %s since %s", j.Context, delegation.QueueNameLabel, j.Namespace, j.Name, j.Queue(), stamp(j.CreationTimestamp)),
+		fmt.Sprintf("%s: label %s of %s is %s since %s", j.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue(), stamp(j.CreationTimestamp)),
 		fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID),
 	}
 	if e, _ := v.LastWarning(s.Manager, j); e != nil {
-		evidence = append(evidence, fmt.Sprintf("%s: warning %s about Job %s/%s: %s", j.Context, e.Reason, j.Namespace, j.Name, e.Message))
+		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, named(Of(j)), e.Message))
+	}
+	remedy := fmt.Sprintf("see whether Kueue runs (kubectl --context %s -n %s get pods), whether its managedJobsNamespaceSelector selects namespace %s (kubectl --context %s get namespace %s --show-labels), and that the %s's kueue.x-k8s.io/priority-class exists",
+		j.Context, kueue.Namespace, j.Namespace, j.Context, j.Namespace, j.Kind)
+	if !j.Row().IsJob() {
+		remedy += fmt.Sprintf("; and that integrations.frameworks of its configuration enables %s", plural(j))
+	}
+	if j.Marks.PodGroup != "" {
+		remedy += "; and that all pods of the group " + j.Marks.PodGroup + " are there"
 	}
 	v.Report(Sighting{
-		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence,
+		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy,
 		Message: fmt.Sprintf("it names queue %s, and Kueue on %s has made no Workload for it", j.Queue(), j.Context),
-		Remedy: fmt.Sprintf("see whether Kueue runs (kubectl --context %s -n %s get pods), whether its managedJobsNamespaceSelector selects namespace %s (kubectl --context %s get namespace %s --show-labels), and that the Job's kueue.x-k8s.io/priority-class exists",
-			j.Context, kueue.Namespace, j.Namespace, j.Context, j.Namespace),
-		Cause: "no Workloads in " + j.Namespace + " on " + j.Context,
+		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", plural(j), j.Namespace, j.Context),
 	})
 }
 

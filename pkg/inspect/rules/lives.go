@@ -26,8 +26,7 @@ it would have cleaned up is then yours to clean up.`,
 		Detect: func(v *View) {
 			for _, f := range v.Clusters() {
 				for _, j := range v.Jobs(f) {
-					isMirror := j.Marks != nil && (j.Marks.OriginUID != "" || j.Marks.MultiKueueOrigin != "")
-					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !j.IsDelegated() && !isMirror {
+					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !isMirror(j) && !j.IsDelegated() {
 						continue
 					}
 					reportHanging(v, f, j)
@@ -54,8 +53,8 @@ func reportHanging(v *View, f *inspect.Facts, j *inspect.Job) {
 			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, named(Of(j)), stamp(*j.DeletedAt)),
 			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
 		},
-		Remedy: fmt.Sprintf("see that the controller that takes %s off runs; if it is gone for good: kubectl --context %s -n %s patch job %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
-			strings.Join(j.Finalizers, ", "), j.Context, j.Namespace, j.Name),
+		Remedy: fmt.Sprintf("see that the controller that takes %s off runs; if it is gone for good: %s",
+			strings.Join(j.Finalizers, ", "), set(j, []string{"metadata", "finalizers"}, "null")),
 	}
 	if len(pods) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d pods, such as %s", j.Context, len(pods), pods[0].Name))
@@ -89,10 +88,9 @@ deletion is the time to delete the mirror.`,
 						Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j, p.Origin},
 						Message: fmt.Sprintf("it is deleted %ds after it has finished, perhaps before %s has its status", *j.TTL, p.Origin.Context),
 						Evidence: []string{
-							fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is %d", j.Context, named(Of(j)), *j.TTL),
-							markOf(j), stateOf(p.Origin),
+							ttlOf(j), markOf(j), stateOf(p.Origin),
 						},
-						Remedy: fmt.Sprintf("kubectl --context %s -n %s patch job %s --type=merge -p '{\"spec\":{\"ttlSecondsAfterFinished\":null}}'", j.Context, j.Namespace, j.Name),
+						Remedy: withoutTTL(j),
 					})
 				}
 			}

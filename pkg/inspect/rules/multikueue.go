@@ -8,7 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// Submission is a Job that stands in a queue of Kueue's, or says that MultiKueue
+// Submission is an object that stands in a queue of Kueue's, or says that MultiKueue
 // manages it, with what its management cluster knows of it.
 type Submission struct {
 	// Pair has the Job as its origin, even where it is not delegated.
@@ -26,6 +26,12 @@ type Submission struct {
 
 // Job is the Job that was submitted.
 func (s *Submission) Job() *inspect.Job { return s.Pair.Origin }
+
+// IsMultiKueues is whether MultiKueue has it: by its owner, or where its kind has no
+// managedBy, by the check of its Workload.
+func (s *Submission) IsMultiKueues() bool {
+	return s.Job().ManagedBy == delegation.MultiKueue || s.Check != nil && s.Job().Row().IsUnmanaged()
+}
 
 // Chosen is the MultiKueueCluster that it was given to, "" if none.
 func (s *Submission) Chosen() string {
@@ -59,9 +65,16 @@ func (s *Submission) WaitsForWorkers() bool {
 	return !s.IsFinished() && s.HasQuota() && s.Check != nil && s.Check.State == kueue.CheckPending && s.Chosen() == ""
 }
 
-// Submissions are the Jobs that were submitted to MultiKueue: those that it
-// manages, and those in a queue of a cluster that dispatches. Jobs in queues of
-// workers, and mirrors, are not among them.
+// isMultiKueues says whether MultiKueue moves the origin of a pair: by its owner, or
+// where its kind has no managedBy, by its mirrors.
+func isMultiKueues(p inspect.Pair) bool {
+	return p.Origin.ManagedBy == delegation.MultiKueue || p.Origin.ManagedBy.IsBuiltIn() && p.Origin.Row().IsUnmanaged()
+}
+
+// Submissions are the objects that were submitted to MultiKueue: those that it
+// manages, and those in a queue of a cluster that dispatches. What stands in queues
+// of workers, mirrors, templates, and parts of what was submitted itself are not
+// among them.
 func (v *View) Submissions() []Submission {
 	v.read.Insert(inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 	if v.shared.submissions == nil {
@@ -72,9 +85,12 @@ func (v *View) Submissions() []Submission {
 
 func (v *View) findSubmissions() []Submission {
 	found := []Submission{}
+	unmanaged := map[*inspect.Job]inspect.Pair{}
 	for _, p := range v.Pairs() {
 		if p.Origin.ManagedBy == delegation.MultiKueue {
 			found = append(found, v.submission(p))
+		} else if p.Origin.ManagedBy.IsBuiltIn() {
+			unmanaged[p.Origin] = p
 		}
 	}
 	for _, f := range v.Clusters() {
@@ -82,9 +98,14 @@ func (v *View) findSubmissions() []Submission {
 			continue
 		}
 		for _, j := range v.Jobs(f) {
-			if j.ManagedBy.IsBuiltIn() && j.Queue() != "" && (j.Marks == nil || j.Marks.MultiKueueOrigin == "") {
-				found = append(found, v.submission(inspect.Pair{Origin: j}))
+			if !j.ManagedBy.IsBuiltIn() || j.Queue() == "" || isMirrored(j) || j.IsPart() || j.Row().Template {
+				continue
 			}
+			p, known := unmanaged[j]
+			if !known {
+				p = inspect.Pair{Origin: j}
+			}
+			found = append(found, v.submission(p))
 		}
 	}
 	return found

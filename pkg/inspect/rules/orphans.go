@@ -45,6 +45,9 @@ the Job on the worker, and then the Workload.`,
 				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || e.lacksWorkload(s) {
 					continue
 				}
+				if !e.knowsOrigins(d, s) {
+					continue
+				}
 				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
 					v.Report(gone(d, s))
 				}
@@ -65,10 +68,14 @@ func gone(d *dispatcher, s stray) Sighting {
 		return sighting
 	}
 	sighting.Jobs = []*inspect.Job{s.job}
-	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no Job %s/%s of MultiKueue's", d.Context, s.job.Namespace, s.job.Name), stateOf(s.job))
-	sighting.Message = fmt.Sprintf("its origin on %s is gone, and it still runs on %s", d.Context, s.worker.Context)
-	if s.job.Status.IsFinished() {
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue's", d.Context, named(Of(s.job))), stateOf(s.job))
+	switch {
+	case s.job.Status.IsFinished():
 		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it is left, finished, on %s", d.Context, s.worker.Context)
+	case s.job.Row().IsJob() || s.job.Status == delegation.Running:
+		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it still runs on %s", d.Context, s.worker.Context)
+	default:
+		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it is still on %s", d.Context, s.worker.Context)
 	}
 	return sighting
 }
@@ -138,6 +145,9 @@ kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the mana
 				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || !e.lacksWorkload(s) {
 					continue
 				}
+				if !e.knowsOrigins(d, s) {
+					continue
+				}
 				if _, original, known := e.home(s.worker, s.namespace, s.name); original != nil || !known {
 					continue
 				}
@@ -146,8 +156,8 @@ kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the mana
 					Message: "its origin and its Workload are gone, so Kueue's garbage collection will never find it",
 					Evidence: []string{
 						s.mark(), stateOf(s.job),
-						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the Job names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload),
-						fmt.Sprintf("%s: there is no Job %s/%s of MultiKueue's, and no Workload %s/%s", d.Context, s.job.Namespace, s.job.Name, s.namespace, s.name),
+						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
+						fmt.Sprintf("%s: there is no %s of MultiKueue's, and no Workload %s/%s", d.Context, named(Of(s.job)), s.namespace, s.name),
 					},
 					Remedy: s.delete(),
 				})

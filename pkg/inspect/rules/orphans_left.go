@@ -30,7 +30,7 @@ and MultiKueue cleans up within a minute.`,
 			e := newEstate(v)
 			for _, p := range v.Pairs() {
 				d := e.dispatcher(p.Origin.Context)
-				if p.Origin.ManagedBy != delegation.MultiKueue || d == nil {
+				if d == nil || !isMultiKueues(p) {
 					continue
 				}
 				for _, m := range p.Mirrors {
@@ -41,7 +41,7 @@ and MultiKueue cleans up within a minute.`,
 			}
 			for _, s := range e.strays() {
 				d := e.maker(s)
-				if d == nil || !d.isCutOff(s.worker.Context) {
+				if d == nil || !d.isCutOff(s.worker.Context) || !e.knowsOrigins(d, s) {
 					continue
 				}
 				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
@@ -67,14 +67,14 @@ func (e *estate) isPlaced(d *dispatcher, p inspect.Pair, mirror *inspect.Job) bo
 func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting {
 	return Sighting{
 		Object: Of(mirror), Since: newest(mirror.CreationTimestamp.Time, timeOf(mirror.FinishedTime)), Jobs: jobs,
-		Cause:   "cut off " + d.Context + " " + mirror.Context,
+		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
 		Message: fmt.Sprintf("no MultiKueueCluster of %s leads to %s any more, so nothing follows or deletes what it has there", d.Context, mirror.Context),
 		Evidence: []string{
 			stateOf(mirror),
 			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), mirror.Marks.MultiKueueOrigin),
 			fmt.Sprintf("%s: none of its %d MultiKueueClusters leads to %s", d.Context, len(d.contexts), mirror.Context),
 		},
-		Remedy: fmt.Sprintf("create the MultiKueueCluster on %s again, or %s, and so for all Jobs named here", d.Context, deleteJob(mirror)),
+		Remedy: fmt.Sprintf("create the MultiKueueCluster on %s again, or %s, and so for all %s named here", d.Context, deleteJob(mirror), plural(mirror)),
 	}
 }
 
@@ -170,7 +170,10 @@ the mirror too.`,
 			e := newEstate(v)
 			for _, s := range e.strays() {
 				manager, w, _ := e.home(s.worker, s.namespace, s.name)
-				if w == nil || w.DeletionTimestamp != nil || len(w.OwnerReferences) > 0 || w.Labels[kueue.JobUIDLabel] == "" || e.jobOf(manager, w) != nil {
+				if w == nil || w.DeletionTimestamp != nil || isOwned(w) || w.Labels[kueue.JobUIDLabel] == "" {
+					continue
+				}
+				if !v.KnowsAll(manager, s.job.Row()) || e.jobOf(manager, w) != nil {
 					continue
 				}
 				v.Report(kept(manager, w, s, v.checkState(manager, w)))
@@ -182,10 +185,10 @@ the mirror too.`,
 func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.CheckState) Sighting {
 	sighting := Sighting{
 		Object: OfKueue(manager, "Workload", w.Namespace, w.Name), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{s.job},
-		Message: fmt.Sprintf("the Job that it was made for is gone, but it keeps the mirror on %s alive", s.worker.Context),
+		Message: fmt.Sprintf("the %s that it was made for is gone, but it keeps the mirror on %s alive", s.job.Kind, s.worker.Context),
 		Evidence: []string{
-			fmt.Sprintf("%s: %s has no ownerReferences, and the Job of its label %s=%s is not there",
-				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), kueue.JobUIDLabel, w.Labels[kueue.JobUIDLabel]),
+			fmt.Sprintf("%s: %s has no ownerReferences, and the %s of its label %s=%s is not there",
+				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), s.job.Kind, kueue.JobUIDLabel, w.Labels[kueue.JobUIDLabel]),
 			stateOf(s.job),
 		},
 		Remedy: deleteWorkload(manager, w.Namespace, w.Name) + "; if the mirror is still there a minute later, " + deleteJob(s.job),

@@ -26,7 +26,7 @@ they have finished.`,
 			e := newEstate(v)
 			for _, p := range v.Pairs() {
 				d := e.dispatcher(p.Origin.Context)
-				if p.Origin.ManagedBy != delegation.MultiKueue || d == nil {
+				if d == nil || !isMultiKueues(p) {
 					continue
 				}
 				for _, m := range p.Mirrors {
@@ -37,7 +37,7 @@ they have finished.`,
 			}
 			for _, s := range e.strays() {
 				d := e.maker(s)
-				if d == nil {
+				if d == nil || !e.knowsOrigins(d, s) {
 					continue
 				}
 				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
@@ -57,14 +57,14 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.
 	}
 	v.Report(Sighting{
 		Object: Of(mirror), Since: newest(d.origins[now].first, timeOf(mirror.FinishedTime)), Jobs: jobs,
-		Cause:   "renamed " + d.Context + " " + old,
+		Cause:   "renamed " + d.Context + " " + old + " " + mirror.Kind,
 		Message: fmt.Sprintf("%s calls itself %s now, so it neither follows nor deletes what it made as %s", d.Context, now, old),
 		Evidence: []string{
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
 			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.origins[now].first), now),
 		},
-		Remedy: fmt.Sprintf("kubectl --context %s -n %s delete jobs,workloads.kueue.x-k8s.io -l %s=%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
-			mirror.Context, mirror.Namespace, delegation.MultiKueueOriginLabel, old, d.Context, old),
+		Remedy: fmt.Sprintf("kubectl --context %s -n %s delete %s,workloads.kueue.x-k8s.io -l %s=%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
+			mirror.Context, mirror.Namespace, typesOf(mirror), delegation.MultiKueueOriginLabel, old, d.Context, old),
 	})
 }
 
@@ -144,7 +144,7 @@ func (e *estate) reportShared(a, b *dispatcher) {
 		}
 		for _, p := range e.Pairs() {
 			isOfThem := p.Origin.Context == a.Context || p.Origin.Context == b.Context
-			if isOfThem && p.Origin.ManagedBy == delegation.MultiKueue && !p.Origin.Status.IsFinished() {
+			if isOfThem && isMultiKueues(p) && !p.Origin.Status.IsFinished() {
 				s.Jobs = append(s.Jobs, p.Origin)
 			}
 		}

@@ -20,7 +20,8 @@ func olderIncarnation() Rule {
 up: the worker was not reachable at the time, or Kueue did not run. It runs what nobody asks for any more, and keeps
 the place that the new mirror needs.`,
 		Shows: `The name of the Workload in the mirror's annotation kueue.x-k8s.io/prebuilt-workload-name ends in a hash
-of the origin's uid, and it is not that of the origin that is there now.`,
+of the origin's uid, and it is not that of the origin that is there now; of StatefulSets and LeaderWorkerSets, the
+annotation kueue.x-k8s.io/multikueue-origin-uid is another uid.`,
 		Remedy: `Delete the old mirror and its Workload on the worker.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Detect: func(v *View) {
@@ -36,20 +37,24 @@ of the origin's uid, and it is not that of the origin that is there now.`,
 }
 
 // reportOlder reports a mirror that runs under a Workload of another incarnation
-// of its origin.
+// of its origin, or was made for one by the uid that it carries.
 func reportOlder(v *View, origin, mirror *inspect.Job) {
 	f, _ := v.Facts(origin.Context)
 	w, known := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
+	other := fmt.Sprintf("annotation %s of %s is %s, which is not a name for uid %s", delegation.PrebuiltWorkload, named(Of(mirror)), mirror.Prebuilt(), origin.UID)
 	isChosen := origin.Prebuilt() != "" && origin.Prebuilt() == mirror.Prebuilt()
-	if mirror.Prebuilt() == "" || !known || isChosen || w != nil && isFor(w, origin) {
+	switch uid := mirror.Marks.MultiKueueOriginUID; {
+	case uid != "":
+		other = fmt.Sprintf("annotation %s of %s is %s", delegation.MultiKueueOriginUIDAnnotation, named(Of(mirror)), uid)
+	case mirror.Prebuilt() == "" || !known || isChosen || w != nil && isFor(w, origin):
 		// People may make the Workload themselves, under any name.
 		return
 	}
 	s := Sighting{
 		Object: Of(mirror), Since: newest(origin.CreationTimestamp.Time, timeOf(mirror.FinishedTime)), Jobs: []*inspect.Job{origin, mirror},
-		Message: fmt.Sprintf("it belongs to an older Job of the same name on %s", origin.Context),
+		Message: fmt.Sprintf("it belongs to an older %s of the same name on %s", mirror.Kind, origin.Context),
 		Evidence: []string{
-			fmt.Sprintf("%s: annotation %s of %s is %s, which is not a name for uid %s", mirror.Context, delegation.PrebuiltWorkload, named(Of(mirror)), mirror.Prebuilt(), origin.UID),
+			mirror.Context + ": " + other,
 			fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", origin.Context, named(Of(origin)), origin.UID, stamp(origin.CreationTimestamp)),
 			stateOf(mirror),
 		},

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -17,9 +18,12 @@ func day(t time.Time) string {
 	return stamp(metav1.NewTime(t))
 }
 
-// stateOf quotes how a Job is.
+// stateOf quotes how an object is, with its pods where its kind counts them.
 func stateOf(j *inspect.Job) string {
-	text := fmt.Sprintf("%s: %s is %s, with %d active, %d succeeded and %d failed pods", j.Context, named(Of(j)), j.Status, j.Active, j.Succeeded, j.Failed)
+	text := fmt.Sprintf("%s: %s is %s", j.Context, named(Of(j)), j.Status)
+	if j.Row().IsJob() {
+		text += fmt.Sprintf(", with %d active, %d succeeded and %d failed pods", j.Active, j.Succeeded, j.Failed)
+	}
 	switch {
 	case j.FinishedTime != nil:
 		text += ", since " + stamp(*j.FinishedTime)
@@ -29,9 +33,16 @@ func stateOf(j *inspect.Job) string {
 	return text
 }
 
-// isLiveJob says whether a Job runs pods, or will.
+// isLiveJob says whether an object runs pods, or will. One whose state nobody knows
+// is not called so.
 func isLiveJob(j *inspect.Job) bool {
-	return j.DeletedAt == nil && !j.Status.IsFinished() && (!j.Suspended || j.Active > 0)
+	isHeld := j.Suspended && j.Active == 0 && j.Status != delegation.Running
+	return j.DeletedAt == nil && !j.Status.IsFinished() && j.Status != delegation.Unknown && !isHeld
+}
+
+// hasStarted says whether an object has run, by its status.
+func hasStarted(j *inspect.Job) bool {
+	return j.StartTime != nil || j.Active+j.Succeeded+j.Failed > 0 || j.Status == delegation.Running || j.Status.IsFinished()
 }
 
 // newest is the latest of some times.

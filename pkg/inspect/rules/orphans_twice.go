@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -30,7 +29,7 @@ func (e *estate) misplaced() []misplaced {
 	var found []misplaced
 	for _, p := range e.Pairs() {
 		d := e.dispatcher(p.Origin.Context)
-		if p.Origin.ManagedBy != delegation.MultiKueue || p.Origin.DeletedAt != nil || d == nil {
+		if d == nil || p.Origin.DeletedAt != nil || !isMultiKueues(p) {
 			continue
 		}
 		for _, m := range p.Mirrors {
@@ -119,14 +118,14 @@ func (x *misplaced) sighting() Sighting {
 		Object: OfKueue(x.manager.Facts, "MultiKueueCluster", "", x.here[0]), Since: x.since(),
 		Evidence: []string{x.place(), stateOf(x.mirror)},
 		Jobs:     []*inspect.Job{x.origin, x.mirror},
-		Cause:    x.manager.Context + "/" + x.here[0],
+		Cause:    x.manager.Context + "/" + x.here[0] + " " + x.mirror.Kind,
 	}
 }
 
 // deleteBoth are the commands that delete the mirror and its Workload.
 func (x *misplaced) deleteBoth() string {
-	return fmt.Sprintf("%s, and then kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s; so for all Jobs named here",
-		deleteJob(x.mirror), x.mirror.Context, x.mirror.Namespace, x.mirror.Prebuilt())
+	return fmt.Sprintf("%s, and then kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s; so for all %s named here",
+		deleteJob(x.mirror), x.mirror.Context, x.mirror.Namespace, x.mirror.Prebuilt(), plural(x.mirror))
 }
 
 func takenOut() Rule {

@@ -27,15 +27,30 @@ const (
 	docsJobs = "https://kubernetes.io/docs/concepts/workloads/controllers/job/#delegation-of-managing-a-job-object-to-external-controller"
 )
 
-// servedOwners are the owners that have taken up any Job of the fleet.
-func servedOwners(v *View) sets.Set[delegation.Owner] {
-	served := sets.New[delegation.Owner]()
+// servedOwners are the owners that have taken up any object of the fleet, each with
+// the kinds of what it has taken up.
+func servedOwners(v *View) map[delegation.Owner]sets.Set[string] {
+	served := map[delegation.Owner]sets.Set[string]{}
 	for _, p := range v.Pairs() {
-		if s := p.Origin.Status; s != delegation.Unclaimed && s != delegation.Terminating || len(p.Mirrors) > 0 {
-			served.Insert(p.Origin.ManagedBy)
+		o := p.Origin
+		isTaken := o.Status != delegation.Unclaimed && o.Status != delegation.Terminating
+		if !isTaken && len(p.Mirrors) == 0 {
+			continue
 		}
+		if served[o.ManagedBy] == nil {
+			served[o.ManagedBy] = sets.New[string]()
+		}
+		served[o.ManagedBy].Insert(o.Kind)
 	}
 	return served
+}
+
+// others are what an owner has taken up beside an object.
+func others(kinds sets.Set[string], j *inspect.Job) string {
+	if kinds.Has(j.Kind) {
+		return "other " + plural(j)
+	}
+	return "others"
 }
 
 func notTakenUp() Rule {
@@ -44,7 +59,7 @@ func notTakenUp() Rule {
 		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
 		Why: `managedBy names a controller that exists, and the built-in one therefore leaves the Job alone. But that
 controller has not taken this Job up: it does not run, does not watch this cluster or namespace, does not care for
-Jobs, or nobody has dispatched the Job yet. managedBy cannot be changed.`,
+Jobs, or nobody has dispatched the Job yet. A Job's managedBy cannot be changed, nor can that of most other kinds.`,
 		Shows: `Nobody ever wrote the Job's status, there is no mirror of it, and kubectl says Running.`,
 		Remedy: `See that the controller runs and watches this cluster; what is managed by jobmanagedby.github.io/dispatch
 waits for the command dispatch. Else delete the Job and create it again, without managedBy to run it on this cluster.`,
@@ -57,8 +72,8 @@ waits for the command dispatch. Else delete the Job and create it again, without
 				if j.ManagedBy == delegation.MultiKueue || !isWaiting(j) || len(p.Mirrors) > 0 || !isFree || isHeldBy(j) {
 					continue
 				}
-				if known.Has(j.ManagedBy) || served.Has(j.ManagedBy) {
-					v.Report(notTaken(j, known.Has(j.ManagedBy)))
+				if known.Has(j.ManagedBy) || served[j.ManagedBy] != nil {
+					v.Report(notTaken(j, known.Has(j.ManagedBy), served[j.ManagedBy]))
 				}
 			}
 		},
@@ -72,47 +87,49 @@ func isHeldBy(j *inspect.Job) bool {
 	return slices.ContainsFunc(j.Finalizers, func(f string) bool { return strings.HasPrefix(f, domain+"/") })
 }
 
-func notTaken(j *inspect.Job, isKnown bool) Sighting {
+func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 	s := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 		Message:  fmt.Sprintf("%s has not taken it up", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
-		Remedy:   fmt.Sprintf("see that the controller %s runs and watches namespace %s of %s; or %s, and create it again without spec.managedBy", j.ManagedBy, j.Namespace, j.Context, deleteJob(j)),
+		Remedy:   fmt.Sprintf("see that the controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, disown(j)),
 	}
 	switch kinds := servesOnly(j.ManagedBy); {
+	case j.ManagedBy == delegation.Dispatch && !mayDispatch(j.Row()):
+		s.Message = fmt.Sprintf("it waits to be dispatched, and dispatch takes no %s", plural(j))
+		s.Remedy = disown(j)
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "it waits to be dispatched, and nobody has done so"
-		s.Remedy = fmt.Sprintf("%s; or %s, and create it again without spec.managedBy", dispatchTo(j, "CONTEXT", j.Namespace), deleteJob(j))
+		s.Remedy = fmt.Sprintf("%s; or %s", dispatchTo(j, "CONTEXT", j.Namespace), disown(j))
 	case kinds != "":
-		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no Jobs", j.ManagedBy, kinds)
-		s.Remedy = fmt.Sprintf("%s, and create it again without spec.managedBy", deleteJob(j))
+		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no %s", j.ManagedBy, kinds, plural(j))
+		s.Remedy = disown(j)
 	case !isKnown:
 		// It serves others, and may have a queue of its own.
 		s.Severity = inspect.Warning
-		s.Message = fmt.Sprintf("%s has taken up other Jobs, but not this one", j.ManagedBy)
+		s.Message = fmt.Sprintf("%s has taken up %s, but not this one", j.ManagedBy, others(served, j))
 	}
+	// Different kinds are different causes.
+	s.Cause += " of " + j.Kind
 	return s
 }
 
-// servesOnly are the kinds that an owner serves which is known not to serve Jobs;
-// "" for any other.
+// servesOnly are the kinds whose own controller an owner is, which serves no others;
+// "" for any other owner.
 func servesOnly(owner delegation.Owner) string {
-	switch owner {
-	case "jobset.sigs.k8s.io/jobset-controller":
-		return "JobSets"
-	case "trainer.kubeflow.org/trainjob-controller", "kubeflow.org/trainjob-controller":
-		return "TrainJobs"
-	case "kubeflow.org/training-operator":
-		return "PyTorchJobs and their like"
-	case "kubeflow.org/mpi-operator":
-		return "MPIJobs"
-	case "ray.io/kuberay-operator":
-		return "RayJobs and RayClusters"
-	case "workload.codeflare.dev/appwrapper-controller":
-		return "AppWrappers"
-	case "tekton.dev/pipeline":
-		return "PipelineRuns and TaskRuns"
-	default:
-		return ""
+	var kinds []string
+	for _, row := range delegation.Kinds() {
+		if row.Reserved == string(owner) && !row.Template && !slices.Contains(kinds, row.Kind+"s") {
+			kinds = append(kinds, row.Kind+"s")
+		}
 	}
+	switch {
+	case len(kinds) == 0:
+		return ""
+	case len(kinds) > few:
+		return kinds[0] + " and their like"
+	case len(kinds) == 1:
+		return kinds[0]
+	}
+	return strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
 }

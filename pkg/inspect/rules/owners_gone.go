@@ -20,7 +20,7 @@ func mirrorGone() Rule {
 another Job of the same name since. The origin keeps the last status that was copied, and most often says that it runs.
 The owner has not noticed, because its controller does not run or has no connection, or does not look after a mirror
 once it is made. dispatch runs nothing a second time by itself.`,
-		Shows: `The origin has started and has active pods, by its status, and the cluster that its owner has given it to,
+		Shows: `The origin runs, by its status, and the cluster that its owner has given it to,
 by the Workload's status.clusterName, was read and has no such Job. Or the origin is not finished, and the cluster that
 its annotation jobmanagedby.github.io/mirror names was read, and has no Job of that name, or one that has neither the
 uid that the annotation names nor the origin's as jobmanagedby.github.io/origin-uid.`,
@@ -36,7 +36,10 @@ created again.`,
 				if o.Status.IsFinished() || o.DeletedAt != nil {
 					continue
 				}
-				isRunning := o.StartTime != nil && o.Active > 0 && !o.Suspended
+				isRunning := o.Status == delegation.Running && !o.Suspended
+				if o.Row().IsJob() {
+					isRunning = o.StartTime != nil && o.Active > 0 && !o.Suspended
+				}
 				switch {
 				case !pinned(o).IsZero():
 					if dispatchedMirror(p) == nil {
@@ -73,7 +76,7 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 	isTaken := c.Workload != nil &&
 		(!kueue.IsTrue(c.Workload.Status.Conditions, kueue.Admitted) || kueue.IsTrue(c.Workload.Status.Conditions, kueue.Finished))
 	j := s.Job()
-	if !ok || isTaken || jobs.find(c.Worker, j.Namespace, j.Name) != nil {
+	if !ok || isTaken || !jobs.isMissing(c.Worker, j, j.Namespace, j.Name) {
 		return
 	}
 	copied := fmt.Sprintf("%s: there is no Workload %s/%s either", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
@@ -82,14 +85,14 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 	}
 	v.Report(Sighting{
 		Object: Of(j), Since: lastWord(j, s.Check.LastTransitionTime.Time), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such Job on %s", s.Chosen(), c.Worker.Context),
+		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
 		Evidence: []string{
 			checkOf(s), stateOf(j),
-			fmt.Sprintf("%s: there is no Job %s/%s, which status.clusterName %s of the Workload means", c.Worker.Context, j.Namespace, j.Name, s.Chosen()),
+			fmt.Sprintf("%s: there is no %s, which status.clusterName %s of the Workload means", c.Worker.Context, named(Of(j)), s.Chosen()),
 			copied,
 		},
-		Remedy: fmt.Sprintf("see whether Kueue runs on %s: kubectl --context %s -n %s get pods; once it does, it has the Job run again; or %s",
-			j.Context, j.Context, kueue.Namespace, deleteJob(j)),
+		Remedy: fmt.Sprintf("see whether Kueue runs on %s: kubectl --context %s -n %s get pods; once it does, it has the %s run again; or %s",
+			j.Context, j.Context, kueue.Namespace, j.Kind, deleteJob(j)),
 	})
 }
 
@@ -111,13 +114,13 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, at),
 		Evidence: []string{
 			pinOf(j), stateOf(j),
-			fmt.Sprintf("%s: there is no Job %s/%s", at, place.Namespace, place.Name),
+			fmt.Sprintf("%s: there is no %s %s/%s", at, j.Kind, place.Namespace, place.Name),
 		},
 		Remedy: remedyOfGone(j, x),
 	}
 	if other := x.other; other != nil {
 		s.Since = newest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time))
-		s.Message += ", and another Job stands in its place"
+		s.Message += fmt.Sprintf(", and another %s stands in its place", j.Kind)
 		s.Evidence[2] = fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", at, named(Of(other)), other.UID, stamp(other.CreationTimestamp))
 		if other.Marks != nil && other.Marks.OriginUID != "" {
 			s.Evidence = append(s.Evidence, markOf(other))
@@ -131,8 +134,8 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 func remedyOfGone(j *inspect.Job, x spot) string {
 	again := "run it again from the start: " + dispatchTo(j, x.facts.Context, pinned(j).Namespace) + newMirror
 	if x.other != nil {
-		again = fmt.Sprintf("if the other Job is not needed any more, %s, and then run this one again from the start: %s",
-			deleteJob(x.other), dispatchTo(j, x.facts.Context, pinned(j).Namespace)+newMirror)
+		again = fmt.Sprintf("if the other %s is not needed any more, %s, and then run this one again from the start: %s",
+			j.Kind, deleteJob(x.other), dispatchTo(j, x.facts.Context, pinned(j).Namespace)+newMirror)
 	}
 	remedy := again + "; or end it: " + cancel(j)
 	if x.other != nil {
@@ -160,8 +163,9 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 			for _, j := range v.Orphans() {
 				isLeft := j.Marks.OriginUID != "" && j.DeletedAt == nil && !j.Status.IsFinished()
 				f := v.clusterOf(j.Marks.Origin.ClusterUID)
-				// Another namespace may not have been read.
-				if !isLeft || f == nil || j.Marks.Origin.Namespace != j.Namespace || hasJob(v, f, j.Marks.OriginUID) {
+				// Another namespace may not have been read, nor its kind.
+				isRead := f != nil && j.Marks.Origin.Namespace == j.Namespace && v.KnowsAll(f, j.Row())
+				if !isLeft || !isRead || j.Status == delegation.Unknown || hasJob(v, f, j.Marks.OriginUID) {
 					continue
 				}
 				v.Report(Sighting{
@@ -170,7 +174,7 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 					Evidence: []string{
 						fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.OriginAnnotation, named(Of(j)), j.Marks.Origin),
 						markOf(j), stateOf(j),
-						fmt.Sprintf("%s: there is no Job %s/%s of that uid", f.Context, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
+						fmt.Sprintf("%s: there is no %s %s/%s of that uid", f.Context, j.Kind, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
 					},
 					Remedy: deleteJob(j),
 				})

@@ -15,18 +15,18 @@ func mirrorDelegated() Rule {
 		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartChecks},
 		Why: `A mirror is there to be run by the built-in controller of its cluster, and must not have managedBy.
 Something on that cluster has set it as the mirror was created, such as an admission webhook that delegates every Job
-of a queue, or the controller that made the mirror did not take it away. managedBy cannot be changed.`,
+of a queue, or the controller that made the mirror did not take it away. A Job's managedBy cannot be changed, nor can
+that of most other kinds.`,
 		Shows: `A Job has the marks of a mirror and a managedBy that is not the built-in controller's, it has never
 started, and nothing on its cluster takes it up.`,
 		Remedy: `Exempt mirrors from what sets managedBy on that cluster, and delete the mirror, so that it is made again.`,
 		Link:   kepManagedBy,
-		Covers: []string{"JM014", "JM101", "JM102"},
+		Covers: []string{"JM014", "JM101", "JM102", "JM305", "JM306"},
 		Detect: func(v *View) {
 			origins := &originFinder{view: v}
 			for _, p := range v.Pairs() {
 				j := p.Origin
-				isMirror := j.Marks != nil && (j.Marks.OriginUID != "" || j.Marks.MultiKueueOrigin != "")
-				if isMirror && j.DeletedAt == nil && len(p.Mirrors) == 0 && isForgotten(v, j) {
+				if isMirror(j) && j.DeletedAt == nil && len(p.Mirrors) == 0 && isForgotten(v, j) {
 					v.Report(delegatedAgain(j, origins.of(j)))
 				}
 			}
@@ -38,7 +38,7 @@ started, and nothing on its cluster takes it up.`,
 // cluster is going to change that. Where MultiKueue dispatches from a worker, it
 // may serve the mirror there.
 func isForgotten(v *View, j *inspect.Job) bool {
-	if j.StartTime != nil || j.Active+j.Succeeded+j.Failed > 0 || j.Status.IsFinished() {
+	if hasStarted(j) {
 		return false
 	}
 	if j.ManagedBy != delegation.MultiKueue {
@@ -54,11 +54,11 @@ func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: append([]*inspect.Job{j}, origins...),
 		Message: fmt.Sprintf("it is a mirror, and is itself managed by %s, so nothing on %s runs it", j.ManagedBy, j.Context),
 		Evidence: []string{
-			fmt.Sprintf("%s: spec.managedBy of %s is %s since %s", j.Context, named(Of(j)), j.ManagedBy, stamp(j.CreationTimestamp)),
+			fmt.Sprintf("%s since %s", ownerOf(j), stamp(j.CreationTimestamp)),
 			markOf(j),
 		},
-		Remedy: fmt.Sprintf("find what sets spec.managedBy: kubectl --context %s get mutatingwebhookconfigurations; exempt mirrors from it, and then %s",
-			j.Context, deleteJob(j)),
+		Remedy: fmt.Sprintf("find what sets %s: kubectl --context %s get mutatingwebhookconfigurations; exempt mirrors from it, and then %s",
+			ownerField(j), j.Context, deleteJob(j)),
 	}
 }
 
@@ -66,26 +66,28 @@ func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
 // once it is asked.
 type originFinder struct {
 	view   *View
-	byMark map[string][]*inspect.Job
+	byUID  map[string][]*inspect.Job
+	byName map[objectName][]*inspect.Job
 }
 
 // of are the origins on other clusters that a mirror may have.
 func (x *originFinder) of(mirror *inspect.Job) []*inspect.Job {
-	if x.byMark == nil {
-		x.byMark = map[string][]*inspect.Job{}
+	if x.byUID == nil {
+		x.byUID, x.byName = map[string][]*inspect.Job{}, map[objectName][]*inspect.Job{}
 		for _, p := range x.view.Pairs() {
 			o := p.Origin
-			x.byMark[o.UID] = append(x.byMark[o.UID], o)
+			x.byUID[o.UID] = append(x.byUID[o.UID], o)
 			if o.ManagedBy == delegation.MultiKueue {
-				x.byMark[o.Namespace+"/"+o.Name] = append(x.byMark[o.Namespace+"/"+o.Name], o)
+				name := nameOf(o, o.Namespace, o.Name)
+				x.byName[name] = append(x.byName[name], o)
 			}
 		}
 	}
-	mark := mirror.Marks.OriginUID
-	if mark == "" {
-		mark = mirror.Namespace + "/" + mirror.Name
+	origins := x.byUID[mirror.Marks.OriginUID]
+	if mirror.Marks.OriginUID == "" {
+		origins = x.byName[nameOf(mirror, mirror.Namespace, mirror.Name)]
 	}
-	return slices.DeleteFunc(slices.Clone(x.byMark[mark]), func(o *inspect.Job) bool { return o.Context == mirror.Context })
+	return slices.DeleteFunc(slices.Clone(origins), func(o *inspect.Job) bool { return o.Context == mirror.Context })
 }
 
 // markOf quotes what says that a Job is a mirror.

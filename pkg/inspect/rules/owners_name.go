@@ -16,33 +16,37 @@ func ownerMistyped() Rule {
 		Code: "JM102", Title: "its owner's name looks like a typing mistake", Severity: inspect.Error,
 		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The API server takes any name in managedBy; nothing checks that there is such a controller. This one is
-known to nobody, and one or two letters away from one that is. managedBy cannot be changed.`,
+known to nobody, and one or two letters away from one that is, or it is the last part of one. A Job's managedBy cannot be changed, nor can that of most
+other kinds.`,
 		Shows: `managedBy is none of the known values, nobody ever wrote the status of a Job with that owner, and another
 owner that is known, or that takes up other Jobs of the fleet, has nearly the same name.`,
 		Remedy: `Delete the Job and create it again with the right name.`,
 		Link:   docsJobs,
-		Covers: []string{"JM014"},
+		Covers: []string{"JM014", "JM305", "JM306"},
 		Detect: func(v *View) {
 			served := servedOwners(v)
-			known := knownOwners().Union(served)
+			known := knownOwners().Union(sets.KeySet(served))
 			for _, p := range v.Pairs() {
 				j := p.Origin
 				if known.Has(j.ManagedBy) || j.Status != delegation.Unclaimed {
 					continue
 				}
-				meant := nearestOwner(j.ManagedBy, known)
-				if meant == "" {
+				meant, how := ownerCalled(j, known), "the last part of"
+				if meant == "" && namesOwner(j) {
+					meant, how = nearestOwner(j.ManagedBy, known), "nearly"
+				}
+				if meant == "" || !j.Row().Allows(meant) && meant != delegation.Owner(j.Row().Reserved) {
 					continue
 				}
 				whose := "which a controller is known to answer to"
-				if served.Has(meant) {
-					whose = "which has taken up other Jobs here"
+				if served[meant] != nil {
+					whose = fmt.Sprintf("which has taken up %s here", others(served[meant], j))
 				}
 				v.Report(Sighting{
 					Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
 					Message:  fmt.Sprintf("nobody knows %s; it may be meant to be %s", j.ManagedBy, meant),
-					Evidence: []string{notWritten(j), fmt.Sprintf("it is nearly %s, %s", meant, whose)},
-					Remedy:   fmt.Sprintf("%s, and create it again with spec.managedBy: %s", deleteJob(j), meant),
+					Evidence: []string{notWritten(j), fmt.Sprintf("it is %s %s, %s", how, meant, whose)},
+					Remedy:   giveTo(j, meant),
 				})
 			}
 		},

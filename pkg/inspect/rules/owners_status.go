@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -19,8 +20,9 @@ func statusStale() Rule {
 		Why: `The status of a delegated Job is a copy that its owner makes of what the mirror tells. The owner's
 controller has stopped to write it: it does not run, has lost its rights on jobs/status or the connection to the
 mirror's cluster, or the API server refuses what it writes. The Job itself runs on; only nobody hears of it.`,
-		Shows: `The counts of active, ready, succeeded and failed pods differ between the origin and its mirror, and the
-mirror has told its own for longer than a copy takes.`,
+		Shows: `The counts of active, ready, succeeded and failed pods differ between the origin and its mirror, or, of kinds
+that do not count them, the mirror runs and the origin does not say so; and the mirror has told its own for longer than
+a copy takes.`,
 		Remedy: `See whether the owner's controller runs and what it logs about this Job; what was dispatched is copied for
 as long as the command dispatch runs, so run it again. Until then look at the mirror to know how far the Job is.`,
 		Link:   docsJobs,
@@ -41,15 +43,21 @@ func (v *View) eachCopied(visit func(*View, *inspect.Job, inspect.Pair, inspect.
 			if !m.Current || m.Relation == inspect.ByName || m.Job.DeletedAt != nil || sameCounts(o, m.Job) {
 				continue
 			}
-			if o.ManagedBy != delegation.MultiKueue || v.isCopied(o, m.Job) {
+			if !isMultiKueues(p) || v.isCopied(o, m.Job) {
 				visit(v, o, p, m)
 			}
 		}
 	}
 }
 
-// sameCounts is whether an origin tells what its mirror tells.
+// sameCounts is whether an origin tells what its mirror tells. Of kinds that do not
+// count pods, that is whether it runs, or how it ended; those whose status nobody
+// copies tell nothing.
 func sameCounts(origin, mirror *inspect.Job) bool {
+	if row := origin.Row(); !row.IsJob() {
+		tells := mirror.Status == delegation.Running || mirror.Status.IsFinished()
+		return row.Unsynced || !tells || origin.Status == mirror.Status
+	}
 	count := func(n *int32) int32 {
 		if n == nil {
 			return 0
@@ -85,14 +93,7 @@ func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror)
 		// or newer than our reading of the mirror.
 		return
 	}
-	fields := []string{"status.active", "status.ready", "status.succeeded", "status.failed"}
-	var evidence []string
-	for _, d := range v.Differences(p, m) {
-		if slices.Contains(fields, d.Field) && !d.Lag {
-			evidence = append(evidence, fmt.Sprintf("%s: %s of %s is %s; %s: it is %s",
-				origin.Context, d.Field, named(Of(origin)), orNothing(d.Origin), mirror.Context, orNothing(d.Mirror)))
-		}
-	}
+	evidence := staleFields(v, p, m)
 	if len(evidence) == 0 {
 		return
 	}
@@ -106,17 +107,35 @@ func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror)
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s has stopped to copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence,
-		Remedy: fmt.Sprintf("%s; until then the mirror tells more: kubectl --context %s -n %s get job %s",
-			haveCopied(origin, mirror), mirror.Context, mirror.Namespace, mirror.Name),
+		Remedy:   fmt.Sprintf("%s; until then the mirror tells more: %s", haveCopied(origin, mirror), onJob(mirror, "get")),
 	})
+}
+
+// staleFields quotes what was not copied for longer than a copy takes: counters of
+// pods, or how either is, where the kind has none.
+func staleFields(v *View, p inspect.Pair, m inspect.Mirror) []string {
+	counts := []string{"status.active", "status.ready", "status.succeeded", "status.failed"}
+	isJob := p.Origin.Row().IsJob()
+	var evidence []string
+	for _, d := range v.Differences(p, m) {
+		switch isStatus := d.Field == "status" || strings.HasPrefix(d.Field, "status."); {
+		case d.Lag || !isStatus:
+		case !isJob:
+			return []string{stateOf(m.Job), stateOf(p.Origin)}
+		case slices.Contains(counts, d.Field):
+			evidence = append(evidence, fmt.Sprintf("%s: %s of %s is %s; %s: it is %s",
+				p.Origin.Context, d.Field, named(Of(p.Origin)), orNothing(d.Origin), m.Job.Context, orNothing(d.Mirror)))
+		}
+	}
+	return evidence
 }
 
 // haveCopied is what to do to have a status copied again.
 func haveCopied(origin, mirror *inspect.Job) string {
-	switch origin.ManagedBy {
-	case delegation.MultiKueue:
-		return fmt.Sprintf("see whether Kueue runs on %[1]s, and what it logs about the Job: kubectl --context %[1]s -n %[2]s get pods", origin.Context, kueue.Namespace)
-	case delegation.Dispatch:
+	switch {
+	case origin.ManagedBy == delegation.MultiKueue, origin.Row().IsUnmanaged():
+		return fmt.Sprintf("see whether Kueue runs on %[1]s, and what it logs about the %[3]s: kubectl --context %[1]s -n %[2]s get pods", origin.Context, kueue.Namespace, origin.Kind)
+	case origin.ManagedBy == delegation.Dispatch:
 		return "dispatch it again, which goes on with the same mirror: " + dispatchTo(origin, mirror.Context, mirror.Namespace)
 	default:
 		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
@@ -151,13 +170,12 @@ func reportUnheard(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirro
 	}
 	evidence := []string{stateOf(mirror), stateOf(origin)}
 	if mirror.TTL != nil {
-		evidence = append(evidence, fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is %d", mirror.Context, named(Of(mirror)), *mirror.TTL))
+		evidence = append(evidence, ttlOf(mirror))
 	}
 	v.Report(Sighting{
 		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, ended), Jobs: []*inspect.Job{origin},
 		Message:  fmt.Sprintf("its mirror on %s is %s, and it still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
-		Remedy: fmt.Sprintf("%s; save how it ended before the mirror goes: kubectl --context %s -n %s get job %s -o yaml",
-			haveCopied(origin, mirror), mirror.Context, mirror.Namespace, mirror.Name),
+		Remedy:   fmt.Sprintf("%s; save how it ended before the mirror goes: %s -o yaml", haveCopied(origin, mirror), onJob(mirror, "get")),
 	})
 }

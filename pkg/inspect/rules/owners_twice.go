@@ -84,7 +84,7 @@ not the uid of the Job that stands at that place now.`,
 					s := Sighting{
 						Object: Of(j), Jobs: []*inspect.Job{j, p.Origin},
 						Since:   newest(v.On(j.Context, p.Origin.Context, p.Origin.CreationTimestamp.Time), timeOf(j.FinishedTime)),
-						Message: fmt.Sprintf("it belongs to an older Job of the same name as %s/%s on %s", p.Origin.Namespace, p.Origin.Name, p.Origin.Context),
+						Message: fmt.Sprintf("it belongs to an older %s of the same name as %s/%s on %s", j.Kind, p.Origin.Namespace, p.Origin.Name, p.Origin.Context),
 						Evidence: []string{
 							markOf(j), stateOf(j),
 							fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", p.Origin.Context, named(Of(p.Origin)), p.Origin.UID, stamp(p.Origin.CreationTimestamp)),
@@ -118,7 +118,10 @@ cannot be turned off from 1.35 on). Then delete the Job with its pods and create
 		Link: kepManagedBy,
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
-				reportTwoWriters(v, p.Origin)
+				// Of other kinds, JM301 and JM302 tell.
+				if p.Origin.Row().IsJob() {
+					reportTwoWriters(v, p.Origin)
+				}
 			}
 		},
 	}
@@ -141,14 +144,13 @@ func reportTwoWriters(v *View, j *inspect.Job) {
 		}
 	}
 	if len(names) > 0 {
-		const few = 3
 		slices.Sort(names)
 		evidence = append(evidence, fmt.Sprintf("%s: %s controls %d pods there: %s", j.Context, named(Of(j)), len(names), strings.Join(names[:min(few, len(names))], ", ")))
 	}
 	if len(evidence) == 0 || j.DeletedAt != nil {
 		return
 	}
-	evidence = append(evidence, fmt.Sprintf("%s: spec.managedBy of %s is %s", j.Context, named(Of(j)), j.ManagedBy))
+	evidence = append(evidence, ownerOf(j))
 	v.Report(Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("it is managed by %s, and the built-in controller of %s runs it as well", j.ManagedBy, j.Context),

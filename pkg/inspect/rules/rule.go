@@ -91,7 +91,7 @@ func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
 // All are the rules, by their codes.
 func All() []Rule {
 	var all []Rule
-	for _, family := range [][]Rule{plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), dispatching()} {
+	for _, family := range [][]Rule{plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), dispatching(), kinds()} {
 		all = append(all, family...)
 	}
 	return all

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -26,17 +25,17 @@ func running() []Rule {
 func runningUnseen() []Unseen {
 	return []Unseen{{
 		Code: "JM051", Title: "a StatefulSet or LeaderWorkerSet is never ready where it was submitted",
-		Reason: "only Jobs are read so far; and MultiKueue does not copy the status of these kinds by design",
+		Reason: "MultiKueue does not copy the status of these kinds, by design: their own controller would overwrite it; look at the mirror",
 	}}
 }
 
-// underWay are the Jobs that MultiKueue has taken up, and that are neither
+// underWay are the objects that MultiKueue has taken up, and that are neither
 // finished nor being deleted.
 func underWay(v *View) []Submission {
 	var found []Submission
 	for _, s := range v.Submissions() {
 		j := s.Job()
-		if j.ManagedBy == delegation.MultiKueue && j.DeletedAt == nil && !j.Status.IsFinished() && s.Workload != nil {
+		if s.Workload != nil && j.DeletedAt == nil && !j.Status.IsFinished() && s.IsMultiKueues() {
 			found = append(found, s)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -33,7 +31,7 @@ the Job then goes on by itself. Or delete the origin and create it under a name 
 			jobs := newJobFinder(v)
 			for _, s := range underWay(v) {
 				for _, c := range ownerless(v, s) {
-					j := jobs.find(c.Worker, s.Job().Namespace, s.Job().Name)
+					j := jobs.find(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 					if j != nil && !isOf(j, c.Workload) {
 						v.Report(clash(v, s, c, j))
 						break
@@ -53,7 +51,7 @@ func ownerless(v *View, s Submission) []Copy {
 	var found []Copy
 	for _, c := range v.Copies(s) {
 		conditions := c.Workload.Status.Conditions
-		if kueue.IsTrue(conditions, kueue.Admitted) && !kueue.IsTrue(conditions, kueue.Finished) && metav1.GetControllerOf(c.Workload) == nil {
+		if kueue.IsTrue(conditions, kueue.Admitted) && !kueue.IsTrue(conditions, kueue.Finished) && !isOwned(c.Workload) {
 			found = append(found, c)
 		}
 	}
@@ -89,9 +87,9 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 	}
 	return Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
-		Message: fmt.Sprintf("%s (%s) admitted it, and a Job of the same name that is not its mirror is in the way there", c.Cluster, c.Worker.Context),
-		Remedy: fmt.Sprintf("if nobody needs the other Job: %s; else %s, and create it under another name",
-			deleteJob(other), deleteJob(j)),
+		Message: fmt.Sprintf("%s (%s) admitted it, and a %s of the same name that is not its mirror is in the way there", c.Cluster, c.Worker.Context, j.Kind),
+		Remedy: fmt.Sprintf("if nobody needs the other %s: %s; else %s, and create it under another name",
+			j.Kind, deleteJob(other), deleteJob(j)),
 	}
 }
 
@@ -118,7 +116,7 @@ change the quota, the policy or the Job. Then it goes on by itself.`,
 				copies := ownerless(v, s)
 				refused := len(copies) > 0
 				for _, c := range copies {
-					refused = refused && jobs.find(c.Worker, s.Job().Namespace, s.Job().Name) == nil
+					refused = refused && jobs.isMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 				}
 				if refused {
 					v.Report(refusal(v, s, copies[0]))
@@ -135,12 +133,17 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there: something refuses it", c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
-			fmt.Sprintf("%s: there is no Job %s/%s", c.Worker.Context, j.Namespace, j.Name),
+			fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			checkOf(s),
 		},
 		Remedy: fmt.Sprintf("see what refuses Jobs there: kubectl --context %[1]s -n %[2]s create job %[3]s --image=busybox --dry-run=server -- true; "+
 			"and kubectl --context %[1]s -n %[2]s get resourcequotas; then change that, or the Job", c.Worker.Context, j.Namespace, j.Name),
 		Cause: "refused " + c.Worker.Context + "/" + j.Namespace,
+	}
+	if !j.Row().IsJob() {
+		sighting.Cause += " " + j.Kind
+		sighting.Remedy = fmt.Sprintf("see what refuses it there, with its manifest in FILE: kubectl --context %[1]s -n %[2]s create --dry-run=server -f FILE; "+
+			"and kubectl --context %[1]s -n %[2]s get resourcequotas; then change that, or the %[3]s", c.Worker.Context, j.Namespace, j.Kind)
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""

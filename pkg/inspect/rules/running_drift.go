@@ -3,8 +3,6 @@ package rules
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -45,7 +43,7 @@ func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 		return
 	}
 	prebuilt, ok := v.Workload(worker, mirror.Namespace, mirror.Prebuilt())
-	if !ok || prebuilt == nil || metav1.GetControllerOf(prebuilt) != nil {
+	if !ok || prebuilt == nil || isOwned(prebuilt) {
 		return
 	}
 	made, _ := v.MadeFor(worker, mirror)
@@ -85,7 +83,8 @@ on workloads.kueue.x-k8s.io.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/13649",
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {
-				if !isElastic(s.Job()) || s.IsFinished() || s.Chosen() == "" || !worksOn(v, s, s.Chosen()) || !allAdmitted(v, s) {
+				// What other kinds tell of their size is not read.
+				if !isElastic(s.Job()) || !s.Job().Row().IsJob() || s.IsFinished() || s.Chosen() == "" || !worksOn(v, s, s.Chosen()) || !allAdmitted(v, s) {
 					continue
 				}
 				worker, _ := v.Worker(s.Manager, s.Chosen())

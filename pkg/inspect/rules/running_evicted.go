@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -84,7 +85,7 @@ func evictionHangs() Rule {
 		Why: `When Kueue on the management cluster evicts a Job, it gives the quota back once no pod of the Job is left.
 It knows that from the origin's status, which is a copy of the mirror's. If the mirror is gone before its last status
 was copied, the origin counts active pods forever, so that the quota is held, and the Job is never offered again (kueue
-issue 15380).`,
+issue 15380). Other kinds have other fields for that.`,
 		Shows: `The origin's Workload has Evicted=True and QuotaReserved=True together with an admission, and no worker
 has a mirror that still has pods. Mostly the origin's status.active is more than 0.`,
 		Remedy: `Set the origin's status to no active pods by hand, or delete the Job and create it again.`,
@@ -94,6 +95,10 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 			for _, s := range underWay(v) {
 				conditions := s.Workload.Status.Conditions
 				if !isEvicted(s) || !kueue.IsTrue(conditions, kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
+					continue
+				}
+				if s.Job().Row().IsUnmanaged() {
+					// What its own cluster runs of it, Kueue sees without a copy.
 					continue
 				}
 				if !hasPodsLeft(v, s) {
@@ -108,7 +113,7 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 // could look.
 func hasPodsLeft(v *View, s Submission) bool {
 	for _, m := range s.Pair.Mirrors {
-		if m.Job.Active > 0 {
+		if m.Job.Active > 0 || !m.Job.Row().IsJob() && m.Job.Status != delegation.Suspended && !m.Job.Status.IsFinished() {
 			return true
 		}
 	}
@@ -132,9 +137,13 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 		Message: "it was evicted, and its quota is still held",
 		Evidence: []string{
 			conditionOf(j.Context, s.Workload, evicted), conditionNamed(j.Context, s.Workload, kueue.QuotaReserved),
-			fmt.Sprintf("%s: status.active of %s is %d", j.Context, named(Of(j)), j.Active),
 		},
 		Remedy: startAgain(j),
+	}
+	if j.Row().IsJob() {
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.active of %s is %d", j.Context, named(Of(j)), j.Active))
+	} else {
+		sighting.Evidence = append(sighting.Evidence, stateOf(j))
 	}
 	if j.Active > 0 {
 		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %d active pods that are gone", j.Active)

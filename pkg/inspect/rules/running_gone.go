@@ -37,8 +37,8 @@ MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster).`,
 				}
 				j := s.Job()
 				sighting := goneSighting(s)
-				sighting.Message = fmt.Sprintf("its mirror vanished, and a TTL of %ds deletes it once it has finished: the Job may run for the second time", *j.TTL)
-				sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.ttlSecondsAfterFinished of %s is %d", j.Context, named(Of(j)), *j.TTL))
+				sighting.Message = fmt.Sprintf("its mirror vanished, and a TTL of %ds deletes it once it has finished: the %s may run for the second time", *j.TTL, j.Kind)
+				sighting.Evidence = append(sighting.Evidence, ttlOf(j))
 				sighting.Remedy = withoutTTL(j)
 				for _, m := range s.Pair.Mirrors {
 					sighting.Remedy += "; " + withoutTTL(m.Job)
@@ -50,11 +50,6 @@ MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster).`,
 			}
 		},
 	}
-}
-
-// withoutTTL is the command that takes a Job's TTL away.
-func withoutTTL(j *inspect.Job) string {
-	return fmt.Sprintf("kubectl --context %s -n %s patch job %s --type=merge -p '{\"spec\":{\"ttlSecondsAfterFinished\":null}}'", j.Context, j.Namespace, j.Name)
 }
 
 // longTTL is a TTL that runs out before the last status is copied only if the
@@ -124,11 +119,11 @@ mirror; and see who deletes Jobs on the workers.`,
 				sighting := goneSighting(s)
 				sighting.Cause = "vanished " + j.Context + "/" + j.Namespace
 				sighting.Message = "its mirror was deleted on the worker; it starts from scratch"
-				sighting.Remedy = fmt.Sprintf("to end the Job: %s; else it is offered to the workers again by itself", deleteJob(j))
+				sighting.Remedy = fmt.Sprintf("to end the %s: %s; else it is offered to the workers again by itself", j.Kind, deleteJob(j))
 				if hasState(s, kueue.CheckReady) {
 					sighting.Severity = inspect.Info
 					sighting.Message = fmt.Sprintf("its mirror was deleted on the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
-					sighting.Remedy = fmt.Sprintf("nothing to do; to end the Job: %s", deleteJob(j))
+					sighting.Remedy = fmt.Sprintf("nothing to do; to end the %s: %s", j.Kind, deleteJob(j))
 				}
 				v.Report(sighting)
 			}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -92,10 +93,15 @@ func obstacleOf(v *View, j *inspect.Job) *obstacle {
 		kind, _ := missingIn(found.message)
 		found.mild = found.count < unfinished || found.reason == corev1.PodReasonUnschedulable && kind == ""
 		return found
-	case known && unfinished == 0 && j.Active == 0:
+	case known && unfinished == 0 && !saysItRuns(j):
 		return refusedPods(v, f, j, latest)
 	}
 	return nil
+}
+
+// saysItRuns is whether an object has pods now, by its status.
+func saysItRuns(j *inspect.Job) bool {
+	return j.Active > 0 || j.Status == delegation.Running && !j.Row().IsJob()
 }
 
 // isHindered is whether a pod cannot start; one that is just slow is not.
@@ -132,7 +138,7 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 		s.Evidence = []string{
 			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), b.since.UTC().Format(time.RFC3339), told),
 		}
-		s.Remedy = fmt.Sprintf("see kubectl --context %s -n %s describe job %s", mirror.Context, mirror.Namespace, mirror.Name)
+		s.Remedy = "see " + onJob(mirror, "describe")
 	} else {
 		s.Message = fmt.Sprintf("%d pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
 		s.Evidence = []string{
@@ -148,7 +154,7 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 		s.Remedy = fmt.Sprintf("create %s %s in namespace %s of %s, as it is on %s: kubectl --context %s -n %s get %s %s -o yaml",
 			kind, name, mirror.Namespace, mirror.Context, origin.Context, origin.Context, origin.Namespace, kind, name)
 	}
-	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status of %s is active %d, ready %s", origin.Context, named(Of(origin)), origin.Active, counted(origin.Ready)))
+	s.Evidence = append(s.Evidence, frozen(origin))
 	if b.mild {
 		s.Severity = inspect.Warning
 	}

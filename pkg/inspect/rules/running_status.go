@@ -30,6 +30,10 @@ cluster logs about it. Until then look at the mirror to know how far the Job is.
 				if !s.Job().Suspended || !hasState(s, kueue.CheckReady) || s.Chosen() == "" || isEvicted(s) || !worksOn(v, s, s.Chosen()) {
 					continue
 				}
+				if !s.Job().Row().IsJob() {
+					// The status of other kinds is copied all the same.
+					continue
+				}
 				worker, _ := v.Worker(s.Manager, s.Chosen())
 				for _, m := range s.Pair.Mirrors {
 					if worker != nil && m.Job.Context == worker.Context {
@@ -111,7 +115,9 @@ its check is Ready, and the origin is still suspended.`,
 				}
 				j := s.Job()
 				admitted := kueue.Condition(s.Workload.Status.Conditions, kueue.Admitted)
-				if !j.Suspended || !hasState(s, kueue.CheckReady) || s.IsFinished() || isEvicted(s) || admitted == nil || admitted.Status != "True" {
+				// Of other kinds, the API server does not look at the status.
+				isOpen := j.Suspended && j.Row().IsJob() && !s.IsFinished() && !isEvicted(s)
+				if !isOpen || !hasState(s, kueue.CheckReady) || admitted == nil || admitted.Status != "True" {
 					continue
 				}
 				v.Report(Sighting{

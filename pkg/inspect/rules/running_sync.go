@@ -44,9 +44,9 @@ the Job again.`,
 					j := s.Job()
 					v.Report(Sighting{
 						Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-						Message:  "a worker changed its mirror, and Kueue has given the Job up: nothing will ever run it",
+						Message:  fmt.Sprintf("a worker changed its mirror, and Kueue has given the %s up: nothing will ever run it", j.Kind),
 						Evidence: []string{conditionOf(s.Manager.Context, s.Workload, c)},
-						Remedy:   fmt.Sprintf("exempt Jobs with the label %s from mutating policies on the workers; then %s", delegation.MultiKueueOriginLabel, startAgain(j)),
+						Remedy:   fmt.Sprintf("exempt %s with the label %s from mutating policies on the workers; then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
 					})
 				case !s.IsFinished():
 					reportOutOfSync(v, s)
@@ -98,16 +98,16 @@ func reportOutOfSync(v *View, s Submission) {
 	sighting := Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "out of sync " + s.Manager.Context,
 		Message: "a worker changed its mirror, so that it was taken back, and is offered again",
-		Remedy: fmt.Sprintf("exempt Jobs with the label %s from mutating policies on the workers, or apply these policies on %s too",
-			delegation.MultiKueueOriginLabel, s.Manager.Context),
+		Remedy: fmt.Sprintf("exempt %s with the label %s from mutating policies on the workers, or apply these policies on %s too",
+			plural(j), delegation.MultiKueueOriginLabel, s.Manager.Context),
 	}
 	for _, c := range copies {
 		finished := finishedFor(c.Workload, finishedOutOfSync)
 		sighting.Cause = "out of sync " + c.Worker.Context
 		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
 		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so that Kueue there gave it up", c.Cluster, c.Worker.Context)
-		sighting.Remedy = fmt.Sprintf("exempt Jobs with the label %[1]s from the mutating webhooks and policies of %[2]s: see kubectl --context %[2]s get mutatingwebhookconfigurations, and get mutatingadmissionpolicies",
-			delegation.MultiKueueOriginLabel, c.Worker.Context)
+		sighting.Remedy = fmt.Sprintf("exempt %[3]s with the label %[1]s from the mutating webhooks and policies of %[2]s: see kubectl --context %[2]s get mutatingwebhookconfigurations, and get mutatingadmissionpolicies",
+			delegation.MultiKueueOriginLabel, c.Worker.Context, plural(j))
 		sighting.Evidence = append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished))
 	}
 	if retried {
@@ -159,7 +159,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 	left := fmt.Sprintf("workloads.kueue.x-k8s.io/%s", c.Workload.Name)
 	for _, m := range s.Pair.Mirrors {
 		if m.Job.Context == c.Worker.Context {
-			left = fmt.Sprintf("jobs.batch/%s %s", m.Job.Name, left)
+			left = fmt.Sprintf("%v/%s %s", m.Job.Row().Resource.GroupResource(), m.Job.Name, left)
 		}
 	}
 	return Sighting{
@@ -170,7 +170,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 		Evidence: []string{
 			checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker.Context, c.Workload, finished),
 		},
-		Remedy: fmt.Sprintf("once nothing on %[1]s changes Jobs any more: kubectl --context %[1]s -n %[2]s delete --ignore-not-found %[3]s", c.Worker.Context, j.Namespace, left),
+		Remedy: fmt.Sprintf("once nothing on %[1]s changes %[4]s any more: kubectl --context %[1]s -n %[2]s delete --ignore-not-found %[3]s", c.Worker.Context, j.Namespace, left, plural(j)),
 	}
 }
 
@@ -195,7 +195,7 @@ reason OwnerNotFound.`,
 				j := s.Job()
 				v.Report(Sighting{
 					Object: Of(j), Since: finished.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-					Message: "its Workload has finished with reason OwnerNotFound, although the Job is still there: nothing will ever run it",
+					Message: fmt.Sprintf("its Workload has finished with reason OwnerNotFound, although the %s is still there: nothing will ever run it", j.Kind),
 					Evidence: []string{
 						conditionOf(s.Manager.Context, s.Workload, finished),
 						fmt.Sprintf("%s: %s, uid %s, is there and has not finished", j.Context, named(Of(j)), j.UID),

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,20 +72,28 @@ func lost(v *View, s Submission) *metav1.Condition {
 
 func lostSighting(v *View, s Submission, active *metav1.Condition) Sighting {
 	j := s.Job()
-	frozen := fmt.Sprintf("%s: status.clusterName of Workload %s/%s is %s; status of %s is active %d, ready %s",
-		j.Context, s.Workload.Namespace, s.Workload.Name, s.Chosen(), named(Of(j)), j.Active, counted(j.Ready))
+	given := fmt.Sprintf("%s: status.clusterName of Workload %s/%s is %s; %s",
+		j.Context, s.Workload.Namespace, s.Workload.Name, s.Chosen(), strings.TrimPrefix(frozen(j), j.Context+": "))
 	if j.StatusWrittenAt != nil {
-		frozen += ", last written " + stamp(*j.StatusWrittenAt)
+		given += ", last written " + stamp(*j.StatusWrittenAt)
 	}
 	return Sighting{
 		Object: OfKueue(s.Manager, "MultiKueueCluster", "", s.Chosen()), Since: active.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Evidence: []string{
 			fmt.Sprintf("%s: condition Active of MultiKueueCluster %s (%s) is False since %s, %s: %s",
 				s.Manager.Context, s.Chosen(), place(v, s), stamp(active.LastTransitionTime), active.Reason, active.Message),
-			frozen,
+			given,
 		},
 		Cause: "lost " + s.Manager.Context + "/" + s.Chosen(),
 	}
+}
+
+// frozen quotes what an origin tells of its pods.
+func frozen(j *inspect.Job) string {
+	if !j.Row().IsJob() {
+		return stateOf(j)
+	}
+	return fmt.Sprintf("%s: status of %s is active %d, ready %s", j.Context, named(Of(j)), j.Active, counted(j.Ready))
 }
 
 // place is the context that reaches the worker that a Job was given to, or what
@@ -129,7 +138,7 @@ create them again, or delete their Workloads on the management cluster.`,
 					continue
 				}
 				sighting := lostSighting(v, s, active)
-				sighting.Message = fmt.Sprintf("%s cannot be reached as it is set up (%s), and Jobs were given to it; their status is frozen", s.Chosen(), active.Reason)
+				sighting.Message = fmt.Sprintf("%s cannot be reached as it is set up (%s), so the status of what was given to it is frozen", s.Chosen(), active.Reason)
 				sighting.Remedy = "repair how MultiKueueCluster " + s.Chosen() + " is set up on " + s.Manager.Context
 				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
 					sighting.Remedy = fmt.Sprintf("put a working kubeconfig of the worker into the Secret: kubectl --context %s -n %s create secret generic %s --from-file=kubeconfig=FILE --dry-run=client -o yaml | kubectl --context %s apply -f -",

@@ -10,6 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
+// few is how many of many are named.
+const few = 3
+
 // stamp is a time as evidence quotes it.
 func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
 
@@ -53,7 +56,10 @@ func pinOf(j *inspect.Job) string {
 	return fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.MirrorAnnotation, named(Of(j)), pinned(j))
 }
 
-// deleteJob is the command that deletes a Job with its pods.
-func deleteJob(j *inspect.Job) string {
-	return "kubectl --context " + j.Context + " -n " + j.Namespace + " delete job " + j.Name
+// deleteJob is the command that deletes an object with its pods.
+func deleteJob(j *inspect.Job) string { return onJob(j, "delete") }
+
+// onJob is kubectl with a verb for an object.
+func onJob(j *inspect.Job, verb string) string {
+	return fmt.Sprintf("kubectl --context %s -n %s %s %s %s", j.Context, j.Namespace, verb, typeOf(j), j.Name)
 }

@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -21,7 +23,13 @@ type View struct {
 }
 
 // shared is what several rules work out of the same inventory, once for all.
-type shared struct{ submissions []Submission }
+type shared struct {
+	submissions []Submission
+	// byName are the objects of each cluster, by its context.
+	byName map[string]map[objectName]*inspect.Job
+	// families are what the objects of each cluster are to each other.
+	families map[*inspect.Facts]*family
+}
 
 func newView(v *inspect.Inventory, known *shared) *View {
 	return &View{inventory: v, read: sets.New[inspect.Part](), shared: known}
@@ -83,16 +91,25 @@ func (v *View) Pairs() []inspect.Pair {
 	return v.inventory.Pairs.Pairs
 }
 
-// Orphans are mirrors whose origin was not found.
+// Orphans are mirrors whose origin was not found. What a mirror has made, with its
+// marks, is not one.
 func (v *View) Orphans() []*inspect.Job {
 	v.read.Insert(inspect.PartJobs)
-	return v.inventory.Pairs.Orphans
+	return slices.DeleteFunc(slices.Clone(v.inventory.Pairs.Orphans), (*inspect.Job).IsPart)
 }
 
-// Jobs are all Jobs of a cluster.
+// Jobs are all Jobs of a cluster, and the objects of other kinds that were read.
 func (v *View) Jobs(f *inspect.Facts) []*inspect.Job {
 	v.read.Insert(inspect.PartJobs)
 	return f.Jobs
+}
+
+// KnowsAll says whether all objects of a kind that a cluster has were read, so that
+// what is not among them is not there. Of a kind of which only those are read that
+// stand in a queue, it is never known.
+func (v *View) KnowsAll(f *inspect.Facts, row delegation.Kind) bool {
+	v.read.Insert(inspect.PartJobs)
+	return f != nil && f.Err == nil && f.LookedFor(row) && row.Selector == ""
 }
 
 // HasKueue says whether a cluster serves Kueue's API; ok is false if that is not

@@ -53,11 +53,11 @@ func (x *jobFinder) spotOf(origin *inspect.Job) spot {
 	if f == nil {
 		return spot{}
 	}
-	j := x.find(f, place.Namespace, place.Name)
+	j := x.find(f, origin, place.Namespace, place.Name)
 	switch {
 	case j == nil:
 		// Another namespace may not have been read.
-		return spot{facts: f, isEmpty: place.Namespace == origin.Namespace}
+		return spot{facts: f, isEmpty: place.Namespace == origin.Namespace && x.isMissing(f, origin, place.Namespace, place.Name)}
 	case j.UID == place.UID, j.Marks != nil && j.Marks.OriginUID == origin.UID:
 		return spot{facts: f, mirror: j}
 	}

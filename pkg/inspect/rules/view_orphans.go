@@ -72,11 +72,11 @@ type estate struct {
 	// clusters, so that what is not there may be on one of them.
 	hides bool
 	// submitted are the names of all origins of MultiKueue.
-	submitted sets.Set[string]
+	submitted sets.Set[objectName]
 }
 
 func newEstate(v *View) *estate {
-	e := &estate{View: v, submitted: sets.New[string]()}
+	e := &estate{View: v, submitted: sets.New[objectName]()}
 	for _, f := range v.Clusters() {
 		clusters, ok := v.MultiKueueClusters(f)
 		if len(clusters) == 0 && !v.Dispatches(f) {
@@ -90,10 +90,10 @@ func newEstate(v *View) *estate {
 		e.dispatchers = append(e.dispatchers, d)
 	}
 	for _, p := range v.Pairs() {
-		if p.Origin.ManagedBy != delegation.MultiKueue {
+		if !isMultiKueues(p) {
 			continue
 		}
-		e.submitted.Insert(p.Origin.Namespace + "/" + p.Origin.Name)
+		e.submitted.Insert(nameOf(p.Origin, p.Origin.Namespace, p.Origin.Name))
 		d := e.dispatcher(p.Origin.Context)
 		for _, m := range p.Mirrors {
 			if d != nil && m.Current && m.Relation == inspect.ByMultiKueue {

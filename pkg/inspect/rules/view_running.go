@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -34,26 +35,44 @@ func (v *View) MadeFor(f *inspect.Facts, j *inspect.Job) ([]*kueue.Workload, boo
 	return v.WorkloadsOf(inspect.Pair{Origin: j}, f)
 }
 
-// jobFinder finds Jobs by their names. It indexes a cluster once it is asked about
-// it, for most rules never have to ask.
-type jobFinder struct {
-	view   *View
-	byName map[string]map[string]*inspect.Job
-}
+// objectName is what an object is called on its cluster.
+type objectName struct{ group, kind, namespace, name string }
 
-func newJobFinder(v *View) *jobFinder {
-	return &jobFinder{view: v, byName: map[string]map[string]*inspect.Job{}}
-}
-
-// find is the Job of that name on a cluster, nil if there is none.
-func (x *jobFinder) find(f *inspect.Facts, namespace, name string) *inspect.Job {
-	jobs := x.byName[f.Context]
-	if jobs == nil {
-		jobs = map[string]*inspect.Job{}
-		for _, j := range x.view.Jobs(f) {
-			jobs[j.Namespace+"/"+j.Name] = j
-		}
-		x.byName[f.Context] = jobs
+// nameOf is the name of an object of j's kind; j's own, if it is given that.
+func nameOf(j *inspect.Job, namespace, name string) objectName {
+	group, _, hasGroup := strings.Cut(j.APIVersion, "/")
+	if !hasGroup {
+		group = ""
 	}
-	return jobs[namespace+"/"+name]
+	return objectName{group, j.Kind, namespace, name}
+}
+
+// jobFinder finds objects by their names. It indexes a cluster once any rule asks
+// about it, for most rules never have to ask.
+type jobFinder struct{ view *View }
+
+func newJobFinder(v *View) *jobFinder { return &jobFinder{view: v} }
+
+// find is the object of like's kind and of that name on a cluster, nil if there is
+// none among what was read.
+func (x *jobFinder) find(f *inspect.Facts, like *inspect.Job, namespace, name string) *inspect.Job {
+	known := x.view.shared
+	if known.byName == nil {
+		known.byName = map[string]map[objectName]*inspect.Job{}
+	}
+	jobs := known.byName[f.Context]
+	if jobs == nil {
+		jobs = map[objectName]*inspect.Job{}
+		for _, j := range x.view.Jobs(f) {
+			jobs[nameOf(j, j.Namespace, j.Name)] = j
+		}
+		known.byName[f.Context] = jobs
+	}
+	return jobs[nameOf(like, namespace, name)]
+}
+
+// isMissing says whether there certainly is no object of like's kind and of that
+// name on a cluster.
+func (x *jobFinder) isMissing(f *inspect.Facts, like *inspect.Job, namespace, name string) bool {
+	return x.find(f, like, namespace, name) == nil && x.view.KnowsAll(f, like.Row())
 }

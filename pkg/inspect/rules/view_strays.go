@@ -3,8 +3,6 @@ package rules
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -30,7 +28,7 @@ func (e *estate) strays() []stray {
 	var found []stray
 	for _, j := range e.Orphans() {
 		isOurs := j.Marks.MultiKueueOrigin != "" && j.Marks.OriginUID == "" && j.Prebuilt() != ""
-		if !isOurs || j.DeletedAt != nil || e.submitted.Has(j.Namespace+"/"+j.Name) {
+		if !isOurs || j.DeletedAt != nil || e.submitted.Has(nameOf(j, j.Namespace, j.Name)) {
 			continue
 		}
 		if f, ok := e.Facts(j.Context); ok {
@@ -51,7 +49,7 @@ func (e *estate) strayCopies() []stray {
 		workloads, _ := e.Workloads(f)
 		for _, w := range workloads {
 			origin := w.Labels[delegation.MultiKueueOriginLabel]
-			if origin == "" || w.DeletionTimestamp != nil || kueue.IsTrue(w.Status.Conditions, kueue.Finished) || isOfJob(w) {
+			if origin == "" || w.DeletionTimestamp != nil || kueue.IsTrue(w.Status.Conditions, kueue.Finished) || isOwned(w) {
 				continue
 			}
 			if _, original, known := e.home(f, w.Namespace, w.Name); original == nil && known {
@@ -62,10 +60,16 @@ func (e *estate) strayCopies() []stray {
 	return found
 }
 
-// isOfJob says whether a Job runs under a Workload.
-func isOfJob(w *kueue.Workload) bool {
-	owner := metav1.GetControllerOf(w)
-	return owner != nil && owner.Kind == "Job"
+// isOwned says whether anything runs under a Workload, of whatever kind, read or not.
+// The pods of a group own theirs together, and none of them controls it.
+func isOwned(w *kueue.Workload) bool { return len(w.OwnerReferences) > 0 }
+
+// knowsOrigins says whether a stray's origin would have been found on a management
+// cluster: objects of the mirror's kind were looked for there. That there is no
+// Workload of a copy is told by Workloads alone.
+func (e *estate) knowsOrigins(d *dispatcher, s stray) bool {
+	e.read.Insert(inspect.PartJobs)
+	return s.job == nil || d.LookedFor(s.job.Row())
 }
 
 // since is the first time at which it can have been a stray.

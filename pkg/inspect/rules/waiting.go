@@ -82,8 +82,8 @@ func detectNoQuota(v *View) {
 		case heldForRoom:
 			// However many wait there: one finding.
 			s.Object = OfKueue(w.Manager, "LocalQueue", j.Namespace, w.Workload.Spec.QueueName)
-			s.Cause = w.Manager.Context + " " + named(s.Object)
-			s.Severity, s.Message = inspect.Info, fmt.Sprintf("Jobs of LocalQueue %s/%s wait for room on the workers, none of which has any so far", j.Namespace, w.Workload.Spec.QueueName)
+			s.Cause = w.Manager.Context + " " + named(s.Object) + " " + j.Kind
+			s.Severity, s.Message = inspect.Info, fmt.Sprintf("%s of LocalQueue %s/%s wait for room on the workers, none of which has any so far", plural(j), j.Namespace, w.Workload.Spec.QueueName)
 		case heldForGood:
 			s.Message = "it asks for more than any worker's quota can ever hold"
 		default:

@@ -169,7 +169,7 @@ func heldOnWorkers(w waiter, key string, troubles []trouble) Sighting {
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}
 	if w.isStuck() {
-		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can take the Job"
+		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can take the "+w.Job().Kind
 	}
 	return s
 }

@@ -101,9 +101,9 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 	queue := v.clusterQueueOf(f, s.Workload, c)
 	sighting.Severity = inspect.Info
 	if queue != "" {
-		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue
+		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
-	sighting.Message = fmt.Sprintf("Jobs wait for room in ClusterQueue %s of %s", queue, f.Context)
+	sighting.Message = fmt.Sprintf("%s wait for room in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
 	sighting.Remedy = fmt.Sprintf("wait, or raise the quota: kubectl --context %s edit clusterqueue %s", f.Context, queue)
 }
 
@@ -139,8 +139,8 @@ func (v *View) useAnotherQueue(s Submission, missing trouble) string {
 	case other == "":
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue:
-		return fmt.Sprintf("kubectl --context %s -n %s label job %s --overwrite %s=%s", j.Context, j.Namespace, j.Name, delegation.QueueNameLabel, other)
+		return fmt.Sprintf("%s --overwrite %s=%s", onJob(j, "label"), delegation.QueueNameLabel, other)
 	}
-	return fmt.Sprintf("%s, and create it again with the label %s=%s: only at creation Kueue gives a Job to MultiKueue",
-		deleteJob(j), delegation.QueueNameLabel, other)
+	return fmt.Sprintf("%s, and create it again with the label %s=%s: only at creation Kueue gives a %s to MultiKueue",
+		deleteJob(j), delegation.QueueNameLabel, other, j.Kind)
 }

@@ -100,8 +100,8 @@ func detectNominatedUnreachable(v *View) {
 		}
 		workload := workloadObject(f, w.Workload)
 		v.Report(Sighting{
-			Object: OfKueue(f, "MultiKueueCluster", "", names[0]), Since: w.since, Cause: f.Context + " " + strings.Join(names, " "),
-			Message: fmt.Sprintf("Jobs were nominated for %s alone, which %s cannot reach", strings.Join(names, ", "), f.Context),
+			Object: OfKueue(f, "MultiKueueCluster", "", names[0]), Since: w.since, Cause: f.Context + " " + strings.Join(names, " ") + " " + w.Job().Kind,
+			Message: fmt.Sprintf("%s were nominated for %s alone, which %s cannot reach", plural(w.Job()), strings.Join(names, ", "), f.Context),
 			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload),
 				strings.Join(w.Nominated(), ", "))),
 			Remedy: fmt.Sprintf("see kubectl --context %s get multikueueclusters %s, and reconnect one of them or take it out of the MultiKueueConfig",
@@ -141,8 +141,8 @@ func detectNominatedInPart(v *View) {
 		offered, others := strings.Join(w.Nominated(), ", "), strings.Join(rest, ", ")
 		v.Report(Sighting{
 			Object: OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
-			Cause:   f.Context + " " + config.Name + " " + offered + " " + others,
-			Message: fmt.Sprintf("Jobs wait for %s, and were not offered to %s so far", offered, others),
+			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Kind,
+			Message: fmt.Sprintf("%s wait for %s, and were not offered to %s so far", plural(w.Job()), offered, others),
 			Evidence: []string{
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), offered),
 				fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),

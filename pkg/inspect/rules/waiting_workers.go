@@ -56,19 +56,19 @@ func detectWorkersCheckPending(v *View) {
 func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
 	s := Sighting{
 		Object: OfKueue(o.worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
-		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps Jobs waiting that have quota there", state.Name, o.worker.Context),
+		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps %s waiting that have quota there", state.Name, o.worker.Context, plural(w.Job())),
 		Evidence: []string{checkText(workloadObject(o.worker, o.copied), state)},
 		Remedy: fmt.Sprintf("kubectl --context %s describe admissioncheck %s, and kubectl --context %s -n %s describe workload %s",
 			o.worker.Context, state.Name, o.worker.Context, o.copied.Namespace, o.copied.Name),
-		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending,
+		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
 	if quota := kueue.Condition(o.copied.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
 		s.Since = latest(state.LastTransitionTime, quota.LastTransitionTime.Time)
 		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), quota))
 	}
 	if state.State == kueue.CheckRejected {
-		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected Jobs, so they will never run there", state.Name, o.worker.Context)
-		s.Cause = o.worker.Context + " " + state.Name + " " + state.State
+		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected %s, so they will never run there", state.Name, o.worker.Context, plural(w.Job()))
+		s.Cause = o.worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
 		if len(w.offers) == 1 {
 			s.Severity = inspect.Error
 		}

@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func templateForNobody() Rule {
+	return Rule{
+		Code: "JM307", Title: "nobody takes up what it makes", Severity: inspect.Warning,
+		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Why: `A CronJob makes its Jobs for the owner that its jobTemplate names, and goes by their status alone: a Job that
+nobody takes up counts as active for ever. With concurrencyPolicy Forbid no later run begins then; with Allow one more
+Job is left each time; and with Replace each is deleted for the next one, so that none ever runs.`,
+		Shows: `Jobs that the CronJob controls have managedBy, and nobody ever wrote their status.`,
+		Remedy: `See that the owner's controller runs and takes these Jobs up. Or take managedBy off the jobTemplate, where
+it can be changed at any time, and delete the Jobs that wait; the next run then is on this cluster.`,
+		Link: "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#concurrency-policy",
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				v.reportTemplates(f)
+			}
+		},
+	}
+}
+
+// reportTemplates reports the templates of a cluster of which something waits.
+func (v *View) reportTemplates(f *inspect.Facts) {
+	waiting := map[string][]*inspect.Job{}
+	var order []string
+	for _, j := range v.Jobs(f) {
+		if j.Controller == nil || j.ManagedBy.IsBuiltIn() || !isWaiting(j) {
+			continue
+		}
+		row, known := delegation.KindOf(schema.FromAPIVersionAndKind(j.Controller.APIVersion, j.Controller.Kind))
+		if !known || !row.Template {
+			continue
+		}
+		uid := string(j.Controller.UID)
+		if waiting[uid] == nil {
+			order = append(order, uid)
+		}
+		waiting[uid] = append(waiting[uid], j)
+	}
+	for _, uid := range order {
+		template := v.familyOf(f).byUID[uid]
+		if template == nil || !template.Suspended && template.DeletedAt == nil {
+			v.Report(notTakenOf(template, waiting[uid]))
+		}
+	}
+}
+
+// notTakenOf tells of a template whose objects wait to be taken up; the template is
+// nil where its kind was not read.
+func notTakenOf(template *inspect.Job, waiting []*inspect.Job) Sighting {
+	slices.SortStableFunc(waiting, func(a, b *inspect.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	oldest := waiting[0]
+	s := Sighting{Since: oldest.CreationTimestamp.Time, Jobs: waiting}
+	if template != nil {
+		s.Evidence = append(s.Evidence, ownerOf(template))
+	} else {
+		c := oldest.Controller
+		template = &inspect.Job{Context: oldest.Context, APIVersion: c.APIVersion, Kind: c.Kind, Namespace: oldest.Namespace, Name: c.Name}
+	}
+	row := template.Row()
+	s.Object = Of(template)
+	s.Message = fmt.Sprintf("it makes %s for %s, and nobody has taken up %s; if its concurrencyPolicy is Forbid, no later run begins",
+		plural(oldest), oldest.ManagedBy, named(Of(oldest)))
+	if len(waiting) > 1 {
+		s.Message = fmt.Sprintf("it makes %s for %s, and nobody has taken up %d of them; with its concurrencyPolicy, more and more are left",
+			plural(oldest), oldest.ManagedBy, len(waiting))
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, named(s.Object), named(Of(oldest))), notWritten(oldest))
+	s.Remedy = fmt.Sprintf("see that the controller of %s runs, and takes them up; or %s, and delete those that wait: %s",
+		oldest.ManagedBy, set(template, row.ManagedBy, "null"), deleteJob(oldest))
+	if oldest.ManagedBy == delegation.Dispatch && mayDispatch(oldest.Row()) {
+		s.Remedy = fmt.Sprintf("dispatch those that wait: %s; or %s, and delete them", dispatchTo(oldest, "CONTEXT", oldest.Namespace), set(template, row.ManagedBy, "null"))
+	}
+	return s
+}

@@ -1,0 +1,220 @@
+package rules_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// as is a fleet as if all of its Jobs were of another kind: of the same names, uids
+// and states, with Workloads of the names that Kueue gives to those of that kind.
+func as(v *inspect.Inventory, row delegation.Kind) *inspect.Inventory {
+	job := delegation.Job()
+	names := map[string]string{}
+	var clusters []*inspect.Facts
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			if j.Row().IsJob() {
+				names[job.WorkloadNames(j.Name, j.UID, 0)[0]] = row.WorkloadNames(j.Name, j.UID, 0)[0]
+			}
+		}
+	}
+	for _, f := range v.Clusters {
+		c := *f
+		c.Kinds = []delegation.Kind{row}
+		c.Jobs = nil
+		for _, j := range f.Jobs {
+			c.Jobs = append(c.Jobs, jobAs(j, row, names))
+		}
+		if f.Kueue != nil {
+			k := *f.Kueue
+			k.Workloads = nil
+			for _, w := range f.Kueue.Workloads {
+				k.Workloads = append(k.Workloads, workloadAs(w, row, names))
+			}
+			c.Kueue = &k
+		}
+		clusters = append(clusters, &c)
+	}
+	return inspect.NewInventory(v.Now, clusters, v.Addresses)
+}
+
+func jobAs(j *inspect.Job, row delegation.Kind, names map[string]string) *inspect.Job {
+	if !j.Row().IsJob() {
+		return j
+	}
+	c := *j
+	c.KindRow = &row
+	c.APIVersion, c.Kind = row.GroupVersionKind().ToAPIVersionAndKind()
+	c.Active, c.Ready, c.Succeeded, c.Failed, c.ManualSelector = 0, nil, 0, 0, false
+	if j.Marks != nil {
+		marks := *j.Marks
+		if name := names[marks.Prebuilt]; name != "" {
+			marks.Prebuilt = name
+		}
+		c.Marks = &marks
+	}
+	return &c
+}
+
+func workloadAs(w *kueue.Workload, row delegation.Kind, names map[string]string) *kueue.Workload {
+	c := *w
+	if name := names[w.Name]; name != "" {
+		c.Name = name
+	}
+	c.OwnerReferences = slices.Clone(w.OwnerReferences)
+	for i := range c.OwnerReferences {
+		if o := &c.OwnerReferences[i]; o.Kind == "Job" {
+			o.APIVersion, o.Kind = row.GroupVersionKind().ToAPIVersionAndKind()
+		}
+	}
+	return &c
+}
+
+// jobsAlone are the rules that hold for Jobs alone, and why they do not concern other
+// kinds.
+func jobsAlone() map[string]string {
+	return map[string]string{
+		"JM041": "the status of other kinds is copied although the origin is suspended",
+		"JM042": "the API server validates the status of Jobs alone",
+		"JM050": "the size of other kinds is not read",
+		"JM109": "JM301 and JM302 tell of other kinds",
+		"JM201": "dispatch takes Jobs alone", "JM202": "dispatch takes Jobs alone",
+		"JM203": "dispatch takes Jobs alone", "JM204": "dispatch takes Jobs alone",
+	}
+}
+
+// countedOnly is a case in which only the counters of a Job tell that it has pods.
+const countedOnly = "JM049 pods are there since"
+
+var (
+	// ofJobs are words that must not be said of another kind.
+	ofJobs = regexp.MustCompile(`\bJobs?\b|\bjobs?(\.batch)? `)
+	// fieldsOfJobs are fields that kinds do not have where Jobs have them.
+	fieldsOfJobs = regexp.MustCompile(`spec\.(managedBy|ttlSeconds)|"spec":\{"(managedBy|ttl)`)
+	// ofOthers is what is quoted of what others say.
+	ofOthers = regexp.MustCompile(`kubectl jobs-managedby|(is Rejected since|since .*, (ClientConnectionFailed|Misconfigured): |unknown: ).*`)
+)
+
+// TestRulesHoldForOtherKinds checks that each rule finds of another kind what it finds
+// of Jobs, unless it is for these alone, and that it says nothing which is true of
+// Jobs only.
+func TestRulesHoldForOtherKinds(t *testing.T) {
+	kinds := []delegation.Kind{kindRow("jaxjob"), kindRow("appwrapper")}
+	for i, c := range cases() {
+		if c.kinds != nil || c.code+" "+c.name == countedOnly {
+			continue
+		}
+		row := kinds[i%len(kinds)]
+		t.Run(c.code+" "+c.name+", "+row.Kind, func(t *testing.T) {
+			rule, _ := rules.ByCode(c.code)
+			findings := judge(t, as(c.inventory(t), row), []rules.Rule{rule}, 0)
+			want := c.fires && jobsAlone()[c.code] == ""
+			assert.Equal(t, len(findings) > 0, want, "%+v", findings)
+			for _, f := range findings {
+				checkWords(t, f, row)
+			}
+		})
+	}
+}
+
+// checkWords checks that a finding about another kind does not speak of Jobs.
+func checkWords(t *testing.T, f inspect.Finding, row delegation.Kind) {
+	t.Helper()
+	for _, line := range append([]string{f.Message, f.Remedy}, f.Evidence...) {
+		line = ofOthers.ReplaceAllString(line, "")
+		assert.Assert(t, !ofJobs.MatchString(line), "%s: %s", f.Code, line)
+		if f.Kind == row.Kind && len(row.ManagedBy) > 2 {
+			assert.Assert(t, !fieldsOfJobs.MatchString(line), "%s: %s", f.Code, line)
+		}
+	}
+}
+
+// TestRecordingsOfOtherKinds checks the same of whole recordings.
+func TestRecordingsOfOtherKinds(t *testing.T) {
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		v := inventory(t, recordings+"/"+e.Name())
+		want := codesOf(judge(t, v, rules.All(), 0))
+		for _, name := range []string{"jobset", "trainjob", "pytorchjob", "rayjob", "raycluster", "appwrapper", "taskrun"} {
+			t.Run(e.Name()+", "+name, func(t *testing.T) {
+				findings := judge(t, as(v, kindRow(name)), rules.All(), 0)
+				if codes := codesOf(findings); len(kindRow(name).Allowed) == 0 || e.Name() != "unknown-owner" {
+					assert.DeepEqual(t, codes, want)
+				} else {
+					assert.DeepEqual(t, codes, []string{"JM305"})
+				}
+				for _, f := range findings {
+					assert.Assert(t, f.Kind != "Job")
+				}
+			})
+		}
+	}
+}
+
+// TestBigFleetOfAnotherKindIsHealthy: what is healthy gives no finding, whatever its
+// size and kind.
+func TestBigFleetOfAnotherKindIsHealthy(t *testing.T) {
+	for _, name := range []string{"jobset", "pytorchjob", "raycluster"} {
+		assert.DeepEqual(t, judge(t, as(bigFleet(500, 5), kindRow(name)), rules.All(), 0), []inspect.Finding{})
+	}
+}
+
+// TestDiscoveredKinds checks what is made of kinds that no table tells of: their
+// status may say nothing, and their managedBy may be anything.
+func TestDiscoveredKinds(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Experiment"}
+	row := delegation.DiscoveredKind(gvk, "experiments", nil, []string{"spec", "managedBy"})
+	for _, tt := range []struct {
+		name   string
+		owner  delegation.Owner
+		status delegation.Status
+		want   []string
+	}{
+		{"MultiKueue's, whose status says nothing", delegation.MultiKueue, delegation.Unknown, nil},
+		{"the team that looks after it", "team-a", delegation.Unclaimed, nil},
+		{"what an id looks like", "/subscriptions/a/resourceGroups/b", delegation.Unclaimed, nil},
+		{"an owner that nobody knows", runner, delegation.Unclaimed, []string{"JM014"}},
+		{"an owner that took it up", runner, delegation.Unknown, nil},
+		{"the last part of a known owner", "multikueue", delegation.Unclaimed, []string{"JM102"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := as(inventory(t, recordings+"/running"), row)
+			var clusters []*inspect.Facts
+			for _, f := range v.Clusters {
+				c := *f
+				for _, j := range c.Jobs {
+					if j.Status = delegation.Unknown; !j.ManagedBy.IsBuiltIn() {
+						j.ManagedBy, j.Status = tt.owner, tt.status
+					}
+					j.StartTime = nil
+				}
+				if c.Context != "kwok-mgr" && tt.owner != delegation.MultiKueue {
+					c.Jobs = nil
+				}
+				if tt.owner != delegation.MultiKueue {
+					c.Kueue = nil
+				}
+				clusters = append(clusters, &c)
+			}
+			findings := judge(t, inspect.NewInventory(v.Now, clusters, v.Addresses), rules.All(), 0)
+			assert.DeepEqual(t, codesOf(findings), tt.want)
+			for _, f := range findings {
+				assert.Assert(t, f.Code != "JM014" || f.Severity == inspect.Warning)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// typeOf is an object's kind as kubectl takes it in front of a name.
+func typeOf(j *inspect.Job) string {
+	row := j.Row()
+	if row.IsJob() {
+		return row.Name
+	}
+	return row.String()
+}
+
+// typesOf is an object's kind as kubectl takes it for several of them.
+func typesOf(j *inspect.Job) string {
+	row := j.Row()
+	switch {
+	case row.Resource.Resource == "":
+		// It may serve as the name of the resource as well.
+		return row.String()
+	case row.IsJob(), row.Resource.Group == "":
+		return row.Resource.Resource
+	}
+	return row.Resource.Resource + "." + row.Resource.Group
+}
+
+// plural is what several objects of an object's kind are called.
+func plural(j *inspect.Job) string { return j.Kind + "s" }
+
+// ownerField is the field of an object that names its owner.
+func ownerField(j *inspect.Job) string { return fieldOf(j.Row()) }
+
+// fieldOf is the field of a kind that names the owner.
+func fieldOf(row delegation.Kind) string {
+	if row.IsUnmanaged() {
+		return "spec.managedBy"
+	}
+	return strings.Join(row.ManagedBy, ".")
+}
+
+// ownerOf quotes who an object's owner is.
+func ownerOf(j *inspect.Job) string {
+	return fmt.Sprintf("%s: %s of %s is %s", j.Context, ownerField(j), named(Of(j)), j.ManagedBy)
+}
+
+// ttlOf quotes after how long an object is deleted, which has a TTL.
+func ttlOf(j *inspect.Job) string {
+	return fmt.Sprintf("%s: %s of %s is %d", j.Context, strings.Join(j.Row().TTL(), "."), named(Of(j)), *j.TTL)
+}
+
+// withoutTTL is the command that takes an object's TTL away.
+func withoutTTL(j *inspect.Job) string { return set(j, j.Row().TTL(), "null") }
+
+// set is the command that gives a field of an object a value, as JSON.
+func set(j *inspect.Job, path []string, value string) string {
+	patch := value
+	for i := len(path) - 1; i >= 0; i-- {
+		patch = fmt.Sprintf("{%q:%s}", path[i], patch)
+	}
+	return onJob(j, "patch") + " --type=merge -p '" + patch + "'"
+}
+
+// mayChange says whether an object's managedBy can be set or taken off once it is
+// there.
+func mayChange(j *inspect.Job) bool {
+	row := j.Row()
+	return !row.IsUnmanaged() && (row.Change == delegation.Always || row.Change == delegation.WhileSet)
+}
+
+// disown is what to do to have an object run by its own controller. Whether its
+// owner can be taken off depends on the kind.
+func disown(j *inspect.Job) string {
+	row := j.Row()
+	again := fmt.Sprintf("%s, and create it again without %s", deleteJob(j), fieldOf(row))
+	switch {
+	case !mayChange(j):
+		return again
+	case row.Discovered:
+		return fmt.Sprintf("%s; if that is refused, %s", set(j, row.ManagedBy, "null"), again)
+	}
+	return set(j, row.ManagedBy, "null")
+}
+
+// giveTo is what to do to have an object managed by an owner.
+func giveTo(j *inspect.Job, owner delegation.Owner) string {
+	row := j.Row()
+	again := fmt.Sprintf("%s, and create it again with %s: %s", deleteJob(j), fieldOf(row), owner)
+	change := set(j, row.ManagedBy, fmt.Sprintf("%q", owner))
+	switch {
+	case !mayChange(j):
+		return again
+	case row.Change == delegation.WhileSet && !j.ManagedBy.IsBuiltIn():
+		// One value cannot be replaced by another, but by none.
+		return fmt.Sprintf("%s, and then %s", set(j, row.ManagedBy, "null"), change)
+	case row.Discovered:
+		return fmt.Sprintf("%s; if that is refused, %s", change, again)
+	}
+	return change
+}
+
+// mayDispatch says whether the command dispatch takes objects of a kind.
+func mayDispatch(row delegation.Kind) bool { return row.IsJob() }
