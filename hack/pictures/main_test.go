@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestPicturesAreTheSameEachTime(t *testing.T) {
+	t.Chdir("../..")
+	dir := filepath.Join(t.TempDir(), "pictures")
+	assert.NilError(t, run(dir, false))
+	assert.NilError(t, run(dir, true))
+	// Where it is drawn makes no difference.
+	t.Setenv("TZ", "Asia/Tokyo")
+	t.Setenv("NO_COLOR", "1")
+	assert.NilError(t, run(dir, true))
+
+	file := filepath.Join(dir, "ls.svg")
+	drawn, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	text := string(drawn)
+	assert.Assert(t, strings.Contains(text, ">kubectl jobs-managedby ls -A --from examples/fleet</text>"), text)
+	assert.Assert(t, strings.Contains(text, `fill="`+colors[3]+`">Unclaimed</text>`), text)
+
+	assert.NilError(t, os.WriteFile(file, append(drawn, ' '), 0o644))
+	assert.NilError(t, os.Remove(filepath.Join(dir, "check.svg")))
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "old.svg"), drawn, 0o644))
+	assert.Error(t, run(dir, true), "check.svg, ls.svg, old.svg of "+dir+" are not fresh; make pictures draws them anew")
+	assert.NilError(t, run(dir, false))
+	assert.NilError(t, run(dir, true))
+}
+
+func TestACommandThatFailsIsNoPicture(t *testing.T) {
+	_, err := onTerminal([]string{"ls", "--from", filepath.Join(t.TempDir(), "nowhere")}, columns)
+	assert.ErrorContains(t, err, "exit code 1: error: ")
+	assert.ErrorContains(t, err, "nowhere")
+}
+
+func TestTheTerminalIsAsWideAsAskedFor(t *testing.T) {
+	t.Chdir("../..")
+	for _, width := range []uint16{60, 100} {
+		out, err := onTerminal(strings.Fields(pictures["check"]), width)
+		assert.NilError(t, err)
+		lines, err := parse(out)
+		assert.NilError(t, err)
+		widest := 0
+		for _, l := range lines {
+			widest = max(widest, len(l.plain()))
+		}
+		assert.Assert(t, widest <= int(width) && widest > int(width)-10, "%d columns are used of %d", widest, width)
+	}
+}

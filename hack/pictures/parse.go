@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// style is how text looks on a terminal, as far as the plugin makes use of it.
+type style struct {
+	bold, dim bool
+	// color is one of the terminal's 16 colours, counted from 1; 0 is that of plain
+	// text.
+	color int
+}
+
+// span is text in one style.
+type span struct {
+	text  string
+	style style
+}
+
+// line is a line of a screen.
+type line []span
+
+// parse reads text with control sequences. What is neither printable, nor a line
+// feed, nor a style that can be drawn is an error, so that nothing is lost unseen.
+func parse(text []byte) ([]line, error) {
+	var lines []line
+	var at line
+	var now style
+	var state byte
+	parser := ansi.NewParser()
+	for len(text) > 0 {
+		sequence, width, n, next := ansi.DecodeSequence(text, state, parser)
+		text, state = text[n:], next
+		switch {
+		case width > 0:
+			at = at.with(string(sequence), now)
+		case string(sequence) == "\n":
+			lines, at = append(lines, at), nil
+		case ansi.HasCsiPrefix(sequence) && ansi.Cmd(parser.Command()).Final() == 'm':
+			for i, p := range parser.Params() {
+				value := p.Param(0)
+				if p.HasMore() || !now.set(value) {
+					return nil, fmt.Errorf("style %d of %q (the %d. in it) cannot be drawn", value, sequence, i+1)
+				}
+			}
+			if len(parser.Params()) == 0 {
+				now = style{}
+			}
+		default:
+			return nil, fmt.Errorf("%q cannot be drawn", sequence)
+		}
+	}
+	if len(at) > 0 {
+		lines = append(lines, at)
+	}
+	return lines, nil
+}
+
+// set does what a parameter of a sequence for styles says (ECMA-48, SGR, and the
+// bright colours that all terminals add to it), and whether it is known.
+func (s *style) set(parameter int) bool {
+	switch {
+	case parameter == 0:
+		*s = style{}
+	case parameter == 1:
+		s.bold = true
+	case parameter == 2:
+		s.dim = true
+	case parameter == 22:
+		s.bold, s.dim = false, false
+	case parameter >= 30 && parameter <= 37:
+		s.color = parameter - 30 + 1
+	case parameter == 39:
+		s.color = 0
+	case parameter >= 90 && parameter <= 97:
+		s.color = parameter - 90 + 1 + 8
+	default:
+		return false
+	}
+	return true
+}
+
+// with adds text to a line.
+func (l line) with(text string, s style) line {
+	if last := len(l) - 1; last >= 0 && l[last].style == s {
+		l[last].text += text
+		return l
+	}
+	return append(l, span{text, s})
+}
+
+// plain is the text of a line.
+func (l line) plain() string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.text)
+	}
+	return strings.TrimRight(b.String(), " ")
+}

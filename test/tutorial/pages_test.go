@@ -1,0 +1,133 @@
+package tutorial
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// written are the pages that are written by hand.
+func written() []string {
+	return []string{
+		"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
+		"docs/tutorial.md", "docs/multikueue.md", "docs/external-controllers.md",
+	}
+}
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	codeName = regexp.MustCompile(`\bJM\d{3}\b`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	noAnchor = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
+// TestLinksLeadSomewhere follows the links from page to page.
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, name := range written() {
+		text := read(t, name)
+		for _, l := range link.FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(l[1], "https://") {
+				continue
+			}
+			target := name
+			if l[1] != "" {
+				target = filepath.Join(filepath.Dir(name), l[1])
+			}
+			_, err := os.Stat(filepath.Join("..", "..", target))
+			assert.Check(t, err, "%s: %s leads nowhere", name, l[0])
+			if l[2] != "" && err == nil {
+				assert.Check(t, slices.Contains(anchors(read(t, target)), l[2]), "%s: there is no %s", name, l[0])
+			}
+		}
+	}
+}
+
+// anchors are those of a page's headings, as GitHub makes them.
+func anchors(page string) []string {
+	var all []string
+	for _, h := range heading.FindAllStringSubmatch(page, -1) {
+		all = append(all, strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-"))
+	}
+	return all
+}
+
+// TestPagesKnowTheCodes wants every code in the page that it concerns, and no
+// others.
+func TestPagesKnowTheCodes(t *testing.T) {
+	for _, name := range written() {
+		for _, code := range codeName.FindAllString(read(t, name), -1) {
+			_, known := rules.ByCode(code)
+			assert.Check(t, known, "%s: there is no code %s", name, code)
+		}
+	}
+	for name, concerns := range map[string]func(code string) bool{
+		"docs/multikueue.md": func(code string) bool {
+			// Who names an owner that nobody knows does not get to MultiKueue.
+			return code < "JM100" && code != "JM014"
+		},
+		"docs/external-controllers.md": func(code string) bool { return code > "JM100" && (code < "JM200" || code > "JM300") },
+	} {
+		text := read(t, name)
+		for _, r := range rules.All() {
+			assert.Check(t, !concerns(r.Code) || strings.Contains(text, r.Code), "%s does not tell of %s, %s", name, r.Code, r.Title)
+		}
+	}
+}
+
+// TestRights gives somebody the rights that docs/multikueue.md tells of, and has
+// check look with them, and with less.
+func TestRights(t *testing.T) {
+	s := newStage(t)
+	do := func(command string) string {
+		t.Helper()
+		output, code := s.run(command)
+		assert.Equal(t, code, 0, "$ %s\n%s", command, output)
+		return output
+	}
+	do("make demo")
+	do("export KUBECONFIG=$PWD/.demo/kubeconfig PATH=$PWD/bin:$PWD/bin/clusters:$PATH")
+	blocks := strings.Split(read(t, "docs/multikueue.md"), "```yaml\n")[1:]
+	assert.Equal(t, len(blocks), 2)
+	for i, block := range blocks {
+		text, _, _ := strings.Cut(block, fence)
+		assert.NilError(t, os.WriteFile(filepath.Join(s.dir, []string{"reader.yaml", "secrets.yaml"}[i]), []byte(text), 0o644))
+	}
+	for _, cluster := range []string{"management", "worker-1", "worker-2"} {
+		do("kubectl create -f reader.yaml --context " + cluster)
+		do("kubectl create clusterrolebinding reader --clusterrole=jobs-managedby-reader --user=reader --context " + cluster)
+	}
+	look := func() (list inspect.FindingList, output string) {
+		t.Helper()
+		output = do("kubectl jobs-managedby check -A --grace 0s --as reader -o json --fail-on none 2>/dev/null || [ $? = 4 ]")
+		assert.NilError(t, json.Unmarshal([]byte(output), &list), output)
+		return list, output
+	}
+
+	// Without the Secrets, it is told that they could not be looked at.
+	list, output := look()
+	assert.Assert(t, len(list.Errors) > 0, output)
+	for _, e := range list.Errors {
+		assert.Assert(t, strings.Contains(e.Message, "could not look at secrets"), output)
+	}
+
+	do("kubectl create -f secrets.yaml")
+	do("kubectl create rolebinding reader -n kueue-system --role=jobs-managedby-reader --user=reader")
+	list, output = look()
+	assert.Equal(t, len(list.Errors), 0, output)
+	var codes []string
+	for i := range list.Items {
+		codes = append(codes, list.Items[i].Code)
+	}
+	assert.DeepEqual(t, codes, []string{"JM013", "JM029", "JM102", "JM053"})
+	assert.Assert(t, strings.Contains(do("kubectl jobs-managedby trace train -n ml --as reader"), "4 Running"))
+	assert.Assert(t, strings.Contains(do("kubectl jobs-managedby ls -A --all-contexts --as reader"), "  test-2  "))
+}

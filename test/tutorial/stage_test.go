@@ -1,0 +1,154 @@
+package tutorial
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// stage is a folder in which a reader's commands find what they would find in a
+// clone: bin with what make builds, the files that they name, and make itself.
+type stage struct {
+	t   *testing.T
+	dir string
+	// stdin and output are those of the reader's shell.
+	stdin  io.Writer
+	output *bufio.Reader
+}
+
+// makeScript stands in for make where all has been built. It does what the Makefile
+// does then, in this folder, and leaves the number of the process for cleanup.
+const makeScript = `#!/bin/sh
+case "$*" in
+demo) ;;
+demo-down) exec ./demo -down ;;
+*) echo "make $*: the tutorial needs nothing but demo and demo-down" >&2; exit 2 ;;
+esac
+./demo &
+echo $! >demo.pid
+wait $!
+code=$?
+rm demo.pid
+exit $code
+`
+
+// cleanup waits until its standard input ends, because it is closed or because
+// the test has died, and then ends all that was started here.
+const cleanup = `
+cat >/dev/null
+if [ -f demo.pid ]; then
+	pid=$(cat demo.pid)
+	kill "$pid" 2>/dev/null
+	while kill -0 "$pid" 2>/dev/null; do sleep 0.2; done
+fi
+./demo -down
+`
+
+// newStage builds the demo and sets the stage; the test's end strikes it.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	dir := t.TempDir()
+	s := &stage{t: t, dir: dir}
+	root, err := filepath.Abs("../..")
+	assert.NilError(t, err)
+	for name, target := range map[string]string{"bin/clusters": "bin/clusters", "test/demo": "test/demo"} {
+		link := filepath.Join(dir, name)
+		assert.NilError(t, os.MkdirAll(filepath.Dir(link), 0o755))
+		assert.NilError(t, os.Symlink(filepath.Join(root, target), link))
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), "./test/demo")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	assert.NilError(t, os.Mkdir(filepath.Join(dir, "tools"), 0o755))
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "tools", "make"), []byte(makeScript), 0o755))
+
+	guard := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", cleanup)
+	guard.Dir = dir
+	// Out of reach of the Ctrl-C that ends the test.
+	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdin, err := guard.StdinPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, guard.Start())
+	t.Cleanup(func() {
+		assert.NilError(t, stdin.Close())
+		assert.NilError(t, guard.Wait())
+	})
+	s.openShell()
+	return s
+}
+
+// openShell starts the reader's shell, which ends with the test.
+func (s *stage) openShell() {
+	s.t.Helper()
+	shell := exec.CommandContext(s.t.Context(), "sh")
+	shell.Dir = s.dir
+	// Nothing else of whoever runs the test, such as a kubeconfig of theirs.
+	shell.Env = []string{
+		"HOME=" + s.dir, "TMPDIR=" + os.TempDir(), "TZ=UTC",
+		"PATH=" + filepath.Join(s.dir, "tools") + string(os.PathListSeparator) + os.Getenv("PATH"),
+	}
+	stdin, err := shell.StdinPipe()
+	assert.NilError(s.t, err)
+	output, err := shell.StdoutPipe()
+	assert.NilError(s.t, err)
+	assert.NilError(s.t, shell.Start())
+	s.stdin, s.output = stdin, bufio.NewReader(output)
+	s.t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = shell.Wait()
+	})
+}
+
+// over is what the shell says, with the exit code, when a command is through.
+const over = "=== the command is over: "
+
+// run runs a command in the reader's shell, and returns all that it prints, as a
+// terminal would show it, and its exit code.
+func (s *stage) run(command string) (output string, code int) {
+	s.t.Helper()
+	_, err := fmt.Fprintf(s.stdin, "{ %s\n} </dev/null 2>&1\nprintf '\\n%s%%d\\n' $?\n", command, over)
+	assert.NilError(s.t, err)
+	var all strings.Builder
+	for {
+		line, err := s.output.ReadString('\n')
+		assert.NilError(s.t, err, "the shell has ended in %s: %s", command, &all)
+		if last, isOver := strings.CutPrefix(line, over); isOver {
+			code, err := strconv.Atoi(strings.TrimSpace(last))
+			assert.NilError(s.t, err)
+			return strings.TrimSuffix(all.String(), "\n"), code
+		}
+		all.WriteString(line)
+	}
+}
+
+// await runs a command until it prints a text.
+func (s *stage) await(command, text string) {
+	s.t.Helper()
+	output := ""
+	err := wait.PollUntilContextTimeout(s.t.Context(), 250*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+		output, _ = s.run(command)
+		return strings.Contains(output, text), nil
+	})
+	assert.NilError(s.t, err, "%s did not print %q, but\n%s", command, text, output)
+}
+
+// read reads a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", name))
+	assert.NilError(t, err)
+	return string(text)
+}

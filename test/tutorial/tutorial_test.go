@@ -1,0 +1,67 @@
+// Package tutorial does what docs/tutorial.md and docs/external-controllers.md tell
+// a reader to do, on clusters of its own, and compares what is printed with what
+// the pages show. With -update it writes into them what has changed.
+package tutorial
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+)
+
+// TestMain makes a command of this test binary, so that kubectl finds the plugin
+// on PATH, race detector and all.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"kubectl-jobs_managedby": func() { os.Exit(cmd.Run(cmd.ThisProcess())) },
+	})
+}
+
+func TestTutorial(t *testing.T) { follow(t, "docs/tutorial.md", 40) }
+
+func TestExternalControllers(t *testing.T) { follow(t, "docs/external-controllers.md", 25) }
+
+// follow does what a page tells, which is at least so many commands.
+func follow(t *testing.T, name string, least int) {
+	t.Helper()
+	p, err := parsePage(read(t, name))
+	assert.NilError(t, err)
+	assert.Assert(t, len(p.steps) >= least, "%s has %d commands", name, len(p.steps))
+	s := newStage(t)
+	fresh := map[int]string{}
+	for i, step := range p.steps {
+		if step.until != "" {
+			s.await(step.until, step.contains)
+		}
+		t.Log(prompt + step.command)
+		output, code := s.run(step.command)
+		assert.Equal(t, code, step.code, "$ %s\n%s", step.command, output)
+		if shown := p.shown(step); !step.leftOut && normal(output) != normal(shown) {
+			fresh[i] = output
+			if !golden.FlagUpdate() {
+				assert.Check(t, cmp.Equal(normal(output), normal(shown)), "$ %s", step.command)
+			}
+		}
+	}
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile(filepath.Join("..", "..", name), []byte(p.with(fresh)), 0o644))
+		return
+	}
+	assert.Assert(t, len(fresh) == 0, "go test ./test/tutorial -update writes into %s what has changed", name)
+}
+
+// TestMakeIsAsInTheMakefile holds what stands in for make against the Makefile.
+func TestMakeIsAsInTheMakefile(t *testing.T) {
+	makefile := read(t, "Makefile")
+	for _, recipe := range []string{"\ndemo: build clusters ## ", "\n\t@go run ./test/demo\n", "\ndemo-down: clusters ## ", "\n\t@go run ./test/demo -down\n"} {
+		assert.Assert(t, strings.Contains(makefile, recipe), "the Makefile has no %q", recipe)
+	}
+}
