@@ -18,7 +18,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -102,7 +104,7 @@ func (s *Set) create(ctx context.Context, c Config) error {
 			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))
 		}
 		args = append(args, "--kwok-controller-binary", filepath.Join(s.Programs, "kwok"))
-		if err := alone(func() error { return s.kwokctl(ctx, name, args...) }); err != nil {
+		if err := alone(ctx, func() error { return s.kwokctl(ctx, name, args...) }); err != nil {
 			return err
 		}
 		if err := s.Scale(ctx, name, c.Nodes); err != nil {
@@ -114,15 +116,22 @@ func (s *Set) create(ctx context.Context, c Config) error {
 
 // alone runs do while no other process of this user runs one: two kwokctl that
 // look for unused ports at the same time find the same ones.
-func alone(do func() error) error {
+func alone(ctx context.Context, do func() error) error {
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("jobmanagedby-clusters-%d.lock", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	// Closing it gives the lock back.
 	defer func() { _ = lock.Close() }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("wait for others that bring up clusters: %w", err)
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for others that bring up clusters, by %s: %w", lock.Name(), err)
 	}
 	return do()
 }

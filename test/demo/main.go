@@ -124,7 +124,8 @@ The clusters stay up. In this shell:
   kubectl jobs-managedby ls -A --delegated --status Unclaimed
   kubectl jobs-managedby ls -A --all-contexts -w
   kubectl jobs-managedby trace -A
-  kubectl jobs-managedby dispatch -f test/demo/tune.yaml --to worker-2 --dry-run=client
+  kubectl jobs-managedby check -A --grace 0s
+  kubectl jobs-managedby recreate eval -n ml --managed-by '' --dry-run=client
   kubectl jobs-managedby ls -A -o json
 
 make demo-down takes them down.
