@@ -78,6 +78,9 @@ const (
 	Always Change = "always"
 )
 
+// Changes returns all of them.
+func Changes() []Change { return []Change{Never, ByWebhook, WhileSet, Always} }
+
 // Job returns the row of the built-in batch/v1 Job.
 func Job() Kind { return jobKind }
 

@@ -59,28 +59,39 @@ func jobSetKinds() []Kind {
 			Complete:  []Sign{condition("Completed")},
 			Failed:    []Sign{condition("Failed")},
 			Suspended: []Sign{condition("Suspended")},
-			Running:   []Sign{field("status.replicatedJobsStatus.active"), field("status.replicatedJobsStatus.ready")},
+			Running:   countsOfJobs("status.replicatedJobsStatus"),
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
 	}}
 }
 
+// countsOfJobs are the signs that Jobs of a list, which counts them by their states,
+// run or have run.
+func countsOfJobs(path string) []Sign {
+	return []Sign{field(path + ".active"), field(path + ".ready"), field(path + ".succeeded")}
+}
+
 func appWrapperKinds() []Kind {
+	deployed := condition("ResourcesDeployed")
 	return []Kind{{
-		Name:      "appwrapper",
-		Kind:      "AppWrapper",
-		Resource:  schema.GroupVersionResource{Group: "workload.codeflare.dev", Version: "v1beta2", Resource: "appwrappers"},
-		ManagedBy: []string{"spec", "managedBy"},
-		Reserved:  "workload.codeflare.dev/appwrapper-controller",
-		Change:    ByWebhook,
-		Since:     "AppWrapper v0.26.0",
+		Name:       "appwrapper",
+		ShortNames: []string{"aw"},
+		Kind:       "AppWrapper",
+		Resource:   schema.GroupVersionResource{Group: "workload.codeflare.dev", Version: "v1beta2", Resource: "appwrappers"},
+		ManagedBy:  []string{"spec", "managedBy"},
+		Reserved:   "workload.codeflare.dev/appwrapper-controller",
+		Change:     ByWebhook,
+		Since:      "AppWrapper v0.26.0",
 		Reading: Reading{
 			Held:     []Sign{field("spec.suspend", "true")},
 			Complete: []Sign{field("status.phase", "Succeeded")},
-			// It may still be retried while what it made is there.
-			Failed:    []Sign{{Path: []string{"status", "phase"}, In: []string{"Failed"}, Unless: []Sign{condition("ResourcesDeployed")}}},
+			// What it made is taken away first, and its pods may run until then.
+			Failed:    []Sign{{Path: []string{"status", "phase"}, In: []string{"Failed"}, Unless: []Sign{deployed}}},
 			Suspended: []Sign{field("status.phase", "Suspended")},
-			Running:   []Sign{field("status.phase", "Running")},
+			Running: []Sign{
+				field("status.phase", "Running", "Suspending", "Resetting"),
+				{Path: []string{"status", "phase"}, In: []string{"Failed"}, With: []Sign{deployed}},
+			},
 		},
 		PodLabel: "workload.codeflare.dev/appwrapper",
 	}}

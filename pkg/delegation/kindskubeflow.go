@@ -80,7 +80,7 @@ func trainJobKinds() []Kind {
 				Complete:  []Sign{condition("Complete")},
 				Failed:    []Sign{condition("Failed")},
 				Suspended: []Sign{condition("Suspended")},
-				Running:   []Sign{field("status.jobsStatus.active"), field("status.jobsStatus.ready")},
+				Running:   countsOfJobs("status.jobsStatus"),
 			},
 			// A TrainJob runs as a JobSet of its own name.
 			PodLabel: "jobset.sigs.k8s.io/jobset-name",

@@ -9,11 +9,15 @@ func rayKinds() []Kind {
 	job.Reading.Complete = []Sign{{
 		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "SUCCEEDED")},
 	}}
-	job.Reading.Failed = []Sign{field("status.jobDeploymentStatus", "Failed"), {
+	// What is not valid is never made (kuberay: ray-operator/controllers/ray/rayjob_controller.go).
+	job.Reading.Failed = []Sign{field("status.jobDeploymentStatus", "Failed", "ValidationFailed"), {
 		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "FAILED", "STOPPED")},
 	}}
 	job.Reading.Suspended = []Sign{field("status.jobDeploymentStatus", "Suspended")}
-	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running")}
+	// Its cluster is there too while it waits for somebody to submit to it, and until it
+	// is suspended; before it is tried again it has run (kuberay:
+	// ray-operator/apis/ray/v1/rayjob_types.go, JobDeploymentStatus).
+	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
 	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodValue = []string{"status", "rayClusterName"}
 

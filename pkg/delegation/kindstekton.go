@@ -4,18 +4,18 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 
 func tektonKinds() []Kind {
 	return []Kind{
-		tektonKind("pipelinerun", "PipelineRun", "pr", "tekton.dev/pipelineRun"),
-		tektonKind("taskrun", "TaskRun", "tr", "tekton.dev/taskRun"),
+		tektonKind("pipelinerun", "PipelineRun", []string{"pr", "prs"}, "tekton.dev/pipelineRun"),
+		tektonKind("taskrun", "TaskRun", []string{"tr", "trs"}, "tekton.dev/taskRun"),
 	}
 }
 
 // tektonKind is what the two kinds of Tekton have in common (tekton:
 // pkg/apis/pipeline/register.go:61, pipelinerun_validation.go:142).
-func tektonKind(name, kind, short, podLabel string) Kind {
+func tektonKind(name, kind string, shortNames []string, podLabel string) Kind {
 	pending := field("spec.status", kind+"Pending")
 	return Kind{
 		Name:       name,
-		ShortNames: []string{short},
+		ShortNames: shortNames,
 		Kind:       kind,
 		Resource:   schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: name + "s"},
 		ManagedBy:  []string{"spec", "managedBy"},

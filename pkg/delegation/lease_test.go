@@ -1,9 +1,12 @@
 package delegation_test
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -31,4 +34,23 @@ func TestIsDispatched(t *testing.T) {
 
 func TestLeaseName(t *testing.T) {
 	assert.Equal(t, delegation.LeaseName("train"), "jobs-managedby-train")
+	assert.Equal(t, delegation.Job().LeaseName("train"), "jobs-managedby-train")
+	names := map[string]bool{}
+	for _, k := range delegation.Kinds() {
+		name := k.LeaseName("train")
+		assert.Equal(t, len(validation.IsDNS1123Subdomain(name)), 0, name)
+		// Two versions of one kind are the same objects.
+		names[name] = true
+	}
+	groups := map[schema.GroupResource]bool{}
+	for _, k := range delegation.Kinds() {
+		groups[k.Resource.GroupResource()] = true
+	}
+	assert.Equal(t, len(names), len(groups))
+
+	jobSet, _ := delegation.KindNamed("jobset")
+	assert.Equal(t, jobSet.LeaseName("train"), "jobs-managedby-jobset.jobset.x-k8s.io-train")
+	long := strings.Repeat("n", 253)
+	assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(long))), 0)
+	assert.Assert(t, jobSet.LeaseName(long) != jobSet.LeaseName(long[1:]))
 }

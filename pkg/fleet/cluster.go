@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,9 +32,14 @@ type Cluster struct {
 	config *rest.Config
 	http   *http.Client
 	meter  *skewMeter
+	// cacheDir is the folder in which discovery is cached, "" for none.
+	cacheDir string
+
+	mu        sync.Mutex
+	discovery *Discovery
 }
 
-func newCluster(c Context, now clock.PassiveClock) (*Cluster, error) {
+func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, error) {
 	var recorded *RecordedError
 	if errors.As(c.Err, &recorded) {
 		return nil, recorded
@@ -52,9 +58,14 @@ func newCluster(c Context, now clock.PassiveClock) (*Cluster, error) {
 	if err != nil {
 		return nil, &ConfigError{Err: err}
 	}
+	if c.Config.Transport != nil {
+		// It answers in place of a server, as a bundle does; the server itself may
+		// say something else.
+		cacheDir = ""
+	}
 	return &Cluster{
 		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: c.authority(),
-		config: config, http: client, meter: meter,
+		config: config, http: client, meter: meter, cacheDir: cacheDir,
 	}, nil
 }
 

@@ -24,6 +24,9 @@ type Options struct {
 	Parallel int
 	// Clock measures; nil is the real one.
 	Clock clock.PassiveClock
+	// CacheDir is kubectl's cache folder, in which what clusters serve is cached; ""
+	// is for none.
+	CacheDir string
 	// Waiting is told, one call at a time, which contexts are being asked and have
 	// not answered so far: whenever that changes, and at last with none. nil is for
 	// who does not care.
@@ -36,6 +39,7 @@ type Fleet struct {
 	timeout  time.Duration
 	parallel int
 	clock    clock.PassiveClock
+	cacheDir string
 	waiting  *waiting
 }
 
@@ -73,7 +77,7 @@ type Alias struct{ Context, SameAs string }
 // context becomes its answer to every question. The first of several contexts
 // that reach one cluster stands for it, in the order they are given in.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, waiting: &waiting{tell: o.Waiting}}
+	f := &Fleet{timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}}
 	if f.parallel == 0 {
 		f.parallel = 16
 	}
@@ -109,7 +113,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 
 func (f *Fleet) open(ctx context.Context, c Context) *member {
 	m := &member{context: c.Name}
-	cluster, err := newCluster(c, f.clock)
+	cluster, err := newCluster(c, f.clock, f.cacheDir)
 	if err != nil {
 		m.err = &Error{Context: c.Name, Err: err}
 		return m
@@ -184,11 +188,14 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 }
 
 // Again begins a new round of questions: every cluster has its whole time again,
-// and those that did not answer when the fleet was opened are tried once more.
+// is asked anew what it serves, and those that did not answer when the fleet was opened are tried once more.
 func (f *Fleet) Again(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
 		m.spent = 0
+		for _, way := range m.ways {
+			way.forget()
+		}
 		if m.err != nil && len(m.ways) > 0 {
 			m.err = f.identify(ctx, m)
 		}

@@ -92,7 +92,7 @@ func TestOpenTellsTheCauseOfCancellation(t *testing.T) {
 
 func TestNewCluster(t *testing.T) {
 	good := Context{Name: "good", Namespace: "batch", Config: &rest.Config{Host: "https://api.example"}}
-	c, err := newCluster(good, clock.RealClock{})
+	c, err := newCluster(good, clock.RealClock{}, "")
 	assert.NilError(t, err)
 	assert.Equal(t, c.Context, "good")
 	assert.Equal(t, c.Namespace, "batch")
@@ -105,7 +105,7 @@ func TestNewCluster(t *testing.T) {
 		"CA and insecure":     {Config: &rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x"), Insecure: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := newCluster(broken, clock.RealClock{})
+			c, err := newCluster(broken, clock.RealClock{}, "")
 			var unusable *ConfigError
 			assert.Assert(t, errors.As(err, &unusable))
 			assert.Assert(t, cmp.Nil(c))

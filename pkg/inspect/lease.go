@@ -103,7 +103,7 @@ func (f *Facts) LeaseOf(j *Job) (l *Lease, known bool) {
 	if f == nil || !f.knowsLeases() {
 		return nil, false
 	}
-	l = f.Leases[j.Namespace+"/"+delegation.LeaseName(j.Name)]
+	l = f.Leases[j.Namespace+"/"+j.Row().LeaseName(j.Name)]
 	if l == nil || l.OriginUID != j.UID {
 		return nil, true
 	}

@@ -85,7 +85,7 @@ func TestDispatcher(t *testing.T) {
 
 // dispatchedJob is a Job of ours, that of the lease below.
 func dispatchedJob() *Job {
-	return &Job{Context: "c", Namespace: "ns", Name: "a", UID: "u", ManagedBy: delegation.Dispatch}
+	return &Job{APIVersion: "batch/v1", Kind: "Job", Context: "c", Namespace: "ns", Name: "a", UID: "u", ManagedBy: delegation.Dispatch}
 }
 
 func TestLeaseOf(t *testing.T) {

@@ -33,6 +33,14 @@ func getObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersi
 
 // listObjects reads objects in chunks as JSON into Ts and calls visit for each.
 func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*T)) error {
+	if err := eachObject(ctx, c, r, namespace, o, visit); err != nil {
+		return fmt.Errorf("list %s: %w", resourceText(r), err)
+	}
+	return nil
+}
+
+// eachObject is listObjects for who says what was being done.
+func eachObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*T)) error {
 	o.Limit = chunk
 	for {
 		request, err := c.JSON(r, namespace)
@@ -51,7 +59,7 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("list %s: %w", resourceText(r), err)
+			return err
 		}
 		for _, item := range page.Items {
 			visit(item)

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -16,30 +17,47 @@ const AllKinds = "all"
 // the table or not, and none is Job, for which nobody is asked. Each kind is told
 // in the version that is served.
 //
-// A kind that is not served is left out. Where a part of the API could not be
-// looked at, there is an error besides the kinds that were found.
+// A kind that is not served is left out, and one that is served without the field
+// too. Where the API, or a part of it, could not be looked at, there is an error
+// besides the kinds that were found; who may not look has those that every cluster has.
 func Served(ctx context.Context, c *fleet.Cluster, names []string) ([]delegation.Kind, error) {
 	if onlyJobs(names) {
 		return []delegation.Kind{delegation.Job()}, nil
 	}
-	var kinds []delegation.Kind
-	for _, k := range delegation.Kinds() {
-		isNamed := func(name string) bool { return k.IsNamed(name) || name == AllKinds && !k.IsUnmanaged() }
-		if !slices.ContainsFunc(names, isNamed) {
-			continue
-		}
-		version, err := servedVersion(ctx, c, k.Resource.Group, []string{k.Resource.Version})
-		if err != nil {
-			return kinds, err
-		}
-		if version != "" {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds, nil
+	s := newSurvey(ctx, c, names)
+	s.run(ctx)
+	return s.kinds, s.err()
 }
+
+// OnlyJobs says whether a query is for no other kind than Job.
+func (q Query) OnlyJobs() bool { return onlyJobs(q.Kinds) }
 
 // onlyJobs says whether names mean no other kind than Job.
 func onlyJobs(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return name == AllKinds || !delegation.Job().IsNamed(name) })
+}
+
+// Unserved returns those names by which no cluster that answered serves a kind, and
+// why there may be one all the same: the contexts that did not answer, or not wholly.
+func Unserved(ctx context.Context, f *fleet.Fleet, names []string) (unserved []string, errs []ContextError) {
+	if onlyJobs(names) || slices.Contains(names, AllKinds) {
+		return nil, nil
+	}
+	isServed, answered := map[string]bool{}, false
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind, error) { return Served(ctx, c, names) }) {
+		var partial *GroupsError
+		if a.Err != nil {
+			errs = append(errs, NewContextError(a.Err))
+		}
+		answered = answered || a.Err == nil || errors.As(a.Err, &partial)
+		for _, name := range names {
+			isServed[name] = isServed[name] || slices.ContainsFunc(a.Value, func(k delegation.Kind) bool { return k.IsNamed(name) })
+		}
+	}
+	for _, name := range names {
+		if answered && !isServed[name] {
+			unserved = append(unserved, name)
+		}
+	}
+	return unserved, errs
 }

@@ -1,0 +1,202 @@
+package delegation_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// The times of all fixtures: their objects were created on the hour, began and were
+// held back a little later, and ended.
+var (
+	began = time.Date(2026, 8, 20, 9, 0, 10, 0, time.UTC)
+	held  = time.Date(2026, 8, 20, 9, 5, 0, 0, time.UTC)
+	ended = time.Date(2026, 8, 20, 9, 42, 0, 0, time.UTC)
+)
+
+// aFixture is an object as its controller leaves it in some state.
+type aFixture struct {
+	kind delegation.Kind
+	// state is the file's name up to the first dash: new is before any controller saw
+	// it, the others are words of StatusOf, in kubectl's manner of speaking.
+	state, file string
+	object      unstructured.Unstructured
+}
+
+func (f *aFixture) stateOf() delegation.State {
+	written := slices.ContainsFunc(f.object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
+	return f.kind.StateOf(f.object.Object, written)
+}
+
+func (f *aFixture) owner() delegation.Owner {
+	return f.kind.OwnerOf(delegation.TextAt(f.object.Object, f.kind.ManagedBy...))
+}
+
+// status is what the state is called here.
+func (f *aFixture) status() delegation.Status {
+	switch f.state {
+	case "new":
+		if f.kind.Template || f.kind.IsUnmanaged() {
+			return delegation.Pending
+		}
+		return delegation.Unclaimed
+	case "succeeded":
+		return delegation.Complete
+	}
+	return delegation.Status(strings.ToUpper(f.state[:1]) + f.state[1:])
+}
+
+// folderOf is a row's folder; the version is a part of it where there are several.
+func folderOf(k delegation.Kind) string {
+	for _, other := range delegation.Kinds() {
+		if other.Name == k.Name && other.Resource != k.Resource {
+			return k.Name + "." + k.Resource.Version
+		}
+	}
+	return k.Name
+}
+
+// widget and gadget are kinds that are in no table.
+func widget() delegation.Kind {
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"}
+	return delegation.DiscoveredKind(gvk, "widgets", nil, []string{"spec", "managedBy"})
+}
+
+func gadget() delegation.Kind {
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1alpha1", Kind: "Gadget"}
+	return delegation.DiscoveredKind(gvk, "gadgets", nil, []string{"spec", "runPolicy", "managedBy"})
+}
+
+// fixtures are those of all kinds of the table, and of widget and gadget.
+func fixtures(t *testing.T) []aFixture {
+	t.Helper()
+	folders := map[string]delegation.Kind{"widget.v1beta1": widget(), "gadget.v1alpha1": gadget()}
+	for _, k := range delegation.Kinds() {
+		folders[folderOf(k)] = k
+	}
+	files, err := filepath.Glob("testdata/kinds/*/*.yaml")
+	assert.NilError(t, err)
+	var all []aFixture
+	for _, file := range files {
+		folder := filepath.Base(filepath.Dir(file))
+		kind, known := folders[folder]
+		assert.Assert(t, known, "no kind has the folder %s", folder)
+		text, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		f := aFixture{kind: kind, file: file}
+		f.state, _, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "-")
+		assert.NilError(t, yaml.Unmarshal(text, &f.object.Object), file)
+		all = append(all, f)
+	}
+	return all
+}
+
+// Of every kind, objects in all of its states are understood.
+func TestFixtures(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(strings.TrimPrefix(f.file, "testdata/kinds/"), func(t *testing.T) {
+			assert.Equal(t, f.object.GroupVersionKind(), f.kind.GroupVersionKind())
+			s, want := f.stateOf(), f.status()
+			if f.kind.IsUnmanaged() {
+				assert.Equal(t, f.owner(), delegation.BuiltIn)
+			} else {
+				assert.Equal(t, f.owner(), delegation.MultiKueue)
+			}
+			assert.Equal(t, f.kind.StatusOf(f.owner(), s, false), want)
+			assert.Equal(t, f.kind.StatusOf(delegation.BuiltIn, s, false) == delegation.Unclaimed, false)
+			f.checkTimes(t, s, want)
+
+			metadata, ok := f.object.Object["metadata"].(map[string]any)
+			assert.Assert(t, ok)
+			metadata["deletionTimestamp"] = "2026-08-20T10:00:00Z"
+			assert.Equal(t, f.kind.StatusOf(f.owner(), f.stateOf(), false), delegation.Terminating)
+		})
+	}
+}
+
+// checkTimes checks when it began, was held back and ended, where its kind says so.
+func (f *aFixture) checkTimes(t *testing.T, s delegation.State, status delegation.Status) {
+	t.Helper()
+	hasRun := status == delegation.Running || status.IsFinished() && f.file != "testdata/kinds/rayjob/failed-validation.yaml"
+	if hasRun && f.kind.Reading.Start != nil {
+		assert.Equal(t, f.kind.Started(s), began)
+	}
+	since, isFinished := f.kind.Finished(s)
+	assert.Equal(t, isFinished, status.IsFinished())
+	tells := f.kind.Reading.End != nil || slices.ContainsFunc(f.kind.Reading.Complete, func(g delegation.Sign) bool { return g.Condition != "" })
+	if hasRun && isFinished && tells {
+		assert.Equal(t, since, ended)
+	}
+	if !f.kind.Ended(s).IsZero() {
+		assert.Equal(t, f.kind.Ended(s), ended)
+		assert.Assert(t, isFinished)
+	}
+	if since := f.kind.SuspendedSince(s); !since.IsZero() {
+		assert.Equal(t, since, held)
+		assert.Equal(t, status, delegation.Suspended)
+	}
+}
+
+// Every row has a fixture of each state that it can tell, and every sign that it
+// looks for is to be seen in one.
+func TestFixturesOfEveryRow(t *testing.T) {
+	all := fixtures(t)
+	for _, kind := range append(delegation.Kinds(), widget()) {
+		t.Run(folderOf(kind), func(t *testing.T) {
+			var own []aFixture
+			for _, f := range all {
+				if f.kind.Resource == kind.Resource {
+					own = append(own, f)
+				}
+			}
+			r := kind.Reading
+			for state, signs := range map[string][]delegation.Sign{
+				"running": r.Running, "suspended": append(slices.Clone(r.Held), r.Suspended...), "succeeded": r.Complete, "failed": r.Failed,
+			} {
+				has := slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state })
+				assert.Assert(t, has || len(signs) == 0, "there is no fixture that is %s", state)
+				for _, sign := range each(signs) {
+					assert.Assert(t, slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state && f.shows(sign) }),
+						"in no fixture that is %s shows %s", state, fmt.Sprintf("%+v", sign))
+				}
+			}
+			assert.Assert(t, slices.ContainsFunc(own, func(f aFixture) bool { return f.state == "new" }), "a new one")
+		})
+	}
+}
+
+// each are signs by the single values that they look for.
+func each(signs []delegation.Sign) []delegation.Sign {
+	var all []delegation.Sign
+	for _, sign := range signs {
+		if len(sign.In) == 0 {
+			all = append(all, sign)
+		}
+		for _, value := range sign.In {
+			one := sign
+			one.In = []string{value}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// shows says whether a sign shows in the fixture.
+func (f *aFixture) shows(sign delegation.Sign) bool {
+	only := f.kind
+	only.Reading = delegation.Reading{Complete: []delegation.Sign{sign}}
+	_, is := only.Finished(only.StateOf(f.object.Object, true))
+	return is
+}

@@ -1,0 +1,146 @@
+package delegation
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// jsonSchema is what is looked at of a schema. The schemas below it stay text: most of
+// them are of no concern, and those of a pod template take long to decode.
+type jsonSchema struct {
+	Ref                  string                     `json:"$ref"`
+	AllOf                []json.RawMessage          `json:"allOf"`
+	Type                 any                        `json:"type"`
+	Description          string                     `json:"description"`
+	Properties           map[string]json.RawMessage `json:"properties"`
+	AdditionalProperties json.RawMessage            `json:"additionalProperties"`
+	Required             []string                   `json:"required"`
+	Enum                 []any                      `json:"enum"`
+	Default              any                        `json:"default"`
+	KeepsUnknown         bool                       `json:"x-kubernetes-preserve-unknown-fields"`
+	Validations          []struct {
+		Rule string `json:"rule"`
+	} `json:"x-kubernetes-validations"`
+}
+
+// decodeSchema decodes a schema. What is not there says nothing, and neither does what
+// has another form than it should.
+func decodeSchema(text json.RawMessage) *jsonSchema {
+	s := &jsonSchema{}
+	_ = json.Unmarshal(text, s)
+	return s
+}
+
+// A fieldSchema is what is said of one field: all the schemas that apply to it
+// together.
+type fieldSchema []*jsonSchema
+
+// first is the first of them that says something.
+func (f fieldSchema) first(says func(*jsonSchema) bool) *jsonSchema {
+	if i := slices.IndexFunc(f, says); i >= 0 {
+		return f[i]
+	}
+	return nil
+}
+
+func hasDefault(s *jsonSchema) bool { return s.Default != nil }
+
+// property is the schema of a field below; nil where there is none.
+func (f fieldSchema) property(name string) json.RawMessage {
+	if part := f.first(func(s *jsonSchema) bool { return s.Properties[name] != nil }); part != nil {
+		return part.Properties[name]
+	}
+	return nil
+}
+
+// isOpen says whether it has fields that the schema does not tell of.
+func (f fieldSchema) isOpen() bool {
+	return f.first(func(s *jsonSchema) bool {
+		return s.KeepsUnknown || len(s.AdditionalProperties) > 0 && string(s.AdditionalProperties) != "false"
+	}) != nil
+}
+
+func (f fieldSchema) isText() bool {
+	typed := f.first(func(s *jsonSchema) bool { return s.Type != nil })
+	return typed != nil && typed.Type == "string"
+}
+
+func (f fieldSchema) requires(name string) bool {
+	return f.first(func(s *jsonSchema) bool { return slices.Contains(s.Required, name) }) != nil
+}
+
+// describe fills in what is written about managedBy: what it may be, what means the
+// same as nothing, and whether it can be changed.
+func (f fieldSchema) describe(k *Kind) {
+	if part := f.first(func(s *jsonSchema) bool { return len(s.Enum) > 0 }); part != nil {
+		k.Allowed = owners(part.Enum)
+	}
+	for _, rule := range f.rules() {
+		if values, ok := valuesOf(rule); ok {
+			k.Allowed = values
+		}
+		if rule == "self == oldSelf" || rule == "oldSelf == self" {
+			k.Change = WhileSet
+		}
+	}
+	if part := f.first(hasDefault); part != nil {
+		k.Reserved, _ = part.Default.(string)
+		k.Defaulted = k.Reserved != ""
+	}
+	if part := f.first(func(s *jsonSchema) bool { return s.Description != "" }); part != nil && k.Reserved == "" {
+		k.Reserved = reservedIn(part.Description)
+	}
+}
+
+func owners(values []any) []Owner {
+	var all []Owner
+	for _, value := range values {
+		if text, ok := value.(string); ok && text != "" {
+			all = append(all, Owner(text))
+		}
+	}
+	return all
+}
+
+// rules are the validation rules in CEL, with single blanks.
+func (f fieldSchema) rules() []string {
+	var all []string
+	for _, part := range f {
+		for _, validation := range part.Validations {
+			all = append(all, strings.Join(strings.Fields(validation.Rule), " "))
+		}
+	}
+	return all
+}
+
+// valuesOf reads the values off a rule that is nothing but a list of them. Of any
+// other rule it is not known what it lets through.
+func valuesOf(rule string) ([]Owner, bool) {
+	text := `(?:'[^'\\]*'|"[^"\\]*")`
+	whole := regexp.MustCompile(`^self in ?\[ ?(` + text + `(?: ?, ?` + text + `)*) ?,? ?\]$`).FindStringSubmatch(rule)
+	if whole == nil {
+		return nil, false
+	}
+	var all []Owner
+	for _, literal := range regexp.MustCompile(text).FindAllString(whole[1], -1) {
+		if value := literal[1 : len(literal)-1]; value != "" {
+			all = append(all, Owner(value))
+		}
+	}
+	return all, true
+}
+
+// reservedIn finds the reserved value in a description, as Kubernetes' own kinds, those
+// that are modelled on them, and Tekton word it: "the reserved string `x`", and
+// "if unset or set to "x", the default controller".
+func reservedIn(description string) string {
+	const value = `\s+['"` + "`" + `]([^'"` + "`" + `\s]+)['"` + "`" + `]`
+	for _, wording := range []string{`reserved string`, `unset,? or set to`} {
+		if found := regexp.MustCompile(strings.ReplaceAll(wording, " ", `\s+`) + value).FindStringSubmatch(description); found != nil {
+			return found[1]
+		}
+	}
+	return ""
+}
