@@ -1,6 +1,6 @@
-// Command docs writes what is generated below docs/: a page for each command,
-// and JSON Schemas of what is printed. With -check it writes nothing, and fails
-// if what is there is not what it would write.
+// Command docs writes what is generated below docs/: a page and a man page for
+// each command, and JSON Schemas of what is printed. With -check it writes
+// nothing, and fails if what is there is not what it would write.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 )
 
 // folders are those that hold nothing but generated files.
-var folders = []string{"commands", "schema"}
+var folders = []string{"commands", "man", "schema"}
 
 func main() {
 	dir := flag.String("dir", "docs", "folder of the documentation")
@@ -93,15 +93,15 @@ func compare(dir string, files map[string][]byte) error {
 // generate returns all files by their names below the folder.
 func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	root := cmd.NewRootCommand(cmd.Environment{
-		Program:   "kubectl-jobs_managedby",
-		LookupEnv: func(string) (string, bool) { return "", false },
-	})
+	root := rootCommand()
 	if err := pages(root, files); err != nil {
 		return nil, err
 	}
+	if err := manPages(rootCommand(), files); err != nil {
+		return nil, err
+	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.KindList{}, &dispatch.Event{},
 	} {
 		schema := reflector().Reflect(document)
 		for _, t := range nullables() {
@@ -118,6 +118,17 @@ func generate() (map[string][]byte, error) {
 	}
 	files["codes.md"] = codesPage()
 	return files, nil
+}
+
+// rootCommand is the tree of commands, as kubectl calls it.
+func rootCommand() *cobra.Command {
+	root := cmd.NewRootCommand(cmd.Environment{
+		Program:   "kubectl-jobs_managedby",
+		LookupEnv: func(string) (string, bool) { return "", false },
+	})
+	// It is in the home of whoever writes the pages.
+	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
+	return root
 }
 
 // schemaName is a document's kind in lower case.
@@ -141,6 +152,7 @@ func nullables() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
+		reflect.TypeFor[inspect.ServedKind](),
 	}
 }
 
@@ -173,6 +185,8 @@ func reflector() *jsonschema.Reflector {
 			switch t {
 			case reflect.TypeFor[delegation.Status]():
 				return enum(delegation.Statuses())
+			case reflect.TypeFor[delegation.Change]():
+				return enum(delegation.Changes())
 			case reflect.TypeFor[fleet.Code]():
 				return enum(fleet.Codes())
 			case reflect.TypeFor[inspect.Relation]():

@@ -1,14 +1,10 @@
 package bundle
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/pem"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -17,8 +13,13 @@ import (
 const redacted = "REDACTED"
 
 // clean takes away what nobody reads: which fields a manager owns, except those
-// of Workloads, for they tell who wrote what of a status.
+// of Workloads, for they tell who wrote what of a status; and what Secrets hold
+// that stand within an object, as they may in an AppWrapper.
 func clean(object map[string]any, redact bool) {
+	if cutWithin(object) {
+		// There they stand once more.
+		unstructured.RemoveNestedField(object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+	}
 	metadata, _ := object["metadata"].(map[string]any)
 	managers, _ := metadata["managedFields"].([]any)
 	for _, m := range managers {
@@ -46,8 +47,14 @@ func redactValue(value any) {
 				continue
 			case "metadata":
 				redactAnnotations(inner)
-			case "containers", "initContainers", "ephemeralContainers":
+			case "env":
+				// Of containers, and of what becomes one, such as a TrainJob's trainer.
 				redactEnv(inner)
+			case "runtimeEnvYAML", "redis-password":
+				// Where Ray has environment variables too, and its password.
+				redactText(v, key)
+			case "redisPassword":
+				redactEntry(inner)
 			}
 			redactValue(inner)
 		}
@@ -79,78 +86,23 @@ func redactAnnotations(metadata any) {
 	}
 }
 
-func redactEnv(containers any) {
-	list, _ := containers.([]any)
-	for _, c := range list {
-		container, _ := c.(map[string]any)
-		env, _ := container["env"].([]any)
-		for _, e := range env {
-			if entry, ok := e.(map[string]any); ok && entry["value"] != nil {
-				entry["value"] = redacted
-			}
-		}
+func redactEnv(env any) {
+	list, _ := env.([]any)
+	for _, entry := range list {
+		redactEntry(entry)
 	}
 }
 
-// cutSecret is what is kept of the Secret of a MultiKueueCluster: its name, and
-// where its kubeconfig leads. Whatever cannot be understood is not kept.
-func cutSecret(secret map[string]any) (cut map[string]any, kubeconfig []byte) {
-	metadata := map[string]any{}
-	for _, field := range []string{"name", "namespace"} {
-		if text, ok, _ := unstructured.NestedString(secret, "metadata", field); ok {
-			metadata[field] = text
-		}
+// redactEntry redacts the value of something that has one by itself, or a reference
+// to it.
+func redactEntry(entry any) {
+	if e, ok := entry.(map[string]any); ok && e["value"] != nil {
+		e["value"] = redacted
 	}
-	cut = map[string]any{"metadata": metadata}
-	text, _, _ := unstructured.NestedString(secret, "data", "kubeconfig")
-	decoded, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return cut, nil
-	}
-	if kubeconfig = cutKubeconfig(decoded); kubeconfig != nil {
-		cut["data"] = map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString(kubeconfig)}
-	}
-	return cut, kubeconfig
 }
 
-// cutKubeconfig keeps the servers and certificate authorities of a kubeconfig:
-// that of the current context, or all if there is none. It is parsed and never
-// used: nothing in it is executed.
-func cutKubeconfig(text []byte) []byte {
-	config, err := clientcmd.Load(text)
-	if err != nil {
-		return nil
+func redactText(of map[string]any, key string) {
+	if text, ok := of[key].(string); ok && text != "" {
+		of[key] = redacted
 	}
-	wanted := ""
-	if current, ok := config.Contexts[config.CurrentContext]; ok {
-		wanted = current.Cluster
-	}
-	cut := clientcmdapi.NewConfig()
-	for name, cluster := range config.Clusters {
-		if _, ok := config.Clusters[wanted]; ok && name != wanted {
-			continue
-		}
-		cut.Clusters[name] = &clientcmdapi.Cluster{
-			Server: address(cluster.Server), CertificateAuthorityData: certificates(cluster.CertificateAuthorityData),
-		}
-	}
-	if len(cut.Clusters) == 0 {
-		return nil
-	}
-	if out, err := clientcmd.Write(*cut); err == nil {
-		return out
-	}
-	return nil
-}
-
-// certificates are the certificates in PEM data, and nothing that may stand
-// beside them.
-func certificates(data []byte) []byte {
-	var out bytes.Buffer
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "CERTIFICATE" {
-			_ = pem.Encode(&out, &pem.Block{Type: block.Type, Bytes: block.Bytes})
-		}
-	}
-	return out.Bytes()
 }

@@ -99,6 +99,11 @@ func (c *Context) check() error {
 			return errors.New("one of unread names no resource")
 		}
 	}
+	for i := range c.Kinds {
+		if err := c.Kinds[i].check(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

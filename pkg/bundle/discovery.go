@@ -17,9 +17,12 @@ import (
 // served are the groups and versions that a server serves: those that are told,
 // those of its objects, and those that every server has. Versions of a group
 // stand together, the preferred one first.
-func served(told []string, s *store) []schema.GroupVersion {
+func served(c *Context, s *store) []schema.GroupVersion {
 	all := append([]schema.GroupVersion{corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion}, s.versions()...)
-	for _, text := range told {
+	for i := range c.Kinds {
+		all = append(all, c.Kinds[i].gvk().GroupVersion())
+	}
+	for _, text := range c.Served {
 		if gv, err := schema.ParseGroupVersion(text); err == nil && gv.Version != "" {
 			all = append(all, gv)
 		}
@@ -35,7 +38,7 @@ func (s *server) resource(gvr schema.GroupVersionResource) (r resource, ok bool)
 	if !slices.Contains(s.served, gvr.GroupVersion()) {
 		return resource{}, false
 	}
-	for _, r := range known(gvr.GroupVersion()) {
+	for _, r := range s.known(gvr.GroupVersion()) {
 		if r.GroupVersionResource == gvr {
 			return r, true
 		}
@@ -56,7 +59,10 @@ func (s *server) versionInfo() []byte {
 
 // discover answers what concerns the API itself.
 func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
+	status, unknown := s.unread[unknownKinds()]
 	switch {
+	case len(steps) == 1 && unknown:
+		return nil, &apierrors.StatusError{ErrStatus: status}
 	case len(steps) == 1 && steps[0] == "api":
 		return encode(metav1.APIVersions{
 			TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
@@ -108,7 +114,10 @@ func (s *server) resources(gv schema.GroupVersion) ([]byte, *apierrors.StatusErr
 	if !slices.Contains(s.served, gv) {
 		return nil, notServed(schema.GroupResource{}, "")
 	}
-	found := known(gv)
+	if status, unread := s.unread[schema.GroupResource{Group: gv.Group, Resource: everything}]; unread {
+		return nil, &apierrors.StatusError{ErrStatus: status}
+	}
+	found := s.known(gv)
 	for gvr, t := range s.store.tables {
 		if gvr.GroupVersion() == gv && !slices.ContainsFunc(found, func(r resource) bool { return r.GroupVersionResource == gvr }) {
 			found = append(found, t.resource)
@@ -123,10 +132,39 @@ func (s *server) resources(gv schema.GroupVersion) ([]byte, *apierrors.StatusErr
 		if s.unread[r.GroupResource()].Code == http.StatusNotFound {
 			continue
 		}
-		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.Resource, SingularName: strings.ToLower(r.kind), Kind: r.kind,
-			Namespaced: r.namespaced, Verbs: metav1.Verbs{"get", "list"},
-		})
+		list.APIResources = append(list.APIResources, s.describe(r)...)
 	}
 	return encode(list), nil
+}
+
+// describe is a resource, and its status where a kind can be delegated: that is what
+// such kinds are told by, although nothing in a bundle can be changed.
+func (s *server) describe(r resource) []metav1.APIResource {
+	one := metav1.APIResource{
+		Name: r.Resource, SingularName: strings.ToLower(r.kind), Kind: r.kind,
+		Namespaced: r.namespaced, Verbs: metav1.Verbs{"get", "list"},
+	}
+	i := slices.IndexFunc(s.kinds, func(k ServedKind) bool { return k.resource() == r })
+	if i < 0 && r != jobs() && r != pods() {
+		return []metav1.APIResource{one}
+	}
+	if i >= 0 {
+		one.ShortNames = s.kinds[i].ShortNames
+	}
+	status := one
+	one.Verbs = metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	status.Name, status.SingularName, status.ShortNames = r.Resource+"/status", "", nil
+	status.Verbs = metav1.Verbs{"get", "patch", "update"}
+	return []metav1.APIResource{one, status}
+}
+
+// known are the resources that are served even if there is no object of them.
+func (s *server) known(gv schema.GroupVersion) []resource {
+	all := known(gv)
+	for i := range s.kinds {
+		if r := s.kinds[i].resource(); r.GroupVersion() == gv && !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
+	return all
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func readObjects(root *os.Root, name string) (*store, error) {
+func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind]string) (*store, error) {
 	data, err := readFile(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there is no such file; the bundle is not whole: copy the whole folder, or make the snapshot again")
@@ -18,7 +20,7 @@ func readObjects(root *os.Root, name string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newStore(items)
+	return newStore(items, plurals)
 }
 
 // readFile reads a file of the bundle. A path that leads out of the folder, by

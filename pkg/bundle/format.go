@@ -70,6 +70,9 @@ type Context struct {
 	// that no objects can be told from no API. v1, batch/v1 and those of the
 	// objects in File need not be told.
 	Served []string `json:"served,omitempty"`
+	// Kinds are the kinds that can be delegated and that the server serves, beside Jobs:
+	// none, where nobody asked.
+	Kinds []ServedKind `json:"kinds,omitempty"`
 	// Unread are the resources that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 }
@@ -77,7 +80,7 @@ type Context struct {
 // Unread is a resource that could not be read, and what the server said to that.
 type Unread struct {
 	// Resource is its plural and group, such as workloads.kueue.x-k8s.io; with *
-	// for the plural it is the whole group.
+	// for the plural it is the whole group, and *.* is which kinds there are.
 	Resource string        `json:"resource"`
 	Status   metav1.Status `json:"status"`
 }

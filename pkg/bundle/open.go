@@ -53,7 +53,7 @@ func open(dir string) (*Bundle, error) {
 	for i := range b.snapshot.Contexts {
 		c := &b.snapshot.Contexts[i]
 		if c.File != "" && stores[c.File] == nil {
-			if stores[c.File], err = readObjects(root, c.File); err != nil {
+			if stores[c.File], err = readObjects(root, c.File, b.snapshot.plurals(c.File)); err != nil {
 				return nil, fmt.Errorf("file %s of context %q: %w", c.File, c.Name, err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -35,6 +37,8 @@ type reader struct {
 	cluster   *fleet.Cluster
 	options   Options
 	namespace string
+	// mu guards the records: several lists are read at once.
+	mu sync.Mutex
 	reading
 }
 
@@ -54,7 +58,7 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	}
 	dispatched := map[string]bool{}
 	jobsErr := r.list(ctx, jobs(), r.namespace, metav1.ListOptions{}, func(job map[string]any) bool {
-		dispatchedIn(dispatched, job)
+		dispatchedIn(dispatched, delegation.Job(), job)
 		return true
 	})
 	var answered apierrors.APIStatus
@@ -65,9 +69,8 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	if !apierrors.IsNotFound(jobsErr) {
 		r.context.Served = append(r.context.Served, batchv1.SchemeGroupVersion.String())
 	}
-	ofJobs := metav1.ListOptions{LabelSelector: batchv1.JobNameLabel}
-	r.note(pods(), r.listAll(ctx, pods(), ofJobs))
-	r.note(events(), r.list(ctx, events(), r.namespace, metav1.ListOptions{}, isRelevant))
+	r.readKinds(ctx, r.findKinds(ctx), dispatched)
+	r.note(events(), r.list(ctx, events(), r.namespace, metav1.ListOptions{}, r.isRelevant))
 	r.readLeases(ctx, dispatched)
 	r.readNamespaces(ctx)
 	r.readKueue(ctx)
@@ -84,16 +87,6 @@ func (r *reader) doing() string {
 		return "list jobs in all namespaces"
 	}
 	return fmt.Sprintf("list jobs in namespace %q", r.namespace)
-}
-
-// isRelevant says whether an event is about an object that a bundle holds, or
-// held until it was deleted.
-func isRelevant(event map[string]any) bool {
-	about, _ := event["involvedObject"].(map[string]any)
-	kind, _ := about["kind"].(string)
-	return slices.Contains([]string{
-		"Job", "Pod", "Workload", "MultiKueueCluster", "ClusterQueue", "LocalQueue", "AdmissionCheck",
-	}, kind)
 }
 
 // readNamespaces reads all Namespaces, or else at least the one that tells
@@ -176,6 +169,8 @@ func (r *reader) keep(res resource, o map[string]any) {
 		r.note(res, fmt.Errorf("%s %q cannot be written: %w", res.kind, name, err))
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.records = append(r.records, &record{group: res.Group, kind: res.kind, namespace: namespace, name: name, json: text})
 }
 

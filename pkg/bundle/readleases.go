@@ -11,11 +11,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// dispatchedIn notes in which namespaces there are Jobs that are dispatched.
-func dispatchedIn(namespaces map[string]bool, job map[string]any) {
-	o := unstructured.Unstructured{Object: job}
-	kind := delegation.Job()
-	managedBy, _, _ := unstructured.NestedString(job, kind.ManagedBy...)
+// dispatchedIn notes in which namespaces there are objects that are dispatched.
+func dispatchedIn(namespaces map[string]bool, kind delegation.Kind, object map[string]any) {
+	o := unstructured.Unstructured{Object: object}
+	managedBy := delegation.TextAt(object, kind.ManagedBy...)
+	if kind.Template {
+		return
+	}
 	if delegation.IsDispatched(kind.OwnerOf(managedBy), delegation.MarksOf(o.GetLabels(), o.GetAnnotations())) {
 		namespaces[o.GetNamespace()] = true
 	}

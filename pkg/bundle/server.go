@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -29,11 +30,13 @@ type server struct {
 	// date is what the clock of the server showed, "" if that is not known.
 	date   string
 	served []schema.GroupVersion
+	// kinds are those that can be delegated.
+	kinds  []ServedKind
 	unread map[schema.GroupResource]metav1.Status
 }
 
 func newServer(c *Context, s *store, takenAt time.Time) *server {
-	r := &server{store: s, version: c.Version, clusterUID: c.ClusterUID, unread: map[schema.GroupResource]metav1.Status{}}
+	r := &server{store: s, version: c.Version, clusterUID: c.ClusterUID, kinds: c.Kinds, unread: map[schema.GroupResource]metav1.Status{}}
 	if base, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: c.Server}); err == nil {
 		r.prefix = strings.TrimRight(base.Path, "/")
 	}
@@ -41,7 +44,7 @@ func newServer(c *Context, s *store, takenAt time.Time) *server {
 		skew := time.Duration(c.ClockSkewSeconds * float64(time.Second))
 		r.date = takenAt.Add(skew).UTC().Format(http.TimeFormat)
 	}
-	r.served = served(c.Served, s)
+	r.served = served(c, s)
 	for _, u := range c.Unread {
 		status := u.Status
 		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
@@ -50,6 +53,11 @@ func newServer(c *Context, s *store, takenAt time.Time) *server {
 			status.Code, status.Reason = http.StatusForbidden, metav1.StatusReasonForbidden
 		}
 		r.unread[schema.ParseGroupResource(u.Resource)] = status
+	}
+	for i := range c.Kinds {
+		if k := &c.Kinds[i]; k.Omitted {
+			r.unread[k.resource().GroupResource()] = omitted(k)
+		}
 	}
 	return r
 }
@@ -97,6 +105,8 @@ func (s *server) answer(request *http.Request) ([]byte, *apierrors.StatusError) 
 	switch {
 	case len(steps) == 1 && steps[0] == "version":
 		return s.versionInfo(), nil
+	case len(steps) >= len(openAPI) && slices.Equal(steps[:len(openAPI)], openAPI):
+		return s.schemas(steps[len(openAPI):])
 	case steps[0] == "api" && len(steps) < 3, steps[0] == "apis" && len(steps) < 4:
 		return s.discover(steps)
 	case steps[0] == "api":
@@ -175,6 +185,15 @@ func (o *object) as(request *http.Request) []byte {
 
 func metadataOnly(request *http.Request) bool {
 	return strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadata")
+}
+
+// omitted is the answer where nobody asked for the objects of a kind.
+func omitted(k *ServedKind) metav1.Status {
+	return metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: fmt.Sprintf("the bundle was made without %s; make it again with --kinds all", k.resource().GroupResource()),
+	}
 }
 
 func refused(message string) *apierrors.StatusError {

@@ -204,8 +204,8 @@ func TestDiscovery(t *testing.T) {
 	assert.DeepEqual(t, value.(map[string]any)["preferredVersion"], map[string]any{"groupVersion": "kueue.x-k8s.io/v1beta2", "version": "v1beta2"})
 	assert.Equal(t, len(value.(map[string]any)["versions"].([]any)), 2)
 	for path, want := range map[string]string{
-		"/api/v1":              "events true namespaces false pods true secrets true ",
-		"/apis/batch/v1":       "jobs true ",
+		"/api/v1":              "events true namespaces false pods true pods/status true secrets true ",
+		"/apis/batch/v1":       "jobs true jobs/status true ",
 		"/apis/example.com/v1": "policies false ",
 		"/apis/kueue.x-k8s.io/v1beta2": "admissionchecks false clusterqueues false localqueues true " +
 			"multikueueclusters false multikueueconfigs false workloads true ",

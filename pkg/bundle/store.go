@@ -32,12 +32,13 @@ type store struct {
 	version string
 }
 
-// newStore indexes the items of a List.
-func newStore(items [][]byte) (*store, error) {
+// newStore indexes the items of a List. Where a kind of theirs has a resource of
+// another name than one would guess, plurals has it.
+func newStore(items [][]byte, plurals map[schema.GroupVersionKind]string) (*store, error) {
 	s := &store{tables: map[schema.GroupVersionResource]*table{}, count: len(items)}
 	highest := uint64(1)
 	for i, text := range items {
-		o, err := newObject(text)
+		o, err := newObject(text, plurals)
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
@@ -66,7 +67,7 @@ type metadata struct {
 	Labels          labels.Set `json:"labels"`
 }
 
-func newObject(text []byte) (*object, error) {
+func newObject(text []byte, plurals map[schema.GroupVersionKind]string) (*object, error) {
 	var whole struct {
 		envelope `json:",inline"`
 		Metadata rawItem `json:"metadata"`
@@ -97,6 +98,9 @@ func newObject(text []byte) (*object, error) {
 		return nil, err
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(whole.Kind))
+	if told := plurals[gv.WithKind(whole.Kind)]; told != "" {
+		plural.Resource = told
+	}
 	o := &object{
 		resource:  resource{plural, whole.Kind, found.Namespace != ""},
 		namespace: found.Namespace, name: found.Name, labels: found.Labels,

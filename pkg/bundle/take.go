@@ -15,6 +15,10 @@ import (
 type Options struct {
 	// AllNamespaces is whether all namespaces are read, and not each context's own.
 	AllNamespaces bool
+	// Kinds are the kinds of objects to record beside Jobs, by their names; inspect.AllKinds
+	// is every kind that can be delegated. None is all of these, and those that have no
+	// field for that and were submitted to a queue.
+	Kinds []string
 	// Redact takes away what tends to be secret: values of environment variables,
 	// annotations that no one here reads, and the names of who holds Leases.
 	Redact bool
@@ -103,16 +107,18 @@ func (r *Recording) finish(clusters map[string][]int) {
 	}
 	for _, contexts := range clusters {
 		var namespaces, versions []string
+		var kinds []ServedKind
 		for _, i := range contexts {
 			namespaces = append(namespaces, r.snapshot.Contexts[i].Namespaces...)
 			versions = append(versions, r.snapshot.Contexts[i].Served...)
+			kinds = append(kinds, r.snapshot.Contexts[i].Kinds...)
 		}
-		namespaces, versions = unique(namespaces), unique(versions)
+		namespaces, versions, kinds = unique(namespaces), unique(versions), uniqueKinds(kinds)
 		for _, i := range contexts {
 			c := &r.snapshot.Contexts[i]
 			count := len(r.files[c.File])
 			c.Objects = &count
-			c.Namespaces, c.Served = namespaces, versions
+			c.Namespaces, c.Served, c.Kinds = namespaces, versions, kinds
 		}
 	}
 }

@@ -19,25 +19,27 @@ type cancelFlags struct {
 	*globalFlags
 	to            string
 	labelSelector string
-	managedBy     string
-	abandon       bool
-	output        string
+	// choosesKinds is whether --kinds was given.
+	choosesKinds bool
+	owner        ownerFlags
+	abandon      bool
+	output       string
 }
 
 // cancelOptions are what cancel needs to run, checked.
 type cancelOptions struct {
 	Environment
-	flags  *cancelFlags
-	names  []string
-	origin fleet.Context
+	flags   *cancelFlags
+	targets []target
+	origin  fleet.Context
 	// contexts are all that may be asked, with the origin's.
 	contexts []fleet.Context
 }
 
 func newCancelCommand(env Environment, global *globalFlags) *cobra.Command {
-	f := &cancelFlags{globalFlags: global, managedBy: string(delegation.Dispatch)}
+	f := &cancelFlags{globalFlags: global}
 	cmd := &cobra.Command{
-		Use:                   "cancel (NAME... | -l SELECTOR) [options]",
+		Use:                   "cancel ([KIND/]NAME... | -l SELECTOR) [options]",
 		DisableFlagsInUseLine: true,
 		Short:                 "End a dispatch: remove the mirror, and have the Job fail",
 		Long: `End the dispatch of a Job of this context (--context, or the current one): its
@@ -46,12 +48,18 @@ mirror is removed with its pods, and the Job fails with the reason
 dispatches it sees that, and stops.
 
 The mirror is looked for on all contexts of the kubeconfig, or in --to. If its
-cluster cannot be reached, nothing is changed.`,
+cluster cannot be reached, nothing is changed.
+
+Objects of other kinds fail in the way that their kind has. One that has none, such
+as a RayService, keeps its status, and is not dispatched any more.`,
 		Example: strings.ReplaceAll(`  # End a dispatch
   NAME cancel train -n ml
 
   # End all dispatches of an experiment, from another context
   NAME cancel -l experiment=a -n ml --context management
+
+  # The same of a JobSet
+  NAME cancel jobset/train -n ml
 
   # The worker is gone for good, and so is the mirror
   NAME cancel train -n ml --abandon-mirror`, "NAME", env.displayName()),
@@ -59,16 +67,25 @@ cluster cannot be reached, nothing is changed.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Context of the mirror's cluster, if others are not to be asked")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
-	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
+	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
+	f.owner.addTo(flags)
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml), a line or document for each event")
-	cmd.RunE = runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args) })
+	cmd.RunE = runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
 	return cmd
 }
 
-func (f *cancelFlags) toOptions(env Environment, names []string) (*cancelOptions, error) {
-	o := &cancelOptions{Environment: env, flags: f, names: names}
-	if err := f.check(names); err != nil {
+func (f *cancelFlags) toOptions(env Environment, names []string, isGiven func(flag string) bool) (*cancelOptions, error) {
+	o := &cancelOptions{Environment: env, flags: f}
+	f.choosesKinds = isGiven("kinds")
+	err := f.owner.complete(isGiven)
+	if err == nil {
+		err = f.check(names)
+	}
+	if err == nil {
+		o.targets, err = targetsOf(names)
+	}
+	if err != nil {
 		return nil, &usageError{err: err}
 	}
 	here, err := fleet.Load(f.kube, fleet.Selection{})
@@ -93,8 +110,8 @@ func (f *cancelFlags) check(names []string) error {
 	switch {
 	case (len(names) > 0) == (f.labelSelector != ""):
 		return errors.New("cancel takes the NAMEs of Jobs, or --selector, and one of these only")
-	case slices.ContainsFunc(names, func(n string) bool { return n == "" || strings.Contains(n, "/") }):
-		return fmt.Errorf("%q are not all names of Jobs; a namespace is given with -n", names)
+	case f.choosesKinds && f.labelSelector == "":
+		return errors.New("--kinds goes with --selector: the kind of a NAME is told as KIND/NAME")
 	case f.allContexts || len(f.contexts) > 0:
 		return errors.New("cancel ends dispatches from one context, --context or the current one; --contexts and --all-contexts make no sense here")
 	case f.abandon && f.to != "":
@@ -119,15 +136,15 @@ func (o *cancelOptions) run(ctx context.Context) error {
 	for _, a := range opened.Aliases() {
 		aliases = append(aliases, a.Context)
 	}
-	names, err := o.find(ctx, origin)
+	jobs, err := o.find(ctx, origin, findKinds(opened, o.origin.Name))
 	if err != nil {
 		return err
 	}
 	// As for several, so that each line has its Job's name.
-	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(names)+1)
+	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(jobs)+1)
 	defer view.close()
 	canceller := &dispatch.Canceller{
-		Origin: origin, Owner: delegation.Job().OwnerOf(o.flags.managedBy), Abandon: o.flags.abandon, Only: o.flags.to,
+		Origin: origin, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
 		Identity: o.identity(), OriginMinor: minor(origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.event),
 	}
 	for _, c := range o.contexts {
@@ -139,8 +156,8 @@ func (o *cancelOptions) run(ctx context.Context) error {
 		}
 	}
 	var errs []error
-	for _, name := range names {
-		if err := canceller.Cancel(ctx, o.origin.Namespace, name); err != nil {
+	for _, j := range jobs {
+		if err := canceller.Cancel(ctx, j.kind, o.origin.Namespace, j.name); err != nil {
 			errs = append(errs, err)
 		}
 		if err := interrupted(ctx); err != nil {
@@ -154,22 +171,46 @@ func (o *cancelOptions) run(ctx context.Context) error {
 	return joined(errs)
 }
 
-// find returns the names of the Jobs that are meant.
-func (o *cancelOptions) find(ctx context.Context, origin *dispatch.Side) ([]string, error) {
-	if len(o.names) > 0 {
-		return o.names, nil
+func (o *cancelOptions) owner() delegation.Owner {
+	return delegation.Job().OwnerOf(o.flags.owner.managedBy)
+}
+
+// dispatched is an object to be cancelled.
+type dispatched struct {
+	kind delegation.Kind
+	name string
+}
+
+// find returns the Jobs and their like that are meant.
+func (o *cancelOptions) find(ctx context.Context, origin *dispatch.Side, finder *kindFinder) (found []dispatched, err error) {
+	for _, t := range o.targets {
+		kind, err := finder.named(ctx, t.kind)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, dispatched{kind, t.name})
 	}
-	owner := delegation.Job().OwnerOf(o.flags.managedBy)
-	jobs, others, err := dispatch.Find(ctx, origin, owner, o.origin.Namespace, o.flags.labelSelector)
+	if len(o.targets) > 0 {
+		return found, nil
+	}
+	kinds, err := finder.chosen(ctx, o.flags.kinds, o.owner())
 	if err != nil {
 		return nil, err
 	}
-	if len(jobs) == 0 {
-		return nil, fmt.Errorf("context %s: no Job of %s in namespace %q matches %q; %d that match are managed by somebody else", origin.Context, owner, o.origin.Namespace, o.flags.labelSelector, others)
+	others := 0
+	for _, kind := range kinds {
+		jobs, othersOfKind, err := dispatch.Find(ctx, origin, kind, o.owner(), o.origin.Namespace, o.flags.labelSelector)
+		if err != nil {
+			return nil, err
+		}
+		others += othersOfKind
+		for _, job := range jobs {
+			found = append(found, dispatched{kind, job.GetName()})
+		}
 	}
-	names := make([]string, len(jobs))
-	for i, job := range jobs {
-		names[i] = job.GetName()
+	if len(found) == 0 {
+		return nil, fmt.Errorf("context %s: no %s of %s in namespace %q matches %q; %d that match are managed by somebody else",
+			origin.Context, noun(kinds), o.owner(), o.origin.Namespace, o.flags.labelSelector, others)
 	}
-	return names, nil
+	return found, nil
 }

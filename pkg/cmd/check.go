@@ -70,6 +70,9 @@ health. The exit code is 3 if there is a finding at or above --fail-on.`,
 		Example: strings.ReplaceAll(`  # Everything, on all clusters of the kubeconfig
   NAME check -A
 
+  # Not Jobs alone, but every kind that can be delegated
+  NAME check -A --kinds all
+
   # Right after a change: judge all as it stands, and leave out what is known
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
@@ -111,7 +114,7 @@ func (f *checkFlags) toOptions(env Environment) (*checkOptions, error) {
 		return nil, err
 	}
 	oneNamespace(o.contexts)
-	o.table = printers.TableOptions{Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
+	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
 	return o, nil
 }
 

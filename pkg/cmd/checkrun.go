@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ func (o *checkOptions) run(ctx context.Context) error {
 		return err
 	}
 	tellAliases(o.ErrOut, f)
+	if err := requireServed(ctx, o.Environment, f, o.query.Kinds); err != nil {
+		return cmp.Or(interrupted(ctx), err)
+	}
 	addresses := o.flags.addresses(o.contexts, f)
 	read := func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil }
 	if o.watch {
@@ -65,10 +69,11 @@ func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses
 	f.Again(ctx)
 	second := o.read(ctx, f, addresses)
 	second.List.Items = slices.DeleteFunc(second.List.Items, func(f inspect.Finding) bool {
-		isSame := func(other inspect.Finding) bool {
-			return other.Code == f.Code && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
+		// Its code may be another one by now: what is wrong has got older.
+		isAlike := func(other inspect.Finding) bool {
+			return isUndated(other) && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
 		}
-		return isUndated(f) && !slices.ContainsFunc(first.List.Items, isSame)
+		return isUndated(f) && !slices.ContainsFunc(first.List.Items, isAlike)
 	})
 	return second
 }
@@ -116,9 +121,9 @@ func (o *checkOptions) tell(found *checked) {
 		}
 	}
 	if len(found.List.Items) == 0 && o.format.IsTable() && len(found.Contexts) > 0 {
-		jobs := "delegated Jobs"
+		jobs := "delegated " + nounFor(o.query)
 		if found.Delegated == 1 {
-			jobs = "delegated Job"
+			jobs = strings.TrimSuffix(jobs, "s")
 		}
 		where := "in namespace " + o.contexts[0].Namespace
 		if o.query.AllNamespaces {

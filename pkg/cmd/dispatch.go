@@ -31,25 +31,27 @@ type dispatchFlags struct {
 	to            string
 	filenames     []string
 	labelSelector string
-	managedBy     string
-	namespaceTo   string
-	setLabels     map[string]string
-	stripLabels   []string
-	configMaps    bool
-	secrets       []string
-	dryRun        string
-	mirrorTTL     time.Duration
-	onInterrupt   string
-	timeout       time.Duration
-	detach        bool
-	newMirror     bool
-	output        string
+	// choosesKinds is whether --kinds was given.
+	choosesKinds bool
+	owner        ownerFlags
+	namespaceTo  string
+	setLabels    map[string]string
+	stripLabels  []string
+	configMaps   bool
+	secrets      []string
+	dryRun       string
+	mirrorTTL    time.Duration
+	onInterrupt  string
+	timeout      time.Duration
+	detach       bool
+	newMirror    bool
+	output       string
 }
 
 func newDispatchCommand(env Environment, global *globalFlags) *cobra.Command {
-	f := &dispatchFlags{globalFlags: global, managedBy: string(delegation.Dispatch), dryRun: dryRunNone, mirrorTTL: 24 * time.Hour, onInterrupt: leaveMirror}
+	f := &dispatchFlags{globalFlags: global, dryRun: dryRunNone, mirrorTTL: 24 * time.Hour, onInterrupt: leaveMirror}
 	cmd := &cobra.Command{
-		Use:                   "dispatch (NAME... | -l SELECTOR | -f FILE) --to CONTEXT [options]",
+		Use:                   "dispatch ([KIND/]NAME... | -l SELECTOR | -f FILE) --to CONTEXT [options]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Run a Job in another context, and copy its status back",
 		Long: `Run a Job of this context (--context, or the current one) on the cluster of
@@ -67,7 +69,13 @@ runs, such as suspend or parallelism, is written to the mirror.
 Nothing is lost when this command ends, for whatever reason: the mirror goes on
 running, and the same command finds it again and goes on. Ctrl-C does that, or
 removes the mirror with --on-interrupt=delete. Deleting the origin deletes the
-mirror. The exit code is 0 if all Jobs are complete, and 5 if one has failed.`,
+mirror. The exit code is 0 if all Jobs are complete, and 5 if one has failed.
+
+Objects of other kinds that the kinds command lists are dispatched in the same way,
+where both clusters serve them: their whole status is copied back, and of their
+spec only what holds them back is carried over later. Some kinds allow no owner but
+their own controller and MultiKueue: of these, --as-multikueue dispatches what is
+delegated to MultiKueue, where that is not installed.`,
 		Example: strings.ReplaceAll(`  # Run a Job of a file on another cluster, and wait for its end
   NAME dispatch -f train.yaml --to worker-1
 
@@ -78,11 +86,15 @@ mirror. The exit code is 0 if all Jobs are complete, and 5 if one has failed.`,
   # All Jobs of an experiment, with the ConfigMaps that they need
   NAME dispatch -l experiment=a -n ml --to worker-1 --with-dependencies
 
+  # A JobSet, and a TrainJob that nobody but MultiKueue may own
+  NAME dispatch jobset/train -n ml --to worker-1
+  NAME dispatch trainjob/tune -n ml --to worker-1 --as-multikueue
+
   # Wait an hour at most, and leave nothing running
   NAME dispatch train -n ml --to worker-1 --timeout 1h --on-interrupt=delete`, "NAME", env.displayName()),
 	}
 	f.addFlags(cmd)
-	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args) })
+	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
 	return cmd
 }
 
@@ -91,7 +103,8 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.to, "to", "", "Context of the cluster to run the Jobs on")
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist already are gone on with as they are")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
-	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
+	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
+	f.owner.addTo(flags)
 	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
 	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to put on the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue over there; their pods keep theirs")
 	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to leave out of the mirrors, besides those that would make tools over there act on them")
@@ -111,27 +124,36 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 type dispatchOptions struct {
 	Environment
 	flags          *dispatchFlags
-	names          []string
+	targets        []target
 	origin, worker fleet.Context
-	loop           dispatch.LoopOptions
-	format         *printers.Format
+	// kinds are those that the origin's cluster serves.
+	kinds  *kindFinder
+	loop   dispatch.LoopOptions
+	format *printers.Format
 }
 
-func (f *dispatchFlags) toOptions(env Environment, args []string) (*dispatchOptions, error) {
+func (f *dispatchFlags) toOptions(env Environment, args []string, isGiven func(flag string) bool) (*dispatchOptions, error) {
 	// What is told while the footer stands has to stay clear of it.
 	env.ErrOut = &detour{to: env.ErrOut}
-	o := &dispatchOptions{Environment: env, flags: f, names: args}
-	if err := f.check(args); err != nil {
+	o := &dispatchOptions{Environment: env, flags: f}
+	f.choosesKinds = isGiven("kinds")
+	err := f.owner.complete(isGiven)
+	if err == nil {
+		err = f.check(args)
+	}
+	if err == nil {
+		o.targets, err = targetsOf(args)
+	}
+	if err != nil {
 		return nil, &usageError{err: err}
 	}
 	o.loop = dispatch.LoopOptions{
 		Plan: dispatch.PlanOptions{
-			Owner: delegation.Job().OwnerOf(f.managedBy), Namespace: f.namespaceTo, SetLabels: f.setLabels, StripLabels: f.stripLabels,
+			Owner: delegation.Job().OwnerOf(f.owner.managedBy), Namespace: f.namespaceTo, SetLabels: f.setLabels, StripLabels: f.stripLabels,
 		},
 		Identity: env.identity(), MirrorTTL: f.mirrorTTL, DeleteOnInterrupt: f.onInterrupt == deleteMirror,
 		DetachAfterStart: f.detach, NewMirror: f.newMirror,
 	}
-	var err error
 	if o.format, err = printers.NewFormat(f.output, false); err != nil {
 		return nil, &usageError{err: err}
 	}
@@ -150,8 +172,8 @@ func (f *dispatchFlags) check(names []string) error {
 	switch {
 	case given != 1:
 		return errors.New("dispatch takes the NAMEs of Jobs, or --selector, or --filename, and one of these only")
-	case slices.ContainsFunc(names, func(n string) bool { return n == "" || strings.Contains(n, "/") }):
-		return fmt.Errorf("%q are not all names of Jobs; a namespace is given with -n", names)
+	case f.choosesKinds && f.labelSelector == "":
+		return errors.New("--kinds goes with --selector: the kind of a NAME is told as KIND/NAME, and files tell it themselves")
 	case f.to == "":
 		return errors.New("--to is required: the context to run the Jobs on")
 	case f.allContexts || len(f.contexts) > 0:
@@ -173,10 +195,10 @@ func (f *dispatchFlags) checkValues() error {
 		return fmt.Errorf("--timeout cannot be less than zero, and is %s", f.timeout)
 	case f.detach && f.onInterrupt == deleteMirror:
 		return errors.New("--detach-after-start leaves mirrors running, and cannot be combined with --on-interrupt=delete")
-	case dispatch.ValidateManagedBy(f.managedBy) != nil:
-		return dispatch.ValidateManagedBy(f.managedBy)
-	case delegation.Job().OwnerOf(f.managedBy).IsBuiltIn():
-		return fmt.Errorf("--managed-by %q is the built-in controller, which would run the Job here as well", f.managedBy)
+	case dispatch.ValidateManagedBy(f.owner.managedBy) != nil:
+		return dispatch.ValidateManagedBy(f.owner.managedBy)
+	case delegation.Job().OwnerOf(f.owner.managedBy).IsBuiltIn():
+		return fmt.Errorf("--managed-by %q is the built-in controller, which would run the Job here as well", f.owner.managedBy)
 	}
 	return f.checkOutput()
 }

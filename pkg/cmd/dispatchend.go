@@ -15,25 +15,31 @@ import (
 // refusedError says that preflight found something. What it is has been told
 // before.
 type refusedError struct {
+	// noun is what they are, such as "Job".
+	noun           string
 	refused, total int
 	worker         string
 }
 
 func (e *refusedError) Error() string {
 	if e.total == 1 {
-		return "the Job cannot run on " + e.worker + " as it is; nothing was made there"
+		return fmt.Sprintf("the %s cannot run on %s as it is; nothing was made there", e.noun, e.worker)
 	}
-	return fmt.Sprintf("%d of %d Jobs cannot run on %s as they are; nothing was made there for them", e.refused, e.total, e.worker)
+	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; nothing was made there for them", e.refused, e.total, e.noun, e.worker)
 }
 
 // failedError says that dispatched Jobs have failed.
-type failedError struct{ failed, total int }
+type failedError struct {
+	// noun is what they are, such as "Job".
+	noun          string
+	failed, total int
+}
 
 func (e *failedError) Error() string {
 	if e.total == 1 {
-		return "the Job failed"
+		return fmt.Sprintf("the %s failed", e.noun)
 	}
-	return fmt.Sprintf("%d of %d Jobs failed", e.failed, e.total)
+	return fmt.Sprintf("%d of %d %ss failed", e.failed, e.total, e.noun)
 }
 
 // lateError says that --timeout has ended the command.
@@ -52,14 +58,18 @@ func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome
 		case dispatch.TimedOut:
 			late = true
 		case dispatch.OriginDeleted:
-			errs = append(errs, fmt.Errorf("job %s was deleted before it ended", outcome.Origin))
+			errs = append(errs, fmt.Errorf("%s was deleted before it ended", outcome.Origin.WithKind()))
 		case dispatch.Aborted:
 			errs = append(errs, outcome.Err)
 		default:
 		}
 	}
 	if failed > 0 {
-		errs = append(errs, &failedError{failed: failed, total: len(outcomes)})
+		what := outcomes[0].Kind.Kind
+		if slices.ContainsFunc(outcomes, func(other dispatch.Outcome) bool { return other.Kind.Kind != what }) {
+			what = "object"
+		}
+		errs = append(errs, &failedError{noun: what, failed: failed, total: len(outcomes)})
 	}
 	if late {
 		errs = append(errs, &lateError{after: o.flags.timeout.String()})
@@ -80,18 +90,19 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	for _, outcome := range outcomes {
 		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
 		if slices.Contains(unended, outcome.End) {
-			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], outcome.Origin.Name)
+			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], dispatch.Argument(outcome.Kind, outcome.Origin.Name))
 		}
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
 		names := strings.Join(byNamespace[namespace], " ")
 		if len(byNamespace[namespace]) > manyNames && o.flags.labelSelector != "" {
 			names = "-l " + quote(o.flags.labelSelector)
+			if !slices.Equal(o.flags.kinds, []string{delegation.Job().Name}) {
+				names += " --kinds " + strings.Join(o.flags.kinds, ",")
+			}
 		}
 		at := fmt.Sprintf("%s -n %s --context %s", names, namespace, quote(o.origin.Name))
-		if owner := o.loop.Plan.Owner; owner != delegation.Dispatch {
-			at += " --managed-by " + quote(string(owner))
-		}
+		at += o.flags.owner.argument()
 		more := ""
 		if o.flags.namespaceTo != "" {
 			more = " --namespace-to " + o.flags.namespaceTo

@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -12,11 +14,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// wantedJobs are the Jobs that the user means, with what is wrong with some of
-// them.
+// wantedJobs are the Jobs and their like that the user means, with what is wrong with
+// some of them.
 type wantedJobs struct {
-	requests []dispatch.Request
+	requests []request
 	errs     []error
+}
+
+// request is one of them.
+type request struct {
+	dispatch.Request
+	kind delegation.Kind
+}
+
+// key tells the objects of one cluster apart.
+func (r request) key(namespace, name string) string {
+	return r.kind.Resource.GroupResource().String() + " " + namespace + "/" + name
+}
+
+// kindAndName is an object, for people: "job namespace/name".
+func kindAndName(o *unstructured.Unstructured) string {
+	return strings.ToLower(o.GetKind()) + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
 // find reads the Jobs that the user means from the origin's cluster or from
@@ -29,40 +47,58 @@ func (o *dispatchOptions) find(ctx context.Context, origin *dispatch.Side) (*wan
 		return o.selected(ctx, origin)
 	}
 	found := &wantedJobs{}
-	names := slices.Clone(o.names)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		job, err := origin.Job(ctx, o.origin.Namespace, name)
+	targets := slices.SortedFunc(slices.Values(o.targets), func(a, b target) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+	})
+	seen := map[string]bool{}
+	for _, t := range targets {
+		kind, err := o.kinds.named(ctx, t.kind)
 		if err != nil {
+			return nil, err
+		}
+		r := request{kind: kind}
+		key := r.key(o.origin.Namespace, t.name)
+		if seen[key] {
+			continue // It was called by another name of its kind, too.
+		}
+		seen[key] = true
+		r.Origin, err = origin.Object(ctx, kind, o.origin.Namespace, t.name)
+		switch {
+		case err != nil:
 			found.errs = append(found.errs, err)
-			continue
+		case r.Origin == nil:
+			found.errs = append(found.errs, fmt.Errorf("context %s: there is no %s %q in namespace %q; -f FILE creates one", origin.Context, strings.ToLower(kind.Kind), t.name, o.origin.Namespace))
+		default:
+			found.requests = append(found.requests, r)
 		}
-		if job == nil {
-			found.errs = append(found.errs, fmt.Errorf("context %s: there is no job %q in namespace %q; -f FILE creates one", origin.Context, name, o.origin.Namespace))
-			continue
-		}
-		found.requests = append(found.requests, dispatch.Request{Origin: job})
 	}
 	return found, nil
 }
 
 func (o *dispatchOptions) selected(ctx context.Context, origin *dispatch.Side) (*wantedJobs, error) {
-	jobs, others, err := dispatch.Find(ctx, origin, o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector)
+	kinds, err := o.kinds.chosen(ctx, o.flags.kinds, o.loop.Plan.Owner)
 	if err != nil {
 		return nil, err
 	}
 	found := &wantedJobs{}
-	ended := 0
-	for _, job := range jobs {
-		if dispatch.HasFinished(job) {
-			ended++
-			continue
+	ended, others := 0, 0
+	for _, kind := range kinds {
+		jobs, othersOfKind, err := dispatch.Find(ctx, origin, kind, o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector)
+		if err != nil {
+			return nil, err
 		}
-		found.requests = append(found.requests, dispatch.Request{Origin: job})
+		others += othersOfKind
+		for _, job := range jobs {
+			if dispatch.HasFinished(kind, job) {
+				ended++
+				continue
+			}
+			found.requests = append(found.requests, request{kind: kind, Request: dispatch.Request{Origin: job}})
+		}
 	}
 	if len(found.requests) == 0 {
-		return nil, fmt.Errorf("context %s: no unfinished Job of %s in namespace %q matches %q; %d that match are finished, and %d are managed by somebody else",
-			origin.Context, o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
+		return nil, fmt.Errorf("context %s: no unfinished %s of %s in namespace %q matches %q; %d that match are finished, and %d are managed by somebody else",
+			origin.Context, noun(kinds), o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
 	}
 	return found, nil
 }
@@ -79,33 +115,40 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *dispatch.Side) (*
 	var errs []error
 	for _, m := range manifests {
 		job := m.Object
-		if err := o.complete(job); err != nil {
+		kind, err := o.kinds.of(ctx, job.GroupVersionKind())
+		if err == nil {
+			err = o.complete(kind, job)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.Source, err))
 			continue
 		}
-		key := job.GetNamespace() + "/" + job.GetName()
+		r := request{kind: kind, Request: dispatch.Request{Origin: job, Create: true}}
+		key := r.key(job.GetNamespace(), job.GetName())
 		if before, ok := seen[key]; ok {
-			errs = append(errs, fmt.Errorf("%s: job %s stands in %s already", m.Source, key, before))
+			errs = append(errs, fmt.Errorf("%s: %s stands in %s already", m.Source, kindAndName(job), before))
 			continue
 		}
 		seen[key] = m.Source
-		existing, err := origin.Job(ctx, job.GetNamespace(), job.GetName())
+		existing, err := origin.Object(ctx, kind, job.GetNamespace(), job.GetName())
 		switch {
+		case dispatch.IsUnserved(err):
+			// Preflight says so, with what to do.
 		case err != nil:
 			errs = append(errs, err)
+			continue
 		case existing != nil:
-			tell(o.ErrOut, "note: job %s exists already on %s, and is gone on with as it is there", key, origin.Context)
-			found.requests = append(found.requests, dispatch.Request{Origin: existing})
-		default:
-			found.requests = append(found.requests, dispatch.Request{Origin: job, Create: true})
+			tell(o.ErrOut, "note: %s exists already on %s, and is gone on with as it is there", kindAndName(job), origin.Context)
+			r.Request = dispatch.Request{Origin: existing}
 		}
+		found.requests = append(found.requests, r)
 	}
 	return found, errors.Join(errs...)
 }
 
 // complete gives a Job of a file its namespace and its owner, and takes away what
 // is left in it of another life.
-func (o *dispatchOptions) complete(job *unstructured.Unstructured) error {
+func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstructured) error {
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields"} {
 		unstructured.RemoveNestedField(job.Object, "metadata", field)
 	}
@@ -115,17 +158,21 @@ func (o *dispatchOptions) complete(job *unstructured.Unstructured) error {
 	case own == "":
 		job.SetNamespace(o.origin.Namespace)
 	case given != "" && given != own:
-		return fmt.Errorf("job %s is of namespace %q, and --namespace says %q", job.GetName(), own, given)
+		return fmt.Errorf("%s %s is of namespace %q, and --namespace says %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
 	}
-	managedBy, _, err := unstructured.NestedString(job.Object, delegation.Job().ManagedBy...)
+	if kind.Template || !kind.Allows(o.loop.Plan.Owner) {
+		return nil // The plan refuses it, and says why.
+	}
+	path := strings.Join(kind.ManagedBy, ".")
+	managedBy, _, err := unstructured.NestedString(job.Object, kind.ManagedBy...)
 	if err != nil {
-		return fmt.Errorf("job %s: spec.managedBy is no text", job.GetName())
+		return fmt.Errorf("%s %s: %s is no text", strings.ToLower(kind.Kind), job.GetName(), path)
 	}
-	switch owner := delegation.Job().OwnerOf(managedBy); {
+	switch owner := kind.OwnerOf(managedBy); {
 	case managedBy == "":
-		return unstructured.SetNestedField(job.Object, string(o.loop.Plan.Owner), delegation.Job().ManagedBy...)
+		return unstructured.SetNestedField(job.Object, string(o.loop.Plan.Owner), kind.ManagedBy...)
 	case owner != o.loop.Plan.Owner:
-		return fmt.Errorf("job %s has spec.managedBy: %s, and would have to have %s, or none at all", job.GetName(), managedBy, o.loop.Plan.Owner)
+		return fmt.Errorf("%s %s has %s: %s, and would have to have %s, or none at all", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.loop.Plan.Owner)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 
 // candidate is a Job on its way to be dispatched.
 type candidate struct {
-	dispatch.Request
+	request
 	problems     []dispatch.Problem
 	dependencies []dispatch.Dependency
 	err          error
@@ -40,15 +40,15 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.refuseMultiKueue(origin); err != nil {
-		return err
-	}
 	o.loop.Plan.OriginCluster = origin.ClusterUID
 	wanted, err := o.find(ctx, origin)
 	if interrupted := interrupted(ctx); interrupted != nil {
 		return interrupted
 	}
 	if err != nil {
+		return err
+	}
+	if err := o.refuseMultiKueue(origin, wanted.requests); err != nil {
 		return err
 	}
 	if len(wanted.requests) > few {
@@ -75,14 +75,16 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 // plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
 // Jobs that were dispatched to the same place before, and have ended, are returned
 // apart: the same command goes on with the others, and tells their end.
-func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []dispatch.Request) {
+func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []request) {
 	for _, r := range wanted.requests {
 		named := dispatch.MirrorOf(worker, r.Origin, o.flags.namespaceTo)
-		if named != nil && named.Here && dispatch.HasFinished(r.Origin) && o.flags.dryRun == dryRunNone {
+		if named != nil && named.Here && dispatch.HasFinished(r.kind, r.Origin) && o.flags.dryRun == dryRunNone {
 			ended = append(ended, r)
 			continue
 		}
-		plan, err := dispatch.NewPlan(r.Origin, o.loop.Plan)
+		how := o.loop.Plan
+		how.Kind = r.kind
+		plan, err := dispatch.NewPlan(r.Origin, how)
 		if err == nil && named != nil && !named.Here {
 			err = o.elsewhere(ctx, r.Origin, named)
 		}
@@ -91,7 +93,7 @@ func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wante
 			continue
 		}
 		r.Plan = plan
-		candidates = append(candidates, &candidate{Request: r})
+		candidates = append(candidates, &candidate{request: r})
 	}
 	return candidates, ended
 }
@@ -101,10 +103,11 @@ func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wante
 func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 	mirrors := map[string]*candidate{}
 	for _, c := range candidates {
-		key := c.Plan.Mirror.GetNamespace() + "/" + c.Plan.Mirror.GetName()
+		mirror := c.Plan.Mirror
+		key := c.key(mirror.GetNamespace(), mirror.GetName())
 		if other, ok := mirrors[key]; ok {
-			wanted.errs = append(wanted.errs, fmt.Errorf("jobs %s/%s and %s/%s would have the same mirror, %s; dispatch them to namespaces of their own",
-				other.Origin.GetNamespace(), other.Origin.GetName(), c.Origin.GetNamespace(), c.Origin.GetName(), key))
+			wanted.errs = append(wanted.errs, fmt.Errorf("%ss %s/%s and %s/%s would have the same mirror, %s/%s; dispatch them to namespaces of their own",
+				strings.ToLower(c.kind.Kind), other.Origin.GetNamespace(), other.Origin.GetName(), c.Origin.GetNamespace(), c.Origin.GetName(), mirror.GetNamespace(), mirror.GetName()))
 			continue
 		}
 		mirrors[key] = c
@@ -132,7 +135,7 @@ func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *dispatc
 }
 
 // dispatch creates what has to be created, and lets the loop do the rest.
-func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch.Side, candidates []*candidate, ended []dispatch.Request, errs []error) error {
+func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch.Side, candidates []*candidate, ended []request, errs []error) error {
 	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.event)
 	defer view.close()
@@ -149,7 +152,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch
 	}
 	var tasks []dispatch.Task
 	for _, r := range ended {
-		tasks = append(tasks, dispatch.Task{Namespace: r.Origin.GetNamespace(), Name: r.Origin.GetName(), UID: r.Origin.GetUID()})
+		tasks = append(tasks, dispatch.Task{Kind: r.kind, Namespace: r.Origin.GetNamespace(), Name: r.Origin.GetName(), UID: r.Origin.GetUID()})
 	}
 	for _, c := range accepted {
 		if err := interrupted(ctx); err != nil {
@@ -189,23 +192,33 @@ func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, 
 		}
 	}
 	if refused > 0 {
-		errs = append(errs, &refusedError{refused: refused, total: len(candidates), worker: o.worker.Name})
+		errs = append(errs, &refusedError{noun: nounOf(candidates), refused: refused, total: len(candidates), worker: o.worker.Name})
 	}
 	return accepted, errs
+}
+
+// nounOf is what candidates are called, one by one.
+func nounOf(candidates []*candidate) string {
+	for _, c := range candidates {
+		if c.kind.Kind != candidates[0].kind.Kind {
+			return "object"
+		}
+	}
+	return candidates[0].kind.Kind
 }
 
 // prepare creates an origin where that is wanted.
 func (o *dispatchOptions) prepare(ctx context.Context, origin *dispatch.Side, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
 	job := c.Origin
 	if c.Create {
-		created, err := dispatch.CreateOrigin(ctx, origin, job)
+		created, err := dispatch.CreateOrigin(ctx, origin, c.kind, job)
 		if err != nil {
 			return dispatch.Task{}, err
 		}
 		events.Record(dispatch.CreatedEvent(origin, created))
 		job = created
 	}
-	return dispatch.Task{Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Dependencies: c.dependencies}, nil
+	return dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Dependencies: c.dependencies}, nil
 }
 
 // follow runs the loop, and has the view move while it does.

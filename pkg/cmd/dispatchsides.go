@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 // sides connects to the clusters of some contexts. What is not reached is told in
 // one error, beside those that are.
 func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fleet.Context) (map[string]*dispatch.Side, *fleet.Fleet, error) {
-	opened := fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.contextTimeout, Clock: env.Clock})
+	opened := fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir()})
 	sides := map[string]*dispatch.Side{}
 	var errs []error
 	for _, answer := range fleet.Ask(ctx, opened, func(_ context.Context, c *fleet.Cluster) (*dispatch.Side, error) { return dispatch.NewSide(c) }) {
@@ -42,14 +43,15 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *dispatch
 	if len(opened.Aliases()) > 0 {
 		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster: a Job runs there without being dispatched; --to names a context of another cluster", o.origin.Name, o.worker.Name)
 	}
+	o.kinds = findKinds(opened, o.origin.Name)
 	return sides[o.origin.Name], sides[o.worker.Name], nil
 }
 
 // elsewhere tells where a Job is dispatched to already.
 func (o *dispatchOptions) elsewhere(ctx context.Context, job *unstructured.Unstructured, named *dispatch.Mirror) error {
-	origin := job.GetNamespace() + "/" + job.GetName()
+	origin := kindAndName(job)
 	if named.SameCluster {
-		return fmt.Errorf("job %s is dispatched to %s/%s on %s already; --namespace-to %s goes on with that", origin, named.Namespace, named.Name, o.worker.Name, named.Namespace)
+		return fmt.Errorf("%s is dispatched to %s/%s on %s already; --namespace-to %s goes on with that", origin, named.Namespace, named.Name, o.worker.Name, named.Namespace)
 	}
 	where := "the cluster " + named.ClusterUID
 	if all, err := fleet.Load(o.flags.kube, fleet.Selection{All: true}); err == nil {
@@ -61,12 +63,12 @@ func (o *dispatchOptions) elsewhere(ctx context.Context, job *unstructured.Unstr
 			}
 		}
 	}
-	return fmt.Errorf("job %s is dispatched to %s/%s on %s already; go on with it there, or end that first with cancel", origin, named.Namespace, named.Name, where)
+	return fmt.Errorf("%s is dispatched to %s/%s on %s already; go on with it there, or end that first with cancel", origin, named.Namespace, named.Name, where)
 }
 
 // refuseMultiKueue makes sure that no Job is dispatched which MultiKueue
-// dispatches too.
-func (o *dispatchOptions) refuseMultiKueue(origin *dispatch.Side) error {
+// dispatches too. wanted are those that are to be dispatched.
+func (o *dispatchOptions) refuseMultiKueue(origin *dispatch.Side, wanted []request) error {
 	if o.loop.Plan.Owner != delegation.MultiKueue {
 		return nil
 	}
@@ -76,8 +78,11 @@ func (o *dispatchOptions) refuseMultiKueue(origin *dispatch.Side) error {
 	}
 	for _, g := range groups.Groups {
 		if g.Name == "kueue.x-k8s.io" {
-			return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue, or make the Job anew with spec.managedBy: %s",
-				origin.Context, delegation.MultiKueue, delegation.Dispatch)
+			remedy := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
+			if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {
+				remedy = ""
+			}
+			return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, remedy)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func (v *dispatchView) close() {
 func (o *dispatchOptions) tellProblems(candidates []*candidate) {
 	var jobs []printers.JobProblems
 	for _, c := range candidates {
-		jobs = append(jobs, printers.JobProblems{Job: c.Origin.GetNamespace() + "/" + c.Origin.GetName(), Problems: c.problems})
+		jobs = append(jobs, printers.JobProblems{Kind: c.kind.Kind, Job: c.Origin.GetNamespace() + "/" + c.Origin.GetName(), Problems: c.problems})
 	}
 	_ = printers.Problems(o.ErrOut, jobs, o.table())
 }

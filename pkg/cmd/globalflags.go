@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -37,6 +38,8 @@ type globalFlags struct {
 	contextTimeout time.Duration
 	kinds          []string
 	color          string
+	// usualCache is the cache folder where --cache-dir names none.
+	usualCache string
 	// from is the bundle to read instead of clusters, "" for none.
 	from string
 	// bundled are all contexts of that bundle.
@@ -49,9 +52,21 @@ type globalFlags struct {
 
 func newGlobalFlags() *globalFlags {
 	f := &globalFlags{kube: genericclioptions.NewConfigFlags(false), contextTimeout: 15 * time.Second, color: colorAuto}
-	// Nothing is cached on disk so far.
-	f.kube.CacheDir = nil
+	f.usualCache = *f.kube.CacheDir
 	return f
+}
+
+// cacheDir is kubectl's cache folder. As with kubectl, an empty --cache-dir is the
+// usual one; "" is for none, where there is no home for it.
+func (f *globalFlags) cacheDir() string {
+	dir := *f.kube.CacheDir
+	if dir == "" {
+		dir = f.usualCache
+	}
+	if dir == f.usualCache && !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
 }
 
 func (f *globalFlags) addTo(flags *pflag.FlagSet) {
@@ -77,7 +92,12 @@ func (f *globalFlags) addNamespacesFlag(flags *pflag.FlagSet, verb string) {
 // addListFlags adds the flags that say what to list.
 func (f *globalFlags) addListFlags(flags *pflag.FlagSet) {
 	f.addNamespacesFlag(flags, "list")
-	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds to look at, comma-separated, or all")
+	f.addKindsFlag(flags)
+}
+
+// addKindsFlag adds the flag that says which kinds to look at.
+func (f *globalFlags) addKindsFlag(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds to look at, comma-separated: names as the kinds command tells them, or all")
 }
 
 // validate checks what needs no kubeconfig.
@@ -98,24 +118,6 @@ func (f *globalFlags) validate() error {
 		return fmt.Errorf("--request-timeout %s: %w", *f.kube.Timeout, err)
 	}
 	return f.validateKinds()
-}
-
-func (f *globalFlags) validateKinds() error {
-	var names []string
-	for _, k := range delegation.Kinds() {
-		names = append(names, k.Name)
-	}
-	for _, name := range f.kinds {
-		if _, ok := delegation.KindNamed(name); ok || name == "all" {
-			continue
-		}
-		hint := "there are " + strings.Join(names, ", ") + " and all"
-		if nearest := fleet.Nearest(name, names); nearest != "" {
-			hint = fmt.Sprintf("did you mean %q?", nearest)
-		}
-		return fmt.Errorf("unknown kind %q; %s", name, hint)
-	}
-	return nil
 }
 
 // warningHandler passes on what a server warns of, and says which one it was.

@@ -97,6 +97,6 @@ func (f *globalFlags) namesServer() bool {
 // open connects to the contexts.
 func (f *globalFlags) open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
 	return fleet.Open(ctx, contexts, fleet.Options{
-		AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock, Waiting: newProgress(env).waiting,
+		AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir(), Waiting: newProgress(env).waiting,
 	})
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,8 @@ built-in controller reconciles are the last group.
 
 STATUS is the first of these that holds: Terminating, Complete, Failed, Unclaimed
 (delegated, and nothing shows that a controller ever took it up), Suspended,
-Running (pods of it run or have run), Pending.
+Running (pods of it run or have run), Pending. Of a kind that is known by its schema
+alone it is Unknown where none of the usual conditions tells it.
 
 With -o wide, FINDINGS are the codes of what check finds, and DISPATCHER, shown
 where any of the Jobs is dispatched, is who dispatches it and for how long, by its
@@ -70,6 +72,9 @@ Lease: nobody means that nothing copies its status. A watch looks for neither.`,
 
   # How many Jobs each owner has, in all clusters but one
   NAME ls -A --contexts '^staging' --summary
+
+  # Not Jobs alone, but every kind that can be delegated
+  NAME ls -A --kinds all
 
   # Follow MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.displayName()),
@@ -121,6 +126,7 @@ func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 	o.table = printers.TableOptions{
 		Contexts:   len(o.contexts) > 1,
 		Namespaces: f.allNamespaces,
+		Kinds:      !o.query.OnlyJobs(),
 		Wide:       o.format.Wide(),
 		NoHeaders:  f.noHeaders,
 		Color:      env.wantsColor(f.color),
@@ -174,6 +180,9 @@ func (o *listOptions) run(ctx context.Context) error {
 		return err
 	}
 	tellAliases(o.ErrOut, f)
+	if err := requireServed(ctx, o.Environment, f, o.query.Kinds); err != nil {
+		return cmp.Or(interrupted(ctx), err)
+	}
 	if o.watch {
 		return o.runWatch(ctx, f)
 	}

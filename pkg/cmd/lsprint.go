@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -116,11 +117,27 @@ func (o *listOptions) tellNothingFound(f *fleet.Fleet) {
 	if len(f.Contexts()) > 1 {
 		contexts = "contexts"
 	}
-	message := fmt.Sprintf("No Jobs found %s of %s %s", where, contexts, strings.Join(f.Contexts(), ", "))
+	message := fmt.Sprintf("No %s found %s of %s %s", o.kindsText(), where, contexts, strings.Join(f.Contexts(), ", "))
 	if o.restrictions != "" {
 		message += ", with " + o.restrictions
 	}
 	o.tell("%s", message)
+}
+
+// kindsText is in words what was looked for.
+func (o *listOptions) kindsText() string {
+	if o.query.OnlyJobs() || slices.Contains(o.query.Kinds, inspect.AllKinds) {
+		return nounFor(o.query)
+	}
+	return nounFor(o.query) + " of kind " + strings.Join(o.query.Kinds, ", ")
+}
+
+// nounFor is what a query is for: Jobs, or objects where it is not for Jobs alone.
+func nounFor(q inspect.Query) string {
+	if q.OnlyJobs() {
+		return "Jobs"
+	}
+	return "objects"
 }
 
 // tell writes a line for people beside the output. That it cannot be written is

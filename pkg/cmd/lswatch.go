@@ -155,7 +155,7 @@ func (v *screenView) refresh() error {
 		return err
 	}
 	if len(list.Items) == 0 && len(list.Errors) == 0 {
-		text.WriteString("No Jobs so far\n")
+		text.WriteString("No " + v.kindsText() + " so far\n")
 	}
 	size, _ := v.terminal()
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))

@@ -33,7 +33,7 @@ type recreateFlags struct {
 type recreateOptions struct {
 	Environment
 	flags   *recreateFlags
-	name    string
+	target  target
 	context fleet.Context
 	replace dispatch.ReplaceOptions
 	// format is nil where people read.
@@ -43,9 +43,9 @@ type recreateOptions struct {
 func newRecreateCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &recreateFlags{globalFlags: global, dryRun: dryRunNone, timeout: time.Minute}
 	cmd := &cobra.Command{
-		Use:                   "recreate NAME --managed-by VALUE [options]",
+		Use:                   "recreate [KIND/]NAME --managed-by VALUE [options]",
 		DisableFlagsInUseLine: true,
-		Args:                  oneArgument("the NAME of a Job", "NAME"),
+		Args:                  oneArgument("the NAME of a Job", "[KIND/]NAME"),
 		Short:                 "Delete a Job and create it again with another owner",
 		Long: `Change who manages a Job of this context (--context, or the current one). Its
 spec.managedBy cannot be changed, so the Job is deleted and created again.
@@ -67,6 +67,9 @@ left alone without --force. One that has ended runs once more.`,
   # Have the built-in controller run it here after all
   NAME recreate train -n ml --managed-by ''
 
+  # Have this plugin dispatch a JobSet
+  NAME recreate jobset/train -n ml --managed-by DISPATCH
+
   # Only show what would become of it, as the API server sees it
   NAME recreate train -n ml --managed-by example.com/runner --dry-run=server
 
@@ -79,7 +82,7 @@ left alone without --force. One that has ended runs once more.`,
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
 	flags.BoolVar(&f.force, "force", false, "If present, do so although the Job runs, is dispatched, or belongs to another object")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
-	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default job-NAMESPACE-NAME-TIME.yaml in the current folder)")
+	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default KIND-NAMESPACE-NAME-TIME.yaml in the current folder)")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
@@ -91,13 +94,21 @@ left alone without --force. One that has ended runs once more.`,
 }
 
 func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(flag string) bool) (*recreateOptions, error) {
-	o := &recreateOptions{Environment: env, flags: f, name: name}
+	o := &recreateOptions{Environment: env, flags: f}
 	o.replace = dispatch.ReplaceOptions{ManagedBy: f.managedBy, Force: f.force}
 	if isGiven("queue") {
 		o.replace.Queue = &f.queue
 	}
-	if err := f.check(name, isGiven("managed-by")); err != nil {
+	targets, err := targetsOf([]string{name})
+	if err == nil {
+		err = f.check(isGiven("managed-by"))
+	}
+	if err != nil {
 		return nil, &usageError{err: err}
+	}
+	o.target = targets[0]
+	if kind, known := delegation.KindNamed(o.target.kind); known {
+		o.replace.Kind = kind
 	}
 	if err := o.replace.Validate(); err != nil {
 		return nil, &usageError{err: err}
@@ -105,7 +116,6 @@ func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(fla
 	if isTerminal := (term.TTY{In: env.In}).IsTerminalIn(); f.dryRun == dryRunNone && !f.yes && !isTerminal {
 		return nil, &usageError{err: errors.New("recreate deletes the Job, and asks before it does; standard input is no terminal, so nobody can answer; --yes goes on without asking, --dry-run only shows what would be done")}
 	}
-	var err error
 	if f.output != "" {
 		if o.format, err = printers.NewFormat(f.output, false); err != nil {
 			return nil, &usageError{err: err}
@@ -121,10 +131,8 @@ func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(fla
 }
 
 // check says which flags make no sense, alone or together.
-func (f *recreateFlags) check(name string, hasOwner bool) error {
+func (f *recreateFlags) check(hasOwner bool) error {
 	switch {
-	case strings.Contains(name, "/"):
-		return fmt.Errorf("%q is no name of a Job; a namespace is given with -n", name)
 	case !hasOwner:
 		return errors.New("--managed-by is required: the owner that the Job is to have; '' is the built-in controller")
 	case f.allContexts || len(f.contexts) > 0:

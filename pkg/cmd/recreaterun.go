@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -24,12 +23,17 @@ type heldError struct {
 func (e *heldError) Unwrap() error { return e.late }
 
 func (o *recreateOptions) run(ctx context.Context) error {
-	sides, _, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.context})
+	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.context})
 	if err != nil {
 		return err
 	}
 	side := sides[o.context.Name]
-	old, err := side.Job(ctx, o.context.Namespace, o.name)
+	kind, err := findKinds(opened, o.context.Name).named(ctx, o.target.kind)
+	if err != nil {
+		return err
+	}
+	o.replace.Kind = kind
+	old, err := side.Object(ctx, kind, o.context.Namespace, o.target.name)
 	if interrupted := interrupted(ctx); interrupted != nil {
 		return interrupted
 	}
@@ -37,7 +41,7 @@ func (o *recreateOptions) run(ctx context.Context) error {
 		return err
 	}
 	if old == nil {
-		return fmt.Errorf("context %s: there is no job %q in namespace %q", side.Context, o.name, o.context.Namespace)
+		return fmt.Errorf("context %s: there is no %s %q in namespace %q", side.Context, o.noun(), o.target.name, o.context.Namespace)
 	}
 	plan, err := dispatch.NewReplacement(old, o.replace)
 	if err != nil {
@@ -76,7 +80,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *dispatch.Recreator, 
 	if err := plan.WriteBackup(r.Backup, r.Side.Context, o.Clock.Now()); err != nil {
 		return err
 	}
-	tell(o.ErrOut, "the old job is kept in %s", r.Backup)
+	tell(o.ErrOut, "the old %s is kept in %s", o.noun(), r.Backup)
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func (o *recreateOptions) show(plan *dispatch.Replacement) error {
 			return nil
 		}
 	}
-	name := o.context.Namespace + "/" + o.name
+	name := o.context.Namespace + "/" + o.target.name
 	return printers.Replacement(to, plan, name+" as it is on "+o.context.Name, name+" as it would be", table)
 }
 
@@ -118,10 +122,10 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 		return nil
 	}
 	owner := o.replace.ManagedBy
-	if delegation.Job().OwnerOf(owner).IsBuiltIn() {
+	if o.replace.Kind.OwnerOf(owner).IsBuiltIn() {
 		owner = "the built-in controller"
 	}
-	fmt.Fprintf(o.ErrOut, "%s [y/N] ", printers.Safe(fmt.Sprintf("Delete job %s/%s on %s, and create it again for %s?", o.context.Namespace, o.name, o.context.Name, owner)))
+	fmt.Fprintf(o.ErrOut, "%s [y/N] ", printers.Safe(fmt.Sprintf("Delete %s %s/%s on %s, and create it again for %s?", o.noun(), o.context.Namespace, o.target.name, o.context.Name, owner)))
 	answers := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(o.In).ReadString('\n') // No answer is one, too.
@@ -140,18 +144,21 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 }
 
 func (o *recreateOptions) tellHeld(finalizers []string) {
-	tell(o.ErrOut, "waiting %s at most for the finalizers that hold the old job: %s", o.flags.timeout, strings.Join(finalizers, ", "))
+	tell(o.ErrOut, "waiting %s at most for the finalizers that hold the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
 }
+
+// noun is what the Job is, in the middle of a sentence.
+func (o *recreateOptions) noun() string { return strings.ToLower(o.replace.Kind.Kind) }
 
 // report prints the new Job.
 func (o *recreateOptions) report(job *unstructured.Unstructured) error {
 	how := map[string]string{dryRunNone: "", dryRunClient: " (dry run)", dryRunServer: " (server dry run)"}[o.flags.dryRun]
 	switch {
 	case o.format == nil:
-		tell(o.Out, "job.batch/%s recreated%s", job.GetName(), how)
+		tell(o.Out, "%s/%s recreated%s", o.replace.Kind, job.GetName(), how)
 		return nil
 	case o.flags.output == "name":
-		tell(o.Out, "job.batch/%s", job.GetName())
+		tell(o.Out, "%s/%s", o.replace.Kind, job.GetName())
 		return nil
 	}
 	return o.format.PrintObject(o.Out, job)

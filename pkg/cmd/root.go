@@ -67,9 +67,11 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 		return &usageError{err: err, command: cmd.CommandPath()}
 	})
 	flags.addTo(root.PersistentFlags())
-	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags),
-		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newOptionsCommand(), newVersionCommand(env))
+	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags),
+		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newCompletionCommand(env), newOptionsCommand(), newVersionCommand(env))
+	root.AddCommand(newLogsCommand(env, flags))
 	setHelp(root)
+	complete(root, env, flags)
 	return root, ran
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -22,20 +23,27 @@ type snapshotOptions struct {
 	contexts []fleet.Context
 	dir      string
 	redact   bool
+	// kinds are those to record beside Jobs, none for all.
+	kinds []string
 }
 
 func newSnapshotCommand(env Environment, global *globalFlags) *cobra.Command {
 	var redact bool
+	var kinds []string
 	cmd := &cobra.Command{
 		Use: "snapshot DIR [options]",
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Write what the other commands read into a folder, for --from",
-		Long: `Write what the other commands read into a new folder: Jobs, their pods, their
-events, the Leases of those that are dispatched, Namespaces, and Kueue's objects,
-of all contexts unless some are chosen.
+		Long: `Write what the other commands read into a new folder: Jobs and objects of all
+other kinds that can be delegated, their pods, their events, the Leases of those
+that are dispatched, Namespaces, and Kueue's objects, of all contexts unless some
+are chosen.
 Commands that take --from read it back, on any machine and at any time, as of
 when it was taken.
+
+--kinds chooses among the kinds beside Jobs. What is left out is recorded as not
+known, so that nobody takes it for absent.
 
 Of Secrets, which MultiKueue keeps its workers' kubeconfigs in, nothing but the
 servers and their certificate authorities is kept. --redact also takes away the
@@ -51,14 +59,18 @@ that could not be read are recorded as such.`,
   # Something to attach to a bug report
   NAME snapshot report -A --redact
 
+  # Jobs and JobSets, and no other kind
+  NAME snapshot small -A --kinds job,jobset
+
   # One namespace of two clusters
   NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.displayName()),
 		Args: oneArgument("the folder to write", "DIR"),
 	}
 	global.addNamespacesFlag(cmd.Flags(), "read")
+	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record beside Jobs, comma-separated: names as the kinds command tells them, or all. The default is all, and what else was submitted to a queue: pods, StatefulSets and LeaderWorkerSets")
 	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
 	cmd.RunE = runs(func(args []string) (*snapshotOptions, error) {
-		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact}
+		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact, kinds: kinds}
 		err := o.complete()
 		return o, err
 	})
@@ -70,6 +82,14 @@ func (o *snapshotOptions) complete() (err error) {
 	if err := bundle.CheckTarget(o.dir); err != nil {
 		return err
 	}
+	for _, name := range o.kinds {
+		if name == inspect.AllKinds {
+			continue
+		}
+		if err := checkKindName(name); err != nil {
+			return &usageError{err: err}
+		}
+	}
 	o.contexts, err = o.flags.load(&o.Environment, everyContext)
 	return err
 }
@@ -79,11 +99,14 @@ func (o *snapshotOptions) run(ctx context.Context) error {
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
+	if err := requireServed(ctx, o.Environment, f, o.kinds); err != nil {
+		return err
+	}
 	for _, a := range f.Aliases() {
 		tell(o.ErrOut, "note: %s reaches the same cluster as %s, and is not recorded again", a.Context, a.SameAs)
 	}
 	recording, err := bundle.Take(ctx, f, bundle.Options{
-		AllNamespaces: o.flags.allNamespaces, Redact: o.redact,
+		AllNamespaces: o.flags.allNamespaces, Kinds: o.kinds, Redact: o.redact,
 		Known: o.flags.addresses(o.contexts, f), Clock: o.Clock,
 	})
 	if err != nil {

@@ -20,10 +20,12 @@ const mermaid = "mermaid"
 type traceFlags struct {
 	*globalFlags
 	labelSelector string
-	orphans       bool
-	watch         bool
-	output        string
-	noHeaders     bool
+	// choosesKinds is whether --kinds was given.
+	choosesKinds bool
+	orphans      bool
+	watch        bool
+	output       string
+	noHeaders    bool
 }
 
 // traceOptions are what trace needs to run, checked.
@@ -54,7 +56,8 @@ between origin and mirror, and what happened when.
 
 NAME is the origin's or the mirror's, in the namespace of -n or of the current
 context, and is looked for on all contexts of the kubeconfig unless some are
-chosen. Without a NAME, all pairs of origins and mirrors are listed.`,
+chosen. KIND is one that the kinds command lists, and a Job unless it is told.
+Without a NAME, all pairs of origins and mirrors are listed.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run, and if it does not, what does it wait for?
   NAME trace train -n ml
 
@@ -62,26 +65,34 @@ chosen. Without a NAME, all pairs of origins and mirrors are listed.`,
   NAME trace -A
   NAME trace -A --orphans
 
+  # The same of an object of another kind, and pairs of all kinds
+  NAME trace jobset/train -n ml
+  NAME trace -A --kinds all
+
   # A picture for a ticket
   NAME trace train -n ml -o mermaid`, "NAME", env.displayName()),
 		Args: atMostOne("the Job's name", "[KIND/]NAME"),
 	}
 	flags := cmd.Flags()
 	f.addNamespacesFlag(flags, "look")
+	f.addKindsFlag(flags)
 	f.addFromFlag(flags)
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on; mirrors carry their origins' labels")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), mermaid), ", ")+")")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
-	cmd.RunE = runs(func(args []string) (*traceOptions, error) { return f.toOptions(env, args) })
+	cmd.RunE = runs(func(args []string) (*traceOptions, error) {
+		f.choosesKinds = flags.Changed("kinds")
+		return f.toOptions(env, args)
+	})
 	return cmd
 }
 
 func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, error) {
 	o := &traceOptions{
 		Environment: env, flags: f.globalFlags, orphans: f.orphans, watch: f.watch,
-		query: inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector},
+		query: inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector, Kinds: f.kinds},
 	}
 	var err, formatErr error
 	o.wanted, err = wantedJob(args)
@@ -96,7 +107,7 @@ func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, e
 	if !f.allNamespaces {
 		o.wanted.Namespace = o.contexts[0].Namespace
 	}
-	o.table = printers.TableOptions{Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
+	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
 	return o, nil
 }
 
@@ -109,6 +120,8 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 		return errors.New("--orphans lists mirrors, and cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.labelSelector != "":
 		return errors.New("a NAME cannot be combined with --selector")
+	case o.wanted.Name != "" && f.choosesKinds:
+		return errors.New("a NAME cannot be combined with --kinds: its kind is told as KIND/NAME")
 	case o.wanted.Name == "" && o.format != nil && o.format.Is(mermaid):
 		return errors.New("-o mermaid draws one Job: give its NAME")
 	}
@@ -127,25 +140,16 @@ func wantedJob(args []string) (inspect.Wanted, error) {
 		return w, nil
 	}
 	w.Name = name
-	known, found := delegation.KindNamed(kind)
-	if !found {
-		return w, fmt.Errorf("unknown kind %q; known are %s", kind, strings.Join(kindNames(), ", "))
+	if err := checkKindName(kind); err != nil {
+		return w, err
 	}
 	if name == "" || strings.Contains(name, "/") {
 		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
 	}
-	if !known.IsJob() {
+	if !delegation.Job().IsNamed(kind) {
 		w.Kind = strings.ToLower(kind)
 	}
 	return w, nil
-}
-
-func kindNames() []string {
-	var names []string
-	for _, k := range delegation.Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
 }
 
 // atMostOne is like cobra.MaximumNArgs(1), in words that help.

@@ -24,6 +24,9 @@ func (o *traceOptions) run(ctx context.Context) error {
 		return err
 	}
 	tellAliases(o.ErrOut, f)
+	if err := requireServed(ctx, o.Environment, f, o.kinds()); err != nil {
+		return cmp.Or(interrupted(ctx), err)
+	}
 	addresses := o.flags.addresses(o.contexts, f)
 	if !o.watch {
 		list, err := o.read(ctx, f, addresses)
@@ -40,6 +43,14 @@ func (o *traceOptions) run(ctx context.Context) error {
 		read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) },
 	}
 	return again.run(ctx, f)
+}
+
+// kinds are the names of the kinds that are asked for.
+func (o *traceOptions) kinds() []string {
+	if o.wanted.Name == "" {
+		return o.query.Kinds
+	}
+	return []string{cmp.Or(o.wanted.Kind, delegation.Job().Name)}
 }
 
 // read looks once. The list holds whole traces where a Job is wanted, and brief
@@ -180,7 +191,7 @@ func document(w inspect.Wanted, list *inspect.TraceList) runtime.Object {
 }
 
 func (o *traceOptions) nothingFound() string {
-	what := "No delegated Jobs, and no mirrors without an origin, found"
+	what := "No delegated " + nounFor(o.query) + ", and no mirrors without an origin, found"
 	if o.orphans {
 		what = "No mirrors without an origin found"
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -57,11 +58,17 @@ func (s *Side) answered(err error) {
 	}
 }
 
-// get reads a Job from the server, nil if there is none.
-func (s *Side) get(ctx context.Context, r Ref) (*unstructured.Unstructured, error) {
+// objects is where a cluster has the objects of a kind that are in a namespace.
+func (s *Side) objects(k delegation.Kind, namespace string) dynamic.ResourceInterface {
+	return s.Dynamic.Resource(k.Resource).Namespace(namespace)
+}
+
+// get reads a Job, or an object of another kind, from the server; nil if there is
+// none.
+func (s *Side) get(ctx context.Context, k delegation.Kind, r Ref) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	job, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	job, err := s.objects(k, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	s.answered(err)
 	if isGone(err) {
 		return nil, nil
@@ -72,19 +79,31 @@ func (s *Side) get(ctx context.Context, r Ref) (*unstructured.Unstructured, erro
 	return trimmed(job), nil
 }
 
+// Object reads an object as it is stored, nil if there is none.
+func (s *Side) Object(ctx context.Context, k delegation.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	ref := refTo(s, k.GroupVersionKind(), namespace, name, "")
+	o, err := s.get(ctx, k, ref)
+	if err != nil {
+		return nil, fmt.Errorf("could not read %s: %w", ref.WithKind(), err)
+	}
+	return o, nil
+}
+
 // Job reads a Job as it is stored, nil if there is none.
 func (s *Side) Job(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	job, err := s.get(ctx, Ref{Namespace: namespace, Name: name})
-	if err != nil {
-		return nil, fmt.Errorf("could not read job %s/%s: %w", namespace, name, err)
-	}
-	return job, nil
+	return s.Object(ctx, delegation.Job(), namespace, name)
 }
 
 // isGone says whether the API server itself, and nothing on the way to it, says
 // that there is no such object.
 func isGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+}
+
+// IsUnserved says whether the server has no API for such an object. It answers like
+// any web server does that has no such page.
+func IsUnserved(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
 }
 
 // mayPass says whether the same request may succeed later. What a server refuses
@@ -99,10 +118,10 @@ func mayPass(err error) bool {
 		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// patch writes to a Job what a JSON merge patch says, if it still is the one that
+// patch writes to an object what a JSON merge patch says, if it still is the one that
 // is meant, by its uid, and as it was read, by its resourceVersion; otherwise the
 // error is a conflict. The patch is changed.
-func (s *Side) patch(ctx context.Context, job *unstructured.Unstructured, subresource string, patch map[string]any) (*unstructured.Unstructured, error) {
+func (s *Side) patch(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, subresource string, patch map[string]any) (*unstructured.Unstructured, error) {
 	metadata, _ := patch["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}
@@ -117,10 +136,14 @@ func (s *Side) patch(ctx context.Context, job *unstructured.Unstructured, subres
 	if subresource != "" {
 		subresources = append(subresources, subresource)
 	}
+	o := metav1.PatchOptions{FieldManager: FieldManager}
+	if !k.IsJob() {
+		// What of it the server does not know is found out from what it has stored.
+		o.FieldValidation = metav1.FieldValidationIgnore
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	written, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).
-		Patch(ctx, job.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager}, subresources...)
+	written, err := s.objects(k, job.GetNamespace()).Patch(ctx, job.GetName(), types.MergePatchType, body, o, subresources...)
 	s.answered(err)
 	if err != nil {
 		return nil, s.failed(err)
@@ -128,19 +151,19 @@ func (s *Side) patch(ctx context.Context, job *unstructured.Unstructured, subres
 	return trimmed(written), nil
 }
 
-// remove deletes the Job of that name and uid, with its pods, and says whether it
+// remove deletes the object of that name and uid, with its pods, and says whether it
 // did: that there is none any more is no error.
-func (s *Side) remove(ctx context.Context, r Ref) (removed bool, err error) {
+func (s *Side) remove(ctx context.Context, k delegation.Kind, r Ref) (removed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	// Without a policy, Jobs are deleted without their pods (kubernetes:
 	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
 	uid, policy := types.UID(r.UID), metav1.DeletePropagationBackground
-	err = s.Dynamic.Resource(delegation.Job().Resource).Namespace(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{
+	err = s.objects(k, r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy,
 	})
 	if isGone(err) || apierrors.IsConflict(err) {
-		// A conflict says that another Job has that name now.
+		// A conflict says that another object has that name now.
 		return false, nil
 	}
 	return err == nil, s.failed(err)
@@ -177,8 +200,8 @@ func newer(a, b *unstructured.Unstructured) *unstructured.Unstructured {
 func isConflict(err error) bool { return apierrors.IsConflict(err) }
 
 // conflict has something tried again in a moment.
-func conflict(name string) error {
-	return apierrors.NewConflict(delegation.Job().Resource.GroupResource(), name, errors.New("it is tried again"))
+func conflict(k delegation.Kind, name string) error {
+	return apierrors.NewConflict(k.Resource.GroupResource(), name, errors.New("it is tried again"))
 }
 
 // isConnection says whether an error tells of the way to a server rather than of
@@ -208,25 +231,4 @@ func causes(err error) string {
 		all = append(all, c.Field+": "+c.Message)
 	}
 	return strings.Join(all, "; ")
-}
-
-// statusMap is a status as a merge patch that leaves nothing of the old one: what
-// is not set is null. So are pods that are not counted yet: those of a mirror mean
-// nothing on the origin's cluster, and an object without its lists would leave
-// those that are stored.
-func statusMap(s *batchv1.JobStatus) (map[string]any, error) {
-	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{
-		"conditions", "startTime", "completionTime", "active", "succeeded", "failed", "terminating",
-		"completedIndexes", "failedIndexes", "ready",
-	} {
-		if _, ok := set[name]; !ok {
-			set[name] = nil
-		}
-	}
-	set["uncountedTerminatedPods"] = nil
-	return set, nil
 }

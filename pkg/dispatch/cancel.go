@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
 // CancelReason is the reason of the condition Failed on an origin that was
@@ -42,103 +40,129 @@ type Canceller struct {
 	Events   *Recorder
 }
 
-// Cancel removes the mirror of a Job and has the Job fail with CancelReason. A Job
-// that is finished already keeps its end, and loses its mirror; one whose mirror
-// is finished gets that end. Whoever dispatches it sees that and stops. Nothing is
-// changed if the mirror cannot be reached, unless it is abandoned.
-func (c *Canceller) Cancel(ctx context.Context, namespace, name string) error {
-	ref := Ref{Context: c.Origin.Context, ClusterUID: c.Origin.ClusterUID, Namespace: namespace, Name: name}
-	origin, err := c.Origin.get(ctx, ref)
+// Cancel removes the mirror of a Job, or of an object of another kind, and has the
+// origin fail with CancelReason. One that is finished already keeps its end, and
+// loses its mirror; one whose mirror is finished gets that end. Whoever dispatches it
+// sees that and stops. Nothing is changed if the mirror cannot be reached, unless it
+// is abandoned.
+//
+// Of a kind that has no way to say that an object has failed, the status stays. An
+// origin of a kind that never ends does not name its mirror any more, and can be
+// dispatched again.
+func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
+	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
+	if k.Template {
+		return fmt.Errorf("%s is not dispatched itself: its %s is that of what it makes; cancel that", ref.WithKind(), dotted(k.ManagedBy))
+	}
+	origin, err := c.Origin.get(ctx, k, ref)
 	if err != nil {
 		return err
 	}
 	if origin == nil {
-		return fmt.Errorf("context %s: there is no job %s", ref.Context, ref)
+		return fmt.Errorf("context %s: there is no %s", ref.Context, ref.WithKind())
 	}
-	managedBy, _, _ := unstructured.NestedString(origin.Object, "spec", "managedBy")
-	if owner := delegation.Job().OwnerOf(managedBy); owner != c.Owner {
-		return fmt.Errorf("job %s is managed by %s and not by %s: it was not dispatched by this plugin; kubectl delete job ends it", ref, owner, c.Owner)
+	if owner := k.OwnerOf(stringAt(origin, k.ManagedBy...)); owner != c.Owner {
+		return fmt.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; kubectl delete %s ends it",
+			ref.WithKind(), owner, c.Owner, kubectlName(k))
 	}
 	ref.UID = string(origin.GetUID())
-	worker, mirror, err := c.find(ctx, origin, ref)
-	if err != nil {
+	x := &cancellation{Canceller: c, kind: k, ref: ref}
+	if err := x.find(ctx, origin); err != nil {
 		return err
 	}
-	stored, err := c.fail(ctx, ref, worker, mirror)
+	stored, err := x.fail(ctx)
 	if err != nil {
 		return err
 	}
 	e := Event{Event: Cancelled, Origin: &ref}
-	if mirror != nil {
-		e.Mirror = &Ref{Context: worker.Context, ClusterUID: worker.ClusterUID, Namespace: mirror.GetNamespace(), Name: mirror.GetName(), UID: string(mirror.GetUID())}
-		if _, err := worker.remove(ctx, *e.Mirror); err != nil {
-			return fmt.Errorf("job %s has ended, but its mirror runs on: %w; kubectl --context %s -n %s delete job %s removes it",
-				ref, err, worker.Context, e.Mirror.Namespace, e.Mirror.Name)
+	if x.mirror != nil {
+		mirror := refOf(x.worker, x.mirror)
+		e.Mirror = &mirror
+		if _, err := x.worker.remove(ctx, k, mirror); err != nil {
+			return fmt.Errorf("%s has ended, but its mirror runs on: %w; kubectl --context %s -n %s delete %s %s removes it",
+				ref.WithKind(), err, x.worker.Context, mirror.Namespace, kubectlName(k), mirror.Name)
 		}
 	}
-	c.tidy(ctx, ref)
-	e.setState(stored)
-	e.Message = c.tellEnd(stored, worker, mirror)
+	x.tidy(ctx)
+	e.setState(k, stored)
+	e.Message = x.tellEnd(stored)
 	c.Events.Record(e)
 	return nil
 }
 
-func (c *Canceller) tellEnd(origin *batchv1.Job, worker *Side, mirror *unstructured.Unstructured) string {
-	end := "it is ended as " + string(statusOf(origin))
+// cancellation is the end of one dispatch.
+type cancellation struct {
+	*Canceller
+	kind delegation.Kind
+	ref  Ref
+	// mirror is nil if there is none; otherwise it is on worker.
+	worker *Side
+	mirror *unstructured.Unstructured
+}
+
+func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
+	end := "it is ended as " + string(statusOf(x.kind, origin))
+	if ended(x.kind, origin) == nil && statusOf(x.kind, origin) != delegation.Failed {
+		end = fmt.Sprintf("it is not dispatched any more; its status stays as it was, because a status of %s cannot say that it was ended", withArticle(x.kind.Kind))
+	}
 	switch {
-	case mirror != nil:
-		return fmt.Sprintf("%s, and its mirror on %s is removed", end, worker.Context)
-	case c.Abandon:
+	case x.mirror != nil:
+		return fmt.Sprintf("%s, and its mirror on %s is removed", end, x.worker.Context)
+	case x.Abandon:
 		return end + "; its mirror was not looked for"
 	}
 	return end + "; it had no mirror"
 }
 
 // find looks for the mirror: where the origin says it is, or, where it does not
-// say, for one with its mark. mirror is nil if there is none.
-func (c *Canceller) find(ctx context.Context, origin *unstructured.Unstructured, ref Ref) (*Side, *unstructured.Unstructured, error) {
-	if c.Abandon {
-		return nil, nil, nil
+// say, for one with its mark.
+func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructured) error {
+	if x.Abandon {
+		return nil
 	}
 	named := pinned(origin)
-	unread := slices.Clone(c.Unreached)
-	for _, w := range c.Workers {
-		at := Ref{Context: w.Context, ClusterUID: w.ClusterUID, Namespace: ref.Namespace, Name: ref.Name}
+	unread := slices.Clone(x.Unreached)
+	for _, w := range x.Workers {
+		at := refTo(w, x.kind.GroupVersionKind(), x.ref.Namespace, x.ref.Name, "")
 		if !named.IsZero() {
 			at.Namespace, at.Name = named.Namespace, named.Name
 			if place(at, "").ClusterUID != named.ClusterUID {
 				continue
 			}
 		}
-		mirror, err := w.get(ctx, at)
+		mirror, err := w.get(ctx, x.kind, at)
 		switch {
+		case IsUnserved(err) && named.IsZero():
+			// There cannot be any of it.
 		case err != nil && !named.IsZero():
-			return nil, nil, fmt.Errorf("could not look for the mirror of job %s, so nothing was changed: %w", ref, err)
+			return fmt.Errorf("could not look for the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
 		case err != nil:
 			unread = append(unread, w.Context)
 		case mirror == nil:
-		case mirror.GetLabels()[delegation.OriginUIDLabel] == ref.UID || named.UID != "" && string(mirror.GetUID()) == named.UID:
-			return w, mirror, nil
+		case mirror.GetLabels()[delegation.OriginUIDLabel] == x.ref.UID || named.UID != "" && string(mirror.GetUID()) == named.UID:
+			x.worker, x.mirror = w, mirror
+			return nil
 		}
 	}
-	return nil, nil, c.unfound(ref, named, unread)
+	return x.unfound(named, unread)
 }
 
 // unfound says why it is not known that there is no mirror; nil if it is known.
-func (c *Canceller) unfound(ref Ref, named delegation.Place, unread []string) error {
+func (x *cancellation) unfound(named delegation.Place, unread []string) error {
 	switch {
 	case named.IsZero() && len(unread) > 0:
-		return fmt.Errorf("job %s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", ref, strings.Join(unread, ", "))
-	case named.IsZero(), c.reaches(named.ClusterUID):
+		return fmt.Errorf("%s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", x.ref.WithKind(), strings.Join(unread, ", "))
+	case named.IsZero(), x.reaches(named.ClusterUID):
 		return nil
-	case c.Only != "":
-		return fmt.Errorf("the mirror of job %s is not on %s, but on cluster %s, so nothing was changed; without --to it is looked for everywhere", ref, c.Only, named.ClusterUID)
+	case x.Only != "":
+		return fmt.Errorf("the mirror of %s is not on %s, but on cluster %s, so nothing was changed; without --to it is looked for everywhere", x.ref.WithKind(), x.Only, named.ClusterUID)
 	}
-	return fmt.Errorf("the mirror of job %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends the job nevertheless and leaves the mirror", ref, named.ClusterUID)
+	return fmt.Errorf("the mirror of %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends %s nevertheless and leaves the mirror",
+		x.ref.WithKind(), named.ClusterUID, "the "+strings.ToLower(x.kind.Kind))
 }
 
-func (c *Canceller) reaches(clusterUID string) bool {
-	for _, w := range c.Workers {
+func (x *cancellation) reaches(clusterUID string) bool {
+	for _, w := range x.Workers {
 		if place(Ref{ClusterUID: w.ClusterUID}, "").ClusterUID == clusterUID {
 			return true
 		}
@@ -147,97 +171,93 @@ func (c *Canceller) reaches(clusterUID string) bool {
 }
 
 // fail ends the origin, unless it has ended already, and returns it as it is then.
-func (c *Canceller) fail(ctx context.Context, ref Ref, worker *Side, mirror *unstructured.Unstructured) (stored *batchv1.Job, err error) {
+func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructured, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := c.Origin.get(ctx, ref)
+		live, err := x.Origin.get(ctx, x.kind, x.ref)
 		if err != nil {
 			return err
 		}
-		if live == nil || string(live.GetUID()) != ref.UID {
-			return fmt.Errorf("context %s: job %s was deleted meanwhile", ref.Context, ref)
+		if live == nil || string(live.GetUID()) != x.ref.UID {
+			return fmt.Errorf("context %s: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
 		}
-		if stored, err = typedJob(live); err != nil || finished(&stored.Status) != nil {
-			return err
+		if stored = live; ended(x.kind, live) != nil {
+			return nil
 		}
-		status, again, err := c.lastStatus(stored, worker, mirror)
+		status, again, err := x.lastStatus(live)
 		if err != nil {
 			return err
 		}
-		content, err := statusMap(&status)
-		if err != nil {
-			return err
-		}
-		written, err := c.Origin.patch(ctx, live, "status", map[string]any{"status": content})
-		if err != nil {
-			return err
+		if status != nil {
+			if stored, err = x.Origin.patch(ctx, x.kind, live, "status", map[string]any{"status": status}); err != nil {
+				return err
+			}
 		}
 		if again {
 			// The end takes two writes.
-			return c.Origin.failed(conflict(ref.Name))
+			return x.Origin.failed(conflict(x.kind, x.ref.Name))
 		}
-		stored, err = typedJob(written)
+		if neverEnds(x.kind) && !pinned(stored).IsZero() {
+			stored, err = x.Origin.patch(ctx, x.kind, stored, "", map[string]any{
+				"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
+			})
+		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("could not end job %s: %w", ref, err)
+		return nil, fmt.Errorf("could not end %s: %w", x.ref.WithKind(), err)
 	}
 	return stored, nil
 }
 
-// lastStatus is what is written to an origin that is cancelled.
-func (c *Canceller) lastStatus(origin *batchv1.Job, worker *Side, mirror *unstructured.Unstructured) (status batchv1.JobStatus, again bool, err error) {
+// lastStatus is what is written to an origin that is cancelled, nil if nothing is.
+func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, again bool, err error) {
 	where := "it had no mirror"
 	switch {
-	case mirror != nil:
-		where = "its mirror on " + worker.Context + " was removed"
-	case c.Abandon:
+	case x.mirror != nil:
+		where = "its mirror on " + x.worker.Context + " was removed"
+	case x.Abandon:
 		where = "its mirror was left where it is"
 	}
-	if mirror != nil && HasFinished(mirror) {
-		typed, err := typedJob(mirror)
+	if x.mirror != nil && HasFinished(x.kind, x.mirror) {
+		result, err := workloadOf(x.kind).copier(x.OriginMinor).copied(origin, x.mirror, true)
 		if err != nil {
-			return status, false, err
+			return nil, false, err
 		}
-		result := projection.Project(origin, typed, projection.Options{ForceDrained: true, OriginMinor: c.OriginMinor})
-		if result.More || finished(&result.Status) != nil {
-			return result.Status, result.More, nil
+		if result.more || result.ends {
+			return result.status, result.more, nil
 		}
 		// The origin cannot be told this end any more.
 	}
-	status, ok := projection.Fail(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", c.Identity, where), c.Clock.Now())
-	if !ok {
-		return status, false, fmt.Errorf("its success is decided already (condition SuccessCriteriaMet), and the API server lets it end in no other way; dispatch lets it complete")
-	}
-	return status, false, nil
+	status, err = workloadOf(x.kind).failed(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", x.Identity, where), x.Clock.Now())
+	return status, false, err
 }
 
 // tidy removes the Lease, unless somebody holds it: they do so themselves.
-func (c *Canceller) tidy(ctx context.Context, ref Ref) {
-	l := &lease{side: c.Origin, origin: ref, clock: c.Clock}
+func (x *cancellation) tidy(ctx context.Context) {
+	l := &lease{side: x.Origin, kind: x.kind, origin: x.ref, clock: x.Clock}
 	if err := l.remove(ctx); err != nil {
-		c.Events.Record(Event{Event: Warned, Origin: &ref, Message: fmt.Sprintf("Lease %s could not be removed: %v", l.name(), err)})
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("Lease %s could not be removed: %v", l.name(), err)})
 	}
 }
 
-// Find returns the Jobs of a namespace that match a label selector and belong to
-// the owner, finished or not, and how many others match.
-func Find(ctx context.Context, s *Side, owner delegation.Owner, namespace, selector string) (jobs []*unstructured.Unstructured, others int, err error) {
+// Find returns the objects of a kind in a namespace that match a label selector and
+// belong to the owner, finished or not, and how many others match.
+func Find(ctx context.Context, s *Side, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
 	o := metav1.ListOptions{LabelSelector: selector, Limit: 500}
 	for {
-		page, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(namespace).List(ctx, o)
+		page, err := s.objects(k, namespace).List(ctx, o)
 		if err != nil {
 			return nil, 0, s.failed(err)
 		}
 		for i := range page.Items {
-			managedBy, _, _ := unstructured.NestedString(page.Items[i].Object, "spec", "managedBy")
-			if delegation.Job().OwnerOf(managedBy) == owner {
-				jobs = append(jobs, trimmed(&page.Items[i]))
+			if k.OwnerOf(stringAt(&page.Items[i], k.ManagedBy...)) == owner {
+				found = append(found, trimmed(&page.Items[i]))
 			} else {
 				others++
 			}
 		}
 		if o.Continue = page.GetContinue(); o.Continue == "" {
-			return jobs, others, nil
+			return found, others, nil
 		}
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
 // pace is how long at least is between two writes of an origin's status.
@@ -24,11 +22,8 @@ const drainGrace = time.Minute
 type copyState struct {
 	// last is when it was written last.
 	last time.Time
-	// pinTimes is set after the server refused a status, for good if it takes one
-	// without other times then: it is one that never will. refused is of when it
-	// did not.
-	pinTimes bool
-	refused  standoff
+	// refused is of when the server did not take a status.
+	refused standoff
 	// heldSince is since when the mirror's end is held back.
 	heldSince time.Time
 	// diverged is what was told already.
@@ -38,34 +33,31 @@ type copyState struct {
 // copyStatus writes the mirror's status to the origin, if that changes anything.
 // It returns the origin as it is then, and after how long it wants to be called
 // again.
-func (t *task) copyStatus(ctx context.Context, origin, mirror *batchv1.Job) (*batchv1.Job, time.Duration, error) {
+func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unstructured) (*unstructured.Unstructured, time.Duration, error) {
 	now := t.clock.Now()
 	if wait := t.copy.last.Add(pace).Sub(now); wait > 0 {
 		return origin, wait, nil
 	}
 	forced := !t.copy.heldSince.IsZero() && now.Sub(t.copy.heldSince) > t.grace(mirror)
-	result := projection.Project(origin, mirror, projection.Options{
-		OriginMinor: t.options.OriginMinor, PinTimes: t.copy.pinTimes, ForceDrained: forced,
-	})
-	t.tellDiverged(result.Diverged)
-	again := t.hold(result.Held, forced, now)
-	if !result.Changed {
+	result, err := t.copier.copied(origin, mirror, forced)
+	if err != nil {
+		return nil, 0, err
+	}
+	t.tellDiverged(result.diverged)
+	again := t.hold(result.held, forced, now)
+	if result.status == nil {
 		t.seen.Store(0)
-		if finished(&mirror.Status) != nil && finished(&origin.Status) == nil && !result.Held {
+		if ended(t.Kind, mirror) != nil && ended(t.Kind, origin) == nil && !result.held {
 			// Nothing will ever change about that.
 			t.leaveLease = true
-			t.abort(fmt.Errorf("job %s: its mirror on %s has ended, and the origin cannot be told: %s", t.ref, t.worker.Context, strings.Join(result.Diverged, "; ")))
+			t.abort(fmt.Errorf("%s: its mirror on %s has ended, and the origin cannot be told: %s", t.ref.WithKind(), t.worker.Context, strings.Join(result.diverged, "; ")))
 		}
 		return origin, again, nil
 	}
 	if wait := t.copy.refused.lasts(origin, mirror, now); wait > 0 {
 		return origin, wait, nil
 	}
-	status, err := statusMap(&result.Status)
-	if err != nil {
-		return nil, 0, err
-	}
-	written, err := t.origin.patch(ctx, t.originNow, "status", map[string]any{"status": status})
+	stored, err := t.origin.patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
 	t.copy.last = t.clock.Now()
 	if apierrors.IsInvalid(err) {
 		return origin, max(again, refusedFor), t.refusedStatus(origin, mirror, err)
@@ -73,34 +65,31 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *batchv1.Job) (*ba
 	if err != nil {
 		return nil, 0, err
 	}
-	if !result.Held {
+	if !result.held {
 		t.copy.heldSince = time.Time{}
 	}
-	t.originNow = written
-	stored, err := typedJob(written)
-	if err != nil {
-		return nil, 0, err
+	t.originNow = stored
+	if lost := t.copier.wrote(mirror, stored); lost != "" {
+		t.tellDiverged([]string{lost})
 	}
 	event := t.event(StatusCopied, "")
 	event.Message = string(event.Status)
 	event.LagSeconds = t.lagOf()
 	t.events.Record(event)
-	if result.More {
+	if result.more {
 		again = pace
 	}
 	return stored, again, nil
 }
 
-// refusedStatus has a status tried again without times after the API server
+// refusedStatus has a status tried again in another way after the API server
 // refused it, and tells of it when that does not help.
-func (t *task) refusedStatus(origin, mirror *batchv1.Job, err error) error {
-	if !t.copy.pinTimes {
-		t.copy.pinTimes = true
-		return conflict(t.Name)
+func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err error) error {
+	if t.copier.refused() {
+		return conflict(t.Kind, t.Name)
 	}
-	again := t.copy.refused.mirror == mirror.ResourceVersion
-	t.copy.pinTimes = false
-	t.copy.refused = standoff{origin: origin.ResourceVersion, mirror: mirror.ResourceVersion, at: t.clock.Now()}
+	again := t.copy.refused.mirror == mirror.GetResourceVersion()
+	t.copy.refused = standoff{origin: origin.GetResourceVersion(), mirror: mirror.GetResourceVersion(), at: t.clock.Now()}
 	if again {
 		return nil
 	}
@@ -120,8 +109,8 @@ type standoff struct {
 }
 
 // lasts says for how long it would still be the same.
-func (r standoff) lasts(origin, mirror *batchv1.Job, now time.Time) time.Duration {
-	if r.origin != origin.ResourceVersion || r.mirror != mirror.ResourceVersion {
+func (r standoff) lasts(origin, mirror *unstructured.Unstructured, now time.Time) time.Duration {
+	if r.origin != origin.GetResourceVersion() || r.mirror != mirror.GetResourceVersion() {
 		return 0
 	}
 	return r.at.Add(refusedFor).Sub(now)
@@ -144,9 +133,9 @@ func (t *task) hold(held, forced bool, now time.Time) (again time.Duration) {
 }
 
 // grace is how long pods may take to go.
-func (t *task) grace(mirror *batchv1.Job) time.Duration {
-	if s := mirror.Spec.Template.Spec.TerminationGracePeriodSeconds; s != nil {
-		return max(drainGrace, time.Duration(*s)*time.Second+drainGrace/2)
+func (t *task) grace(mirror *unstructured.Unstructured) time.Duration {
+	if s, ok := valueAt(mirror, "spec", "template", "spec", "terminationGracePeriodSeconds").(int64); ok {
+		return max(drainGrace, time.Duration(s)*time.Second+drainGrace/2)
 	}
 	return drainGrace
 }

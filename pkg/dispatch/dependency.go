@@ -171,7 +171,7 @@ func contentOf(o *unstructured.Unstructured) map[string]any {
 
 // adoptDependency adds the mirror to the owners of one object.
 func adoptDependency(ctx context.Context, origin, worker *Side, mirror *unstructured.Unstructured, d Dependency) error {
-	doing := fmt.Sprintf("make job %s/%s an owner of %s %s", mirror.GetNamespace(), mirror.GetName(), d.Kind, d.Name)
+	doing := fmt.Sprintf("make %s an owner of %s %s", refOf(worker, mirror).WithKind(), d.Kind, d.Name)
 	owner := metav1.OwnerReference{APIVersion: mirror.GetAPIVersion(), Kind: mirror.GetKind(), Name: mirror.GetName(), UID: mirror.GetUID()}
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -23,6 +23,9 @@ type Drift struct {
 	// Foreign are fields that differ, and that somebody else on the worker decides
 	// on: spec.suspend of a mirror in a queue is Kueue's.
 	Foreign []string
+	// Unshared are fields that the user has changed on the origin, and that nobody
+	// carries over: those of kinds of which it is not known what may change.
+	Unshared []string
 }
 
 // DriftOf compares a mirror with the one that was planned. planned is what NewPlan
@@ -50,7 +53,9 @@ func DriftOf(planned, before, mirror *unstructured.Unstructured) Drift {
 		planned: planned, before: before, mirror: mirror, desired: mirror.DeepCopy(),
 		deferred: sets.New[string](), immutable: sets.New[string](), foreign: sets.New[string](),
 	}
-	d.metadata()
+	d.metadata(func(field, key string) bool {
+		return field == "labels" && (isGenerated(key) || inDomain(key, "batch.kubernetes.io"))
+	})
 	d.template()
 	d.spec()
 	d.fixed()
@@ -125,14 +130,11 @@ func (d *drifter) put(value any, path ...string) {
 
 // metadata is about labels and annotations. Those by which a mirror finds its pods
 // are the worker's, and our marks are never taken off.
-func (d *drifter) metadata() {
+func (d *drifter) metadata(isWorkers func(field, key string) bool) {
 	for _, field := range []string{"labels", "annotations"} {
 		path := []string{"metadata", field}
-		isWorkers := func(key string) bool {
-			return field == "labels" && (isGenerated(key) || inDomain(key, "batch.kubernetes.io"))
-		}
-		planned := without(mapAt(d.planned, path...), isWorkers)
-		before := without(mapAt(d.before, path...), func(key string) bool { return isWorkers(key) || inDomain(key, ourDomain) })
+		planned := without(mapAt(d.planned, path...), func(key string) bool { return isWorkers(field, key) })
+		before := without(mapAt(d.before, path...), func(key string) bool { return isWorkers(field, key) || inDomain(key, ourDomain) })
 		now := valueAt(d.mirror, path...)
 		if to := merged(planned, before, now); !isSame(now, to) {
 			d.put(to, path...)

@@ -1,7 +1,11 @@
 package dispatch
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -87,7 +91,8 @@ type Event struct {
 	// Status is "" before it was read.
 	Status delegation.Status `json:"status"`
 	// Completions is null where any one success completes the Job; Ready where the
-	// cluster does not count ready pods.
+	// cluster does not count ready pods. Only Jobs count pods: of other kinds, these
+	// are null and 0.
 	Completions *int32 `json:"completions"`
 	Succeeded   int32  `json:"succeeded"`
 	Failed      int32  `json:"failed"`
@@ -98,14 +103,30 @@ type Event struct {
 	LagSeconds float64 `json:"lagSeconds,omitempty"`
 }
 
-// Ref names a Job of one cluster.
+// Ref names a Job of one cluster, or an object of another kind.
 type Ref struct {
 	Context    string `json:"context"`
 	ClusterUID string `json:"clusterUID"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 }
 
+// refOf names an object of a cluster.
+func refOf(s *Side, o *unstructured.Unstructured) Ref {
+	return refTo(s, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
+}
+
+// refTo names an object of a cluster that may not be there.
+func refTo(s *Side, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+}
+
 // String is how people are told of it: namespace/name.
 func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
+// WithKind is the same with the kind in front: "job namespace/name".
+func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String() }

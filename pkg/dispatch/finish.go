@@ -5,23 +5,24 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // finish ends the task after the end of the Job was stored on the origin, by us
 // or by somebody else: whoever runs cancel. The mirror is looked at as it is now,
 // because it may be deleted.
-func (t *task) finish(ctx context.Context, origin *batchv1.Job, how *batchv1.JobCondition) error {
+func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, how *ending) error {
 	if t.mirrorRef.UID == "" {
 		t.mirrorRef.UID = pinned(t.originNow).UID
 	}
-	mirror, err := t.worker.get(ctx, t.mirrorRef)
+	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
 	if err != nil {
 		return err
 	}
 	if mirror != nil && string(mirror.GetUID()) == t.mirrorRef.UID {
-		if !HasFinished(mirror) {
+		if !HasFinished(t.Kind, mirror) {
 			err = t.removeMirror(ctx, ", because its origin was ended from outside")
 		} else {
 			err = t.retire(ctx, mirror)
@@ -38,15 +39,15 @@ func (t *task) finish(ctx context.Context, origin *batchv1.Job, how *batchv1.Job
 }
 
 // endAs ends the task as the origin has ended.
-func (t *task) endAs(origin *batchv1.Job, how *batchv1.JobCondition) {
+func (t *task) endAs(origin *unstructured.Unstructured, how *ending) {
 	end, message := Completed, "it is complete"
-	if how.Type == batchv1.JobFailed {
+	if how.failed {
 		end, message = JobFailed, "it failed"
-		if how.Reason == CancelReason {
+		if how.reason == CancelReason {
 			end, message = Cancelled, "it was cancelled"
 		}
-		if how.Reason != "" {
-			message = fmt.Sprintf("%s (%s): %s", message, how.Reason, how.Message)
+		if how.reason != "" {
+			message = fmt.Sprintf("%s (%s): %s", message, how.reason, how.message)
 		}
 	}
 	t.end(end, origin, nil, message)
@@ -60,24 +61,25 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 		return nil
 	case ttl == 0:
 		return t.removeMirror(ctx, "")
-	case HasTTL(mirror):
+	case hasTTL(t.Kind, mirror):
 		return nil
 	}
-	_, err := t.worker.patch(ctx, mirror, "", map[string]any{
-		"spec": map[string]any{"ttlSecondsAfterFinished": int64((ttl + time.Second - 1) / time.Second)},
-	})
+	patch := map[string]any{}
+	if err := unstructured.SetNestedField(patch, int64((ttl+time.Second-1)/time.Second), t.Kind.TTL()...); err != nil {
+		return err
+	}
+	written, err := t.worker.patch(ctx, t.Kind, mirror, "", patch)
+	if err == nil && !hasTTL(t.Kind, written) {
+		// Its schema has no such field, and the API server drops it without a word.
+		t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
+			t.worker.Context, t.Kind.Kind, t.worker.kubectl(mirror.GetNamespace(), "delete %s %s", kubectlName(t.Kind), mirror.GetName())))
+	}
 	return err
 }
 
-// HasTTL says whether a mirror is deleted by itself after it has finished, which
+// hasTTL says whether a mirror is deleted by itself after it has finished, which
 // dispatch has it be once its end has landed on the origin.
-func HasTTL(mirror *unstructured.Unstructured) bool {
-	_, ok, _ := unstructured.NestedInt64(mirror.Object, "spec", "ttlSecondsAfterFinished")
+func hasTTL(k delegation.Kind, mirror *unstructured.Unstructured) bool {
+	_, ok, _ := unstructured.NestedInt64(mirror.Object, k.TTL()...)
 	return ok
-}
-
-// HasFinished says whether a Job is complete or has failed.
-func HasFinished(job *unstructured.Unstructured) bool {
-	typed, err := typedJob(job)
-	return err == nil && finished(&typed.Status) != nil
 }

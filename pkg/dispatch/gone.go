@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
@@ -10,12 +12,8 @@ import (
 // end had landed has reached its goal: its own ttlSecondsAfterFinished may be 0.
 func (t *task) originVanished(ctx context.Context) error {
 	if t.originNow != nil {
-		last, err := typedJob(t.originNow)
-		if err != nil {
-			return err
-		}
-		if c := finished(&last.Status); c != nil {
-			return t.finish(ctx, last, c)
+		if how := ended(t.Kind, t.originNow); how != nil {
+			return t.finish(ctx, t.originNow, how)
 		}
 	}
 	return t.originGone(ctx)
@@ -37,10 +35,38 @@ func (t *task) originGone(ctx context.Context) error {
 	return nil
 }
 
+// cancelled says whether somebody has cancelled an origin of a kind that never ends:
+// it named its mirror, and does so no more. Nothing else can tell, since a status
+// that says that it has failed may have been the mirror's. An informer alone is not
+// believed, which may be behind.
+func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured) (bool, error) {
+	if !t.wasPinned || !neverEnds(t.Kind) || !pinned(origin).IsZero() {
+		return false, nil
+	}
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
+	if err != nil {
+		return false, err
+	}
+	return live != nil && live.GetUID() == t.UID && pinned(live).IsZero(), nil
+}
+
+// originCancelled ends the task of such an origin, and its mirror with it.
+func (t *task) originCancelled(ctx context.Context) error {
+	found, err := t.lookForMirror(ctx)
+	if err == nil && found {
+		err = t.removeMirror(ctx, ", because its origin was cancelled")
+	}
+	if err != nil {
+		return err
+	}
+	t.end(Cancelled, nil, nil, "it was cancelled")
+	return nil
+}
+
 // lookForMirror asks the worker whether our mirror is there, whatever was known of
 // it so far, and notes its uid.
 func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
-	mirror, err := t.worker.get(ctx, t.mirrorRef)
+	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
 	if err != nil || mirror == nil {
 		return false, err
 	}
@@ -54,7 +80,7 @@ func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
 
 // removeMirror deletes the mirror, and tells why.
 func (t *task) removeMirror(ctx context.Context, why string) error {
-	removed, err := t.worker.remove(ctx, t.mirrorRef)
+	removed, err := t.worker.remove(ctx, t.Kind, t.mirrorRef)
 	if removed {
 		t.record(MirrorRemoved, "deleted on "+t.worker.Context+why)
 	}

@@ -49,6 +49,7 @@ func timingFor(n int) leaseTiming {
 // lease is the right to be the only one who copies for one Job.
 type lease struct {
 	side     *Side
+	kind     delegation.Kind
 	origin   Ref
 	identity string
 	timing   leaseTiming
@@ -75,7 +76,7 @@ type leaseEvents struct {
 	failed func(error)
 }
 
-func (l *lease) name() string { return delegation.LeaseName(l.origin.Name) }
+func (l *lease) name() string { return l.kind.LeaseName(l.origin.Name) }
 
 // held says whether nobody else can be copying. The elector believes so until its
 // deadline is over, even after somebody else was seen to hold the Lease.
@@ -203,12 +204,10 @@ func (l *lease) ensure(ctx context.Context) (*coordinationv1.Lease, error) {
 	if !apierrors.IsNotFound(err) {
 		return found, err
 	}
-	job := delegation.Job()
-	apiVersion, kind := job.GroupVersionKind().ToAPIVersionAndKind()
 	return leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Name: l.name(), Namespace: l.origin.Namespace,
 		Labels:          map[string]string{delegation.OriginUIDLabel: l.origin.UID},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: l.origin.Name, UID: originUID(l.origin)}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
 	}}, metav1.CreateOptions{FieldManager: FieldManager})
 }
 

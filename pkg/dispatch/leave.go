@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
 // leave ends a task that is unfinished when the loop ends.
@@ -31,7 +30,7 @@ func (t *task) leave(ctx context.Context, end EventType) {
 		t.end(end, nil, nil, "nothing of it is on "+on)
 	case !t.options.DeleteOnInterrupt:
 		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, and its status is not copied any more", on))
-	case HasFinished(t.mirrorNow):
+	case HasFinished(t.Kind, t.mirrorNow):
 		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s has finished, and is kept until the origin is told so", on))
 	default:
 		t.takeBack(ctx, end)
@@ -44,18 +43,15 @@ func (t *task) tellEnd(ctx context.Context) bool {
 	if t.originNow == nil {
 		return false
 	}
-	last, err := typedJob(t.originNow)
-	if err != nil {
+	how := ended(t.Kind, t.originNow)
+	if how == nil {
 		return false
 	}
-	if c := finished(&last.Status); c != nil {
-		if err := t.finish(ctx, last, c); err != nil {
-			t.record(Warned, fmt.Sprintf("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
-			t.endAs(last, c)
-		}
-		return true
+	if err := t.finish(ctx, t.originNow, how); err != nil {
+		t.record(Warned, fmt.Sprintf("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
+		t.endAs(t.originNow, how)
 	}
-	return false
+	return true
 }
 
 // takeBack removes the mirror and what says that there is one, and ends the task.
@@ -80,25 +76,20 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 // unpin tells an origin that it has no mirror any more, and no pods.
 func (t *task) unpin(ctx context.Context) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := t.origin.get(ctx, t.ref)
+		live, err := t.origin.get(ctx, t.Kind, t.ref)
 		if err != nil || live == nil || live.GetUID() != t.UID {
 			return err
 		}
-		job, err := typedJob(live)
-		if err != nil {
-			return err
-		}
-		if finished(&job.Status) == nil {
-			stopped := projection.Stop(job)
-			status, err := statusMap(&stopped)
+		if ended(t.Kind, live) == nil {
+			status, err := workloadOf(t.Kind).stopped(live)
 			if err != nil {
 				return err
 			}
-			if live, err = t.origin.patch(ctx, live, "status", map[string]any{"status": status}); err != nil {
+			if live, err = t.origin.patch(ctx, t.Kind, live, "status", map[string]any{"status": status}); err != nil {
 				return err
 			}
 		}
-		t.originNow, err = t.origin.patch(ctx, live, "", map[string]any{
+		t.originNow, err = t.origin.patch(ctx, t.Kind, live, "", map[string]any{
 			"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
 		})
 		return err

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // FieldManager is the name under which everything is written.
@@ -39,8 +42,11 @@ type LoopOptions struct {
 	OriginMinor int
 }
 
-// Task is a Job to be dispatched.
+// Task is a Job to be dispatched, or an object of another kind.
 type Task struct {
+	// Kind is the origin's, in the version that both clusters serve; the zero Kind is
+	// Job.
+	Kind delegation.Kind
 	// Namespace, Name and UID are the origin's.
 	Namespace, Name string
 	UID             types.UID
@@ -50,6 +56,8 @@ type Task struct {
 
 // Outcome is how a task ended.
 type Outcome struct {
+	// Kind is the origin's.
+	Kind   delegation.Kind
 	Origin Ref
 	// Mirror is nil if there never was one.
 	Mirror *Ref
@@ -67,11 +75,8 @@ type Loop struct {
 	clock          clock.WithTicker
 	events         *Recorder
 
-	// tasks are all there are, by the namespace/name of the origin; mirrors are
-	// the same by those of the mirror.
-	tasks, mirrors map[string]*task
-	queue          workqueue.TypedRateLimitingInterface[*task]
-	// informers are those of each cluster's namespaces.
+	queue workqueue.TypedRateLimitingInterface[*task]
+	// informers are those of each cluster's namespaces and kinds.
 	informers   map[scope]cache.SharedIndexInformer
 	connections map[*Side]*connection
 }
@@ -80,7 +85,6 @@ type Loop struct {
 func NewLoop(origin, worker *Side, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
 	l := &Loop{
 		origin: origin, worker: worker, options: o, clock: c, events: events,
-		tasks: map[string]*task{}, mirrors: map[string]*task{},
 		informers:   map[scope]cache.SharedIndexInformer{},
 		connections: map[*Side]*connection{origin: {}, worker: {}},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
@@ -120,8 +124,8 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	var watching, leasing, pool sync.WaitGroup
 	l.watch(working, &watching, ordered)
 	if len(ordered) > 0 {
-		origin, mirror := ordered[0].ref, ordered[0].mirrorRef
-		watching.Go(func() { l.listen(working, origin, mirror) })
+		first, origin, mirror := ordered[0].Kind, ordered[0].ref, ordered[0].mirrorRef
+		watching.Go(func() { l.listen(working, first, origin, mirror) })
 	}
 	slots := make(chan struct{}, workers)
 	for _, t := range ordered {
@@ -185,21 +189,17 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 }
 
 func (l *Loop) add(t Task, timing leaseTiming) *task {
-	origin := Ref{Context: l.origin.Context, ClusterUID: l.origin.ClusterUID, Namespace: t.Namespace, Name: t.Name, UID: string(t.UID)}
-	namespace := l.options.Plan.Namespace
-	if namespace == "" {
-		namespace = t.Namespace
-	}
-	added := &task{
+	t.Kind = orJob(t.Kind)
+	gvk := t.Kind.GroupVersionKind()
+	origin := refTo(l.origin, gvk, t.Namespace, t.Name, string(t.UID))
+	return &task{
 		Loop: l, Task: t, ref: origin,
-		mirrorRef: Ref{Context: l.worker.Context, ClusterUID: l.worker.ClusterUID, Namespace: namespace, Name: t.Name},
-		lease:     &lease{side: l.origin, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
+		mirrorRef: refTo(l.worker, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
+		lease:     &lease{side: l.origin, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
+		copier:    workloadOf(t.Kind).copier(l.options.OriginMinor),
 		ended:     make(chan struct{}),
 		replace:   l.options.NewMirror,
 	}
-	l.tasks[origin.String()] = added
-	l.mirrors[added.mirrorRef.String()] = added
-	return added
 }
 
 // work syncs tasks, one after the other, until the queue is shut down.

@@ -6,7 +6,12 @@ import (
 	"io"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Manifest is an object of a file, before anything else is done with it.
@@ -22,7 +27,10 @@ type Manifest struct {
 // any server. It is all or nothing: every document that is bad is told in one
 // error, with line and column where the syntax is at fault.
 //
-// No two of the Jobs have the same namespace and name, but one without a namespace
+// Objects of kinds that Kubernetes itself does not have are taken, too: whether they
+// can be delegated is for the caller to find out.
+//
+// No two objects have the same kind, namespace and name, but one without a namespace
 // may turn out to be the same as another: which namespace it gets is for the
 // caller.
 func ReadManifests(filenames []string, in io.Reader) ([]Manifest, error) {
@@ -60,8 +68,8 @@ func (f file) manifests() (manifests []Manifest, errs []error) {
 	return manifests, errs
 }
 
-// jobsOf are the Jobs that a value is: itself, or all of a list. Items of a typed
-// list need not repeat what the list says of them.
+// jobsOf are the Jobs and their like that a value is: itself, or all of a list. Items
+// of a typed list need not repeat what the list says of them.
 func jobsOf(source string, value any, apiVersion, kind string) ([]Manifest, []error) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -75,19 +83,28 @@ func jobsOf(source string, value any, apiVersion, kind string) ([]Manifest, []er
 	if err := checkType(object); err != nil {
 		return nil, []error{fmt.Errorf("%s: %w", source, err)}
 	}
-	switch u := (&unstructured.Unstructured{Object: object}); u.GetAPIVersion() + " " + u.GetKind() {
-	case "batch/v1 Job":
-		if err := checkName(object); err != nil {
-			return nil, []error{fmt.Errorf("%s: %w", source, err)}
-		}
-		return []Manifest{{Source: source, Object: u}}, nil
-	case "v1 List":
+	u := &unstructured.Unstructured{Object: object}
+	gvk := u.GroupVersionKind()
+	ofItems, isList := strings.CutSuffix(gvk.Kind, "List")
+	_, hasItems := object["items"]
+	switch itemKind := gvk.GroupVersion().WithKind(ofItems); {
+	case isList && ofItems == "" && gvk.GroupVersion() == corev1.SchemeGroupVersion:
 		return jobsOfList(source, object, "", "")
-	case "batch/v1 JobList":
-		return jobsOfList(source, object, "batch/v1", "Job")
-	default:
-		return nil, []error{fmt.Errorf("%s: this is %s, and only Jobs of batch/v1 are dispatched; apply all others with kubectl", source, kindOf(u))}
+	case isList && mayBeDelegated(itemKind) && (hasItems || itemKind == delegation.Job().GroupVersionKind()):
+		return jobsOfList(source, object, u.GetAPIVersion(), ofItems)
+	case !mayBeDelegated(gvk):
+		return nil, []error{fmt.Errorf("%s: this is %s, and of the built-in kinds only Jobs of batch/v1 are dispatched; apply all others with kubectl", source, kindOf(u))}
 	}
+	if err := checkName(object, gvk.Kind); err != nil {
+		return nil, []error{fmt.Errorf("%s: %w", source, err)}
+	}
+	return []Manifest{{Source: source, Object: u}}, nil
+}
+
+// mayBeDelegated says whether objects of a kind can be delegated, as far as that is
+// known without asking: of Kubernetes' own kinds, only Jobs can.
+func mayBeDelegated(gvk schema.GroupVersionKind) bool {
+	return gvk == delegation.Job().GroupVersionKind() || gvk.Kind != "" && !scheme.Scheme.IsGroupRegistered(gvk.Group)
 }
 
 func jobsOfList(source string, list map[string]any, apiVersion, kind string) (manifests []Manifest, errs []error) {
@@ -119,8 +136,8 @@ func checkType(object map[string]any) error {
 	return nil
 }
 
-// checkName finds fault with what a Job is known by.
-func checkName(job map[string]any) error {
+// checkName finds fault with what an object is known by.
+func checkName(job map[string]any, kind string) error {
 	metadata, ok := job["metadata"].(map[string]any)
 	if !ok && job["metadata"] != nil {
 		return fmt.Errorf("metadata is %s, and has to be an object", whatIs(job["metadata"]))
@@ -135,21 +152,22 @@ func checkName(job map[string]any) error {
 	if name, _ := metadata["name"].(string); name != "" {
 		return nil
 	}
-	const why = "give it a name, so that running the same command again finds the same Job"
+	why := "give it a name, so that running the same command again finds the same " + kind
 	if generate, _ := metadata["generateName"].(string); generate != "" {
-		return fmt.Errorf("the Job has a generateName, and no name; %s", why)
+		return fmt.Errorf("the %s has a generateName, and no name; %s", kind, why)
 	}
-	return fmt.Errorf("the Job has no name; %s", why)
+	return fmt.Errorf("the %s has no name; %s", kind, why)
 }
 
 // repeated tells of Jobs that are there more than once: only one of them could be
 // created.
 func repeated(manifests []Manifest) (errs []error) {
-	first := map[string]string{}
+	first := map[Ref]string{}
 	for _, m := range manifests {
-		key := m.Object.GetNamespace() + "/" + m.Object.GetName()
+		gvk := m.Object.GroupVersionKind()
+		key := Ref{APIVersion: gvk.Group, Kind: gvk.Kind, Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 		if source, ok := first[key]; ok {
-			errs = append(errs, fmt.Errorf("%s: the Job %q is in %s, too", m.Source, strings.TrimPrefix(key, "/"), source))
+			errs = append(errs, fmt.Errorf("%s: the %s %q is in %s, too", m.Source, key.Kind, strings.TrimPrefix(key.String(), "/"), source))
 			continue
 		}
 		first[key] = m.Source

@@ -85,6 +85,24 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
+// Files may hold objects of kinds that Kubernetes does not have, whether this build
+// knows them or not.
+func TestReadManifestsOfOtherKinds(t *testing.T) {
+	const jobSet = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
+	text := jobYAML("a") + "---\n" + jobSet + "---\napiVersion: example.com/v1\nkind: RunList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n" +
+		"---\napiVersion: example.com/v1\nkind: Shortlist\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems: [{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: a}}]\n"
+	manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(text))
+	assert.NilError(t, err)
+	var kinds []string
+	for _, m := range manifests {
+		kinds = append(kinds, m.Object.GroupVersionKind().GroupKind().String()+" "+m.Object.GetName())
+	}
+	assert.DeepEqual(t, kinds, []string{"Job.batch a", "JobSet.jobset.x-k8s.io a", "Run.example.com a", "Run.example.com b", "Shortlist.example.com a", "RayJob.ray.io a"})
+
+	_, err = dispatch.ReadManifests([]string{"-"}, strings.NewReader(jobSet+"---\n"+jobSet))
+	assert.Error(t, err, `standard input, document 2: the JobSet "a" is in standard input, document 1, too`)
+}
+
 // What this build does not know survives, and numbers are what they were.
 func TestReadManifestsKeepsEverything(t *testing.T) {
 	for name, spec := range map[string]string{

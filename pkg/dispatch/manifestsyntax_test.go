@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
@@ -67,10 +68,10 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"no kind", "apiVersion: batch/v1\n", "there is no kind; a Job has"},
 		{"an empty kind", "apiVersion: batch/v1\nkind: ''\n", "kind is empty"},
 		{"a strange kind", "apiVersion: batch/v1\nkind: [Job]\n", "kind is a list, and has to be a string"},
-		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `this is "settings" of kind "ConfigMap" (v1), and only Jobs of batch/v1 are dispatched; apply all others with kubectl`},
-		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `this is of kind "CronJob" (batch/v1), and only Jobs`},
-		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `this is "\x1b[1m" of kind "\x1b[2J" (v1), and only Jobs`},
-		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `this is a Job of "batch/v1beta1", and only Jobs of batch/v1`},
+		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `this is "settings" of kind "ConfigMap" (v1), and of the built-in kinds only Jobs of batch/v1 are dispatched; apply all others with kubectl`},
+		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `this is of kind "CronJob" (batch/v1), and of the built-in kinds only Jobs`},
+		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `this is "\x1b[1m" of kind "\x1b[2J" (v1), and of the built-in kinds only Jobs`},
+		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `this is a Job of "batch/v1beta1", and of the built-in kinds only Jobs of batch/v1`},
 		{"no metadata", head, "the Job has no name" + name},
 		{"strange metadata", head + "metadata: [a]\n", "metadata is a list, and has to be an object"},
 		{"no name", head + "metadata: {namespace: x}\n", "the Job has no name" + name},
@@ -78,6 +79,8 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"a generated name", head + "metadata: {generateName: pi-}\n", "the Job has a generateName, and no name" + name},
 		{"a number for a name", head + "metadata: {name: 42}\n", "metadata.name is 42, and has to be a string: put it into quotes"},
 		{"a truth for a namespace", head + "metadata: {name: a, namespace: true}\n", "metadata.namespace is true, and has to be a string"},
+		{"no name of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n", "the JobSet has no name; give it a name, so that running the same command again finds the same JobSet"},
+		{"an empty list of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: []\n", "this is a list without items"},
 		{"an empty list", "apiVersion: v1\nkind: List\nitems: []\n", "this is a list without items"},
 		{"a strange list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "this is a list without items"},
 	} {
@@ -114,7 +117,9 @@ func FuzzReadManifests(f *testing.F) {
 		assert.Assert(t, err != nil || len(manifests) > 0)
 		assert.Assert(t, err == nil || len(manifests) == 0)
 		for _, m := range manifests {
-			assert.Assert(t, m.Object.GetName() != "" && m.Object.GetKind() == "Job" && m.Source != "")
+			group := m.Object.GroupVersionKind().Group
+			assert.Assert(t, m.Object.GetName() != "" && m.Object.GetKind() != "" && m.Source != "")
+			assert.Assert(t, m.Object.GetKind() == "Job" || !scheme.Scheme.IsGroupRegistered(group), "%s", group)
 		}
 	})
 }

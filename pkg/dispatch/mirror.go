@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +50,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	expected := t.mirrorRef.UID
 	if mirror != nil && mirror.GetDeletionTimestamp() != nil && (expected == "" || t.replace) {
 		// It is on its way out, and another is made when it is gone.
-		return nil, conflict(t.Name)
+		return nil, conflict(t.Kind, t.Name)
 	}
 	switch {
 	case mirror == nil && (expected == "" || t.replace):
@@ -59,7 +60,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	case expected == string(mirror.GetUID()):
 		return mirror, nil
 	case expected != "" && !t.replace:
-		return nil, t.mirrorDeleted(ctx, "was deleted, and another job made in its place,")
+		return nil, t.mirrorDeleted(ctx, fmt.Sprintf("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))
 	case mirror.GetLabels()[delegation.OriginUIDLabel] != t.ref.UID:
 		t.abort(t.taken(mirror))
 		return nil, nil
@@ -100,7 +101,7 @@ func (t *task) expect(origin *unstructured.Unstructured) error {
 	if named.ClusterUID == want.ClusterUID {
 		where = fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, t.worker.Context)
 	}
-	return fmt.Errorf("job %s is dispatched to %s already; go on with it there, or end that first with cancel", t.ref, where)
+	return fmt.Errorf("%s is dispatched to %s already; go on with it there, or end that first with cancel", t.ref.WithKind(), where)
 }
 
 // readMirror returns what has the mirror's name, nil if nothing has. That is never
@@ -110,7 +111,7 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 	if cached != nil && string(cached.GetUID()) == t.mirrorRef.UID {
 		return newer(cached, t.mirrorNow), nil
 	}
-	return t.worker.get(ctx, t.mirrorRef)
+	return t.worker.get(ctx, t.Kind, t.mirrorRef)
 }
 
 // createMirror makes the mirror and what its pods need.
@@ -124,7 +125,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	t.tellCopied(copied)
 	if err != nil && !mayPass(err) {
 		t.dropDependencies(ctx)
-		t.abort(fmt.Errorf("could not copy what the pods of job %s need: %w", t.ref, err))
+		t.abort(fmt.Errorf("could not copy what the pods of %s need: %w", t.ref.WithKind(), err))
 		return nil, nil
 	}
 	if err != nil {
@@ -133,7 +134,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	// What has begun is not broken off: nobody would know whether it was made.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	created, err := t.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(t.mirrorRef.Namespace).
+	created, err := t.worker.objects(t.Kind, t.mirrorRef.Namespace).
 		Create(bounded, planned, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn})
 	if err != nil {
 		return nil, t.notCreated(ctx, err)
@@ -155,15 +156,15 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 func (t *task) notCreated(ctx context.Context, err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		// It is looked at in the next round.
-		return conflict(t.Name)
+		return conflict(t.Kind, t.Name)
 	}
 	if mayPass(err) {
 		// It may have been made nevertheless.
 		return t.worker.failed(err)
 	}
-	final := fmt.Errorf("could not create the mirror of job %s: %w", t.ref, t.worker.failed(err))
+	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), t.worker.failed(err))
 	if apierrors.IsInvalid(err) {
-		final = fmt.Errorf("context %s does not take the mirror of job %s: %s", t.worker.Context, t.ref, causes(err))
+		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), causes(err))
 	}
 	t.dropDependencies(ctx)
 	t.abort(final)
@@ -183,31 +184,32 @@ func (t *task) dropDependencies(ctx context.Context) {
 // taken says that something else has the mirror's name.
 func (t *task) taken(other *unstructured.Unstructured) error {
 	if m := delegation.MarksOf(other.GetLabels(), other.GetAnnotations()); m != nil && m.OriginUID != "" {
-		return fmt.Errorf("job %s on %s is the mirror of another origin (uid %s); --namespace-to puts this one elsewhere, and cancel ends that one",
-			t.mirrorRef, t.worker.Context, m.OriginUID)
+		return fmt.Errorf("%s on %s is the mirror of another origin (uid %s); --namespace-to puts this one elsewhere, and cancel ends that one",
+			t.mirrorRef.WithKind(), t.worker.Context, m.OriginUID)
 	}
-	return fmt.Errorf("there is a job %s on %s already that is none of ours; it was left alone. --namespace-to puts the mirror elsewhere",
-		t.mirrorRef, t.worker.Context)
+	return fmt.Errorf("there is %s on %s already that is none of ours; it was left alone. --namespace-to puts the mirror elsewhere",
+		withArticle(t.mirrorRef.WithKind()), t.worker.Context)
 }
 
 // mirrorDeleted ends the task when somebody else ended its mirror. Whoever cancels
 // a Job, or deletes it, ends the origin first, and the mirror then; news of the two
 // may come in the other way round.
 func (t *task) mirrorDeleted(ctx context.Context, how string) error {
-	live, err := t.origin.get(ctx, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return err
 	}
-	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || HasFinished(live) {
+	isCancelled := live != nil && t.wasPinned && neverEnds(t.Kind) && pinned(live).IsZero()
+	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || HasFinished(t.Kind, live) || isCancelled {
 		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)
 		}
-		return conflict(t.Name)
+		return conflict(t.Kind, t.Name)
 	}
 	message := fmt.Sprintf("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror runs it again from the start, cancel ends it",
 		t.worker.Context, how)
 	t.record(MirrorDeleted, message)
 	t.leaveLease = true
-	t.abort(fmt.Errorf("job %s: %s", t.ref, message))
+	t.abort(fmt.Errorf("%s: %s", t.ref.WithKind(), message))
 	return nil
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// CreateOrigin creates a delegated Job, and makes sure that it is one: API servers
-// before Kubernetes 1.32 drop managedBy without a word, and run the Job themselves
-// (KEP-4368). Such a Job is deleted again.
-func CreateOrigin(ctx context.Context, s *Side, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// CreateOrigin creates a delegated Job, or object of another kind, and makes sure
+// that it is one: API servers before Kubernetes 1.32 drop a Job's managedBy without a
+// word (KEP-4368), those with older versions of other kinds do too, and the cluster
+// would run it itself. Such an object is deleted again.
+func CreateOrigin(ctx context.Context, s *Side, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	// What has begun is not broken off: nobody would know whether it was created.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	doing := fmt.Sprintf("create job %s/%s", job.GetNamespace(), job.GetName())
-	created, err := s.Dynamic.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).
+	doing := "create " + refOf(s, job).WithKind()
+	created, err := s.objects(k, job.GetNamespace()).
 		Create(ctx, job, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsInvalid(err) {
 		return nil, fmt.Errorf("context %s: could not %s: %s", s.Context, doing, causes(err))
@@ -28,32 +29,39 @@ func CreateOrigin(ctx context.Context, s *Side, job *unstructured.Unstructured) 
 	if err != nil {
 		return nil, fmt.Errorf("context %s: could not %s: %w", s.Context, doing, err)
 	}
-	wanted, _, _ := unstructured.NestedString(job.Object, delegation.Job().ManagedBy...)
-	if got, _, _ := unstructured.NestedString(created.Object, delegation.Job().ManagedBy...); got == wanted {
+	if stringAt(created, k.ManagedBy...) == stringAt(job, k.ManagedBy...) {
 		return created, nil
 	}
-	ref := Ref{Context: s.Context, Namespace: created.GetNamespace(), Name: created.GetName(), UID: string(created.GetUID())}
-	dropped := fmt.Errorf("context %s: the API server drops spec.managedBy, so that job %s would run there too; Kubernetes 1.32 or later is needed", s.Context, ref)
-	if _, err := s.remove(ctx, ref); err != nil {
+	ref := refOf(s, created)
+	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, dotted(k.ManagedBy), ref.WithKind(), neededFor(k))
+	if _, err := s.remove(ctx, k, ref); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped
 }
 
+// neededFor is the part of a sentence that says which version of what heeds a kind's
+// managedBy; "" where that is not known.
+func neededFor(k delegation.Kind) string {
+	switch {
+	case k.IsJob():
+		return "; Kubernetes 1.32 or later is needed"
+	case k.Since != "":
+		return "; " + k.Since + " or later is needed"
+	}
+	return ""
+}
+
 // CreatedEvent tells that an origin was created.
 func CreatedEvent(s *Side, job *unstructured.Unstructured) Event {
-	return Event{
-		Event: OriginCreated, Message: "created on " + s.Context,
-		Origin: &Ref{Context: s.Context, ClusterUID: s.ClusterUID, Namespace: job.GetNamespace(), Name: job.GetName(), UID: string(job.GetUID())},
-	}
+	origin := refOf(s, job)
+	return Event{Event: OriginCreated, Message: "created on " + s.Context, Origin: &origin}
 }
 
 // ProblemEvent tells of a problem that preflight found with a Job of context at.
 func ProblemEvent(at string, job *unstructured.Unstructured, p Problem) Event {
-	e := Event{
-		Event: Warned, Message: fmt.Sprintf("context %s: %s", p.Context, p.Message),
-		Origin: &Ref{Context: at, Namespace: job.GetNamespace(), Name: job.GetName(), UID: string(job.GetUID())},
-	}
+	origin := refOf(&Side{Context: at}, job)
+	e := Event{Event: Warned, Message: fmt.Sprintf("context %s: %s", p.Context, p.Message), Origin: &origin}
 	if p.Blocking {
 		e.Event = Refused
 	}

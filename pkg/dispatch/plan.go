@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,6 +14,8 @@ import (
 // PlanOptions say what a mirror is to look like, as far as the origin leaves
 // that open.
 type PlanOptions struct {
+	// Kind is the origin's, in the version that it is read in; the zero Kind is Job.
+	Kind delegation.Kind
 	// Owner is the managedBy value that the origin must have; "" is
 	// delegation.Dispatch.
 	Owner delegation.Owner
@@ -50,6 +53,8 @@ type PlanChange struct {
 
 // Plan is the mirror that an origin is to have.
 type Plan struct {
+	// Kind is that of both.
+	Kind delegation.Kind
 	// Mirror is what is sent to the worker, ready to be created.
 	Mirror *unstructured.Unstructured
 	// Changes are the differences, in the order of their fields. What a server
@@ -62,6 +67,8 @@ type Plan struct {
 
 // RefusedError says that an origin cannot be dispatched as it is.
 type RefusedError struct {
+	// Kind is the origin's; "" means Job.
+	Kind string
 	// Origin is namespace/name.
 	Origin string
 	// Reason says why, and Remedy what to do; both are parts of a sentence.
@@ -69,7 +76,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	message := "job " + e.Origin + " " + e.Reason
+	message := strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)) + " " + e.Origin + " " + e.Reason
 	if e.Remedy != "" {
 		message += "; " + e.Remedy
 	}
@@ -82,24 +89,28 @@ func (e *RefusedError) Error() string {
 // An origin that was not created yet, from a file, has no uid; then the mirror
 // carries no mark of it, and Bind adds that later.
 func NewPlan(origin *unstructured.Unstructured, o PlanOptions) (*Plan, error) {
-	if o.Owner == "" {
-		o.Owner = delegation.Dispatch
-	}
+	o.Kind, o.Owner = orJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := malformed(origin); err != nil {
-		return nil, fmt.Errorf("job %s makes no sense: %w", nameOf(origin), err)
-	}
-	if refusal := refuse(origin, o.Owner); refusal != nil {
+	if refusal := refuseKind(origin, o.Kind, o.Owner); refusal != nil {
 		return nil, refusal
 	}
-	p := &planner{Plan: &Plan{Mirror: origin.DeepCopy()}, origin: origin, options: o}
+	if err := malformed(o.Kind, origin); err != nil {
+		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), nameOf(origin), err)
+	}
+	if refusal := refuse(origin, o.Kind, o.Owner); refusal != nil {
+		return nil, refusal
+	}
+	p := &planner{Plan: &Plan{Kind: o.Kind, Mirror: origin.DeepCopy()}, origin: origin, options: o}
 	p.metadata()
 	p.labels()
 	p.annotations()
 	p.spec()
-	p.template()
+	p.warnOfQueues()
+	if o.Kind.IsJob() {
+		p.warnOfSelectors()
+	}
 	p.sort()
 	return p.Plan, nil
 }

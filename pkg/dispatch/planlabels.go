@@ -40,7 +40,7 @@ func (o PlanOptions) validate() error {
 			all = append(all, fmt.Errorf("label %s cannot be set: MultiKueue would take the mirror for its own, and delete it", key))
 		case inDomain(key, ourDomain):
 			all = append(all, fmt.Errorf("label %s cannot be set: it is dispatch's own", key))
-		case isGenerated(key):
+		case o.Kind.IsJob() && isGenerated(key):
 			all = append(all, fmt.Errorf("label %s cannot be set: it is the Job controller's own", key))
 		case slices.Contains(o.StripLabels, key):
 			all = append(all, fmt.Errorf("label %s is to be both set and stripped", key))
@@ -113,7 +113,7 @@ func (p *planner) labels() {
 	for _, key := range slices.Sorted(maps.Keys(was)) {
 		// Where a Job has no labels, the API server gives it those of its pods
 		// (kubernetes: pkg/apis/batch/v1/defaults.go).
-		if isGenerated(key) {
+		if p.options.Kind.IsJob() && isGenerated(key) {
 			generated = append(generated, key)
 			continue
 		}
@@ -123,7 +123,7 @@ func (p *planner) labels() {
 	}
 	for _, key := range p.options.StripLabels {
 		if _, there := was[key]; !there {
-			p.warn("The label %s cannot be stripped, because the Job does not have it; those of its pods are left as they are.", key)
+			p.warn("The label %s cannot be stripped, because the %s does not have it; those of its pods are left as they are.", key, p.options.Kind.Kind)
 			continue
 		}
 		if _, stays := now[key]; stays {

@@ -10,27 +10,29 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// refuse says why an origin cannot be dispatched, nil if it can. owner is who it
-// has to be managed by.
-func refuse(origin *unstructured.Unstructured, owner delegation.Owner) error {
-	for _, reason := range []func(*unstructured.Unstructured, delegation.Owner) (reason, remedy string){
-		notAJob, unnamed, isMirror, notOurs, hasEnded, pinnedToNode, badName,
-	} {
-		if why, remedy := reason(origin, owner); why != "" {
-			return &RefusedError{Origin: nameOf(origin), Reason: why, Remedy: remedy}
+// refuseKind says why an object of its kind cannot be dispatched at all, nil if it
+// can. owner is who it has to be managed by.
+func refuseKind(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
+	return refuseFor(origin, k, owner, isAnother, isTemplate, isUnmanaged, isBlind, notAllowed)
+}
+
+// refuse says why an origin cannot be dispatched, nil if it can.
+func refuse(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
+	return refuseFor(origin, k, owner, unnamed, isMirror, notOurs, hasEnded, pinnedToNode, badName)
+}
+
+type refusing func(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string)
+
+func refuseFor(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner, reasons ...refusing) error {
+	for _, reason := range reasons {
+		if why, remedy := reason(origin, k, owner); why != "" {
+			return &RefusedError{Kind: k.Kind, Origin: nameOf(origin), Reason: why, Remedy: remedy}
 		}
 	}
 	return nil
 }
 
-func notAJob(origin *unstructured.Unstructured, _ delegation.Owner) (reason, remedy string) {
-	if gvk := origin.GroupVersionKind(); gvk != delegation.Job().GroupVersionKind() {
-		return fmt.Sprintf("is a %s of %s", gvk.Kind, origin.GetAPIVersion()), "only Jobs of batch/v1 can be dispatched"
-	}
-	return "", ""
-}
-
-func unnamed(origin *unstructured.Unstructured, _ delegation.Owner) (reason, remedy string) {
+func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.Owner) (reason, remedy string) {
 	if origin.GetName() == "" {
 		return "has no name", "give it a metadata.name, which its mirror will have too"
 	}
@@ -38,10 +40,10 @@ func unnamed(origin *unstructured.Unstructured, _ delegation.Owner) (reason, rem
 }
 
 // isMirror refuses what is somebody's mirror already: its pods run, or will.
-func isMirror(origin *unstructured.Unstructured, _ delegation.Owner) (reason, remedy string) {
+func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
 	labels := stringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
-		return "is itself the mirror of a dispatched Job (uid " + uid + ")",
+		return fmt.Sprintf("is itself the mirror of a dispatched %s (uid %s)", k.Kind, uid),
 			"dispatch that one, or take the label " + delegation.OriginUIDLabel + " off if this is a copy"
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
@@ -52,15 +54,16 @@ func isMirror(origin *unstructured.Unstructured, _ delegation.Owner) (reason, re
 }
 
 // notOurs refuses what somebody else looks after: two would write its status.
-func notOurs(origin *unstructured.Unstructured, owner delegation.Owner) (reason, remedy string) {
-	current := delegation.Job().OwnerOf(stringAt(origin, "spec", "managedBy"))
+func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
+	current := k.OwnerOf(stringAt(origin, k.ManagedBy...))
 	isStored := origin.GetUID() != ""
-	takeOver := fmt.Sprintf("set spec.managedBy to %s", owner)
+	takeOver := fmt.Sprintf("set %s to %s", dotted(k.ManagedBy), owner)
 	if isStored {
-		takeOver = fmt.Sprintf("kubectl jobs-managedby recreate -n %s %s --managed-by %s",
-			origin.GetNamespace(), origin.GetName(), shellWord(string(owner)))
+		takeOver = recreateFor(k, origin, owner)
 	}
 	switch {
+	case current.IsBuiltIn() && isStored && k.Change == delegation.Always:
+		return "is not delegated, so its own cluster runs it", takeOver + " makes it anew; dispatch -f FILE makes one that does not exist yet"
 	case current.IsBuiltIn() && isStored:
 		return "is not delegated, so its own cluster runs it, and managedBy is immutable",
 			takeOver + " makes it anew; dispatch -f FILE makes one that does not exist yet"
@@ -79,31 +82,35 @@ func notOurs(origin *unstructured.Unstructured, owner delegation.Owner) (reason,
 
 // hasEnded refuses what does not run again. What a file says of that means
 // nothing.
-func hasEnded(origin *unstructured.Unstructured, owner delegation.Owner) (reason, remedy string) {
+func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
 	if origin.GetUID() == "" {
 		return "", ""
 	}
 	if deleting := stringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
 		return "is being deleted since " + deleting, "create it again once it is gone"
 	}
-	kind := delegation.Job()
-	state := kind.StateOf(origin.Object, true)
-	at, ended := kind.Finished(state)
-	if !ended {
+	how := ended(k, origin)
+	if how == nil {
 		return "", ""
 	}
 	since := ""
-	if !at.IsZero() {
-		since = " since " + at.UTC().Format(time.RFC3339)
+	if !how.at.IsZero() {
+		since = " since " + how.at.UTC().Format(time.RFC3339)
 	}
-	return "is " + string(kind.StatusOf(owner, state, true)) + since, fmt.Sprintf("to run it again: kubectl jobs-managedby recreate -n %s %s --managed-by %s",
-		origin.GetNamespace(), origin.GetName(), shellWord(string(owner)))
+	return "is " + string(statusOf(k, origin)) + since, "to run it again: " + recreateFor(k, origin, owner)
 }
 
-func pinnedToNode(origin *unstructured.Unstructured, _ delegation.Owner) (reason, remedy string) {
-	if node := stringAt(origin, "spec", "template", "spec", "nodeName"); node != "" {
-		return "pins its pods to the node " + node + " of its own cluster",
-			"make it anew without spec.template.spec.nodeName; a nodeSelector asks for a kind of node instead"
+// recreateFor is the command that makes an origin anew for an owner.
+func recreateFor(k delegation.Kind, origin *unstructured.Unstructured, owner delegation.Owner) string {
+	return fmt.Sprintf("kubectl jobs-managedby recreate -n %s %s --managed-by %s", origin.GetNamespace(), Argument(k, origin.GetName()), shellWord(string(owner)))
+}
+
+func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+	for _, t := range templatesOf(k, origin) {
+		if node, _ := t.pod()["nodeName"].(string); node != "" {
+			return "pins its pods to the node " + node + " of its own cluster",
+				fmt.Sprintf("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.path)
+		}
 	}
 	return "", ""
 }
@@ -112,7 +119,10 @@ func pinnedToNode(origin *unstructured.Unstructured, _ delegation.Owner) (reason
 // origin's may have taken them. The name is the value of a label of the pods, and
 // of an Indexed Job the beginning of their hostnames (kubernetes:
 // pkg/apis/batch/validation/validation.go, ValidateJob).
-func badName(origin *unstructured.Unstructured, _ delegation.Owner) (reason, remedy string) {
+func badName(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+	if !k.IsJob() {
+		return "", ""
+	}
 	name := origin.GetName()
 	const rename = "make it anew with another name"
 	if problems := validation.IsValidLabelValue(name); len(problems) > 0 && !isTrueAt(origin, "spec", "manualSelector") {

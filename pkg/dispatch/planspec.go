@@ -46,30 +46,63 @@ func (p *planner) metadata() {
 
 // warnOfReferences names what means another object in another namespace.
 func (p *planner) warnOfReferences() {
-	references := namesIn(mapAt(p.origin, "spec", "template", "spec"))
+	wrapped, namespaces := wrappedIn(p.origin)
+	references := map[string]bool{}
+	for _, t := range templatesOf(p.options.Kind, p.origin) {
+		for _, name := range namesIn(t.pod()) {
+			references[name] = !wrapped[name]
+		}
+	}
+	maps.DeleteFunc(references, func(_ string, isElsewhere bool) bool { return !isElsewhere })
 	if len(references) > 0 {
 		p.warn("In namespace %s the pod template names other objects than in %s: %s.",
-			p.options.Namespace, p.origin.GetNamespace(), strings.Join(references, ", "))
+			p.options.Namespace, p.origin.GetNamespace(), strings.Join(slices.Sorted(maps.Keys(references)), ", "))
+	}
+	if len(namespaces) > 0 {
+		p.warn("What it wraps is of a namespace of its own, and stays so in namespace %s: %s.", p.options.Namespace, strings.Join(namespaces, ", "))
 	}
 }
 
 func (p *planner) spec() {
-	p.changed(Removed, "spec.managedBy", p.take("spec", "managedBy"), "the worker's own Job controller is to run it")
+	kind := p.options.Kind
+	reason := fmt.Sprintf("the worker's own %s controller is to run it", kind.Kind)
+	if kind.Defaulted {
+		reason += "; the API server there sets the field to " + kind.Reserved
+	}
+	p.changed(Removed, dotted(kind.ManagedBy), p.take(kind.ManagedBy...), reason)
+	if isHeld := stateOf(kind, p.origin).Suspend; isHeld {
+		for _, path := range holds(kind) {
+			if value := valueAt(p.origin, path...); value != nil {
+				p.changed(Kept, dotted(path), value, "the mirror waits as long as the origin does")
+			}
+		}
+	}
+	// karmada: issue 2197, where the worker deleted the mirror and it was made anew,
+	// over and over.
+	if ttl := p.take(kind.TTL()...); ttl != nil {
+		p.changed(Removed, dotted(kind.TTL()), ttl,
+			"the worker could delete the mirror before its last status is copied; it is set after that")
+	}
+	if kind.IsJob() {
+		p.jobSelector()
+		p.jobTemplate()
+		return
+	}
+	for _, path := range kind.Loses {
+		if value := p.take(path...); value != nil {
+			p.changed(Removed, dotted(path), value, "it is the origin's alone")
+		}
+	}
+}
+
+// jobSelector takes the selector off that the origin's API server has made.
+func (p *planner) jobSelector() {
 	if isTrueAt(p.origin, "spec", "manualSelector") {
 		p.changed(Kept, "spec.selector", selectorText(valueAt(p.origin, "spec", "selector")), "spec.manualSelector is true")
 		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it takes other pods that match %s for its own.",
 			selectorText(valueAt(p.origin, "spec", "selector")))
 	} else if selector := p.take("spec", "selector"); selector != nil {
 		p.changed(Removed, "spec.selector", selectorText(selector), "the worker makes one with the mirror's uid")
-	}
-	if isTrueAt(p.origin, "spec", "suspend") {
-		p.changed(Kept, "spec.suspend", true, "the mirror waits as long as the origin does")
-	}
-	// karmada: issue 2197, where the worker deleted the mirror and it was made anew,
-	// over and over.
-	if ttl := p.take("spec", "ttlSecondsAfterFinished"); ttl != nil {
-		p.changed(Removed, "spec.ttlSecondsAfterFinished", ttl,
-			"the worker could delete the mirror before its last status is copied; it is set after that")
 	}
 }
 
@@ -81,8 +114,8 @@ func selectorText(value any) string {
 	return metav1.FormatLabelSelector(selector)
 }
 
-// template changes what the pod template says of the origin.
-func (p *planner) template() {
+// jobTemplate changes what the pod template of a Job says of the origin.
+func (p *planner) jobTemplate() {
 	path := []string{"spec", "template", "metadata"}
 	if valueAt(p.Mirror, append(path, "creationTimestamp")...) == nil {
 		// Servers write a null there (before Kubernetes 1.34).
@@ -91,14 +124,23 @@ func (p *planner) template() {
 	if !isTrueAt(p.origin, "spec", "manualSelector") {
 		p.takeGenerated(append(path, "labels")...)
 	}
+}
+
+// warnOfQueues tells of pods that are in a queue themselves.
+func (p *planner) warnOfQueues() {
 	for _, field := range []string{"labels", "annotations"} {
-		keys := slices.Sorted(maps.Keys(mapAt(p.Mirror, append(path, field)...)))
-		keys = slices.DeleteFunc(keys, func(key string) bool { return !inDomain(key, "kueue.x-k8s.io") })
-		if len(keys) > 0 {
-			p.warn("The pods have %s of Kueue (%s): Kueue on the worker may hold them back.", field, strings.Join(keys, ", "))
+		found := map[string]bool{}
+		for _, t := range templatesOf(p.options.Kind, p.Mirror) {
+			values, _ := valueIn(t.object, "metadata", field).(map[string]any)
+			for key := range values {
+				found[key] = inDomain(key, "kueue.x-k8s.io")
+			}
+		}
+		maps.DeleteFunc(found, func(_ string, isKueues bool) bool { return !isKueues })
+		if len(found) > 0 {
+			p.warn("The pods have %s of Kueue (%s): Kueue on the worker may hold them back.", field, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 		}
 	}
-	p.warnOfSelectors()
 }
 
 // takeGenerated removes the labels that a server puts on the pod template. One that

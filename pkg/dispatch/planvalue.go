@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // nameOf is how people are told of a Job: namespace/name.
@@ -59,25 +61,28 @@ func stringsAt(job *unstructured.Unstructured, path ...string) map[string]string
 
 // malformed says what keeps a plan from being made at all. A server takes no such
 // object, but a file may have one.
-func malformed(job *unstructured.Unstructured) error {
-	for _, path := range [][]string{{"spec"}, {"spec", "template"}, {"spec", "template", "spec"}} {
-		if _, isMap := valueAt(job, path...).(map[string]any); !isMap {
+func malformed(k delegation.Kind, job *unstructured.Unstructured) error {
+	// managedBy stands in an object, too.
+	objects := [][]string{{"spec"}, k.ManagedBy[:len(k.ManagedBy)-1]}
+	keyed := [][]string{{"metadata", "labels"}, {"metadata", "annotations"}}
+	if k.IsJob() {
+		objects = append(objects, []string{"spec", "template"}, []string{"spec", "template", "spec"})
+		keyed = append(keyed, []string{"spec", "template", "metadata", "labels"}, []string{"spec", "template", "metadata", "annotations"})
+	}
+	for _, path := range objects {
+		value := valueAt(job, path...)
+		if _, isMap := value.(map[string]any); !isMap && (value != nil || len(path) == 1 || k.IsJob()) {
 			return fmt.Errorf("%s is missing, or not an object", dotted(path))
 		}
 	}
-	for _, path := range [][]string{
-		{"metadata", "labels"},
-		{"metadata", "annotations"},
-		{"spec", "template", "metadata", "labels"},
-		{"spec", "template", "metadata", "annotations"},
-	} {
+	for _, path := range keyed {
 		if _, _, err := unstructured.NestedNullCoercingStringMap(job.Object, path...); err != nil {
 			return err
 		}
 	}
-	managedBy := valueAt(job, "spec", "managedBy")
+	managedBy := valueAt(job, k.ManagedBy...)
 	if _, isString := managedBy.(string); managedBy != nil && !isString {
-		return fmt.Errorf("spec.managedBy is %v, not a string", managedBy)
+		return fmt.Errorf("%s is %v, not a string", dotted(k.ManagedBy), managedBy)
 	}
 	return nil
 }

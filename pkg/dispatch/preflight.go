@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -63,19 +63,19 @@ type Request struct {
 // checked.
 func (p *Preflight) Check(ctx context.Context, r Request) ([]Problem, []Dependency, error) {
 	c := &check{
-		Preflight: p, Request: r, mirror: r.Plan.Mirror,
+		Preflight: p, Request: r, kind: orJob(r.Plan.Kind), mirror: r.Plan.Mirror,
 		origin: probe{p.Origin, &p.ofOrigin}, worker: probe{p.Worker, &p.ofWorker},
 	}
 	if err := c.reach(ctx); err != nil {
 		return nil, nil, err
 	}
-	job, err := typedJob(c.mirror)
-	if err != nil {
-		//nolint:nilerr // It is a problem of the Job, not of Check.
-		return []Problem{{Context: p.Origin.Context, Blocking: true, Message: err.Error()}}, nil, nil
+	if c.kind.IsJob() {
+		if _, err := typedJob(c.mirror); err != nil {
+			//nolint:nilerr // It is a problem of the Job, not of Check.
+			return []Problem{{Context: p.Origin.Context, Blocking: true, Message: err.Error()}}, nil, nil
+		}
 	}
-	c.job = job
-	c.references = referencesOf(&job.Spec.Template.Spec, c.mirror)
+	unread := c.readTemplates()
 	for _, ref := range c.references {
 		if ref.kind == kindSecret {
 			p.named.Store(ref.name, true)
@@ -85,7 +85,7 @@ func (p *Preflight) Check(ctx context.Context, r Request) ([]Problem, []Dependen
 	if err := ctx.Err(); err != nil {
 		return nil, nil, context.Cause(ctx)
 	}
-	return problems, c.dependencies, nil
+	return c.withoutWrapped(append(unread, problems...)), c.dependencies, nil
 }
 
 // UnusedSecrets are the names among Dependencies.Secrets that the pods of no Job
@@ -106,10 +106,14 @@ type check struct {
 	Request
 	origin, worker probe
 
+	kind   delegation.Kind
 	mirror *unstructured.Unstructured
-	// job is the mirror as far as this build knows its fields.
-	job        *batchv1.Job
+	// templates are those that its pods are made from.
+	templates  []pods
 	references []reference
+	// wrapped are the objects that the mirror's controller makes of what the mirror
+	// holds, as "Kind name".
+	wrapped map[string]bool
 	// dependencies is set by workerSide.
 	dependencies []Dependency
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // right is what the user has to be allowed to do with one resource.
@@ -19,38 +21,40 @@ type right struct {
 	blocks  bool
 }
 
-func jobsResource() schema.GroupResource {
-	return schema.GroupResource{Group: "batch", Resource: "jobs"}
-}
-
 func podsResource() schema.GroupResource { return schema.GroupResource{Resource: "pods"} }
 
+// statusResource is that of the status of a kind's objects.
+func statusResource(k delegation.Kind) schema.GroupResource {
+	return schema.GroupResource{Group: k.Resource.Group, Resource: k.Resource.Resource + "/status"}
+}
+
 // rightsOnOrigin are what a dispatch takes where the origin is.
-func rightsOnOrigin(create bool) []right {
-	jobs := right{jobsResource(), []string{"get", "list", "watch", "patch"}, "the Job cannot be followed", true}
+func rightsOnOrigin(k delegation.Kind, create bool) []right {
+	objects := right{k.Resource.GroupResource(), []string{"get", "list", "watch", "patch"}, fmt.Sprintf("the %s cannot be followed", k.Kind), true}
 	if create {
-		jobs.verbs = append(jobs.verbs, "create")
+		objects.verbs = append(objects.verbs, "create")
+	}
+	lacking := "the status cannot be written back"
+	if k.IsJob() {
+		lacking += "; the stock roles edit and admin only let it be read"
 	}
 	return []right{
-		jobs,
-		{
-			schema.GroupResource{Group: "batch", Resource: "jobs/status"},
-			[]string{"patch"},
-			"the status cannot be written back; the stock roles edit and admin only let it be read", true,
-		},
+		objects,
+		{statusResource(k), []string{"patch"}, lacking, true},
 		{
 			schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"},
 			[]string{"get", "create", "update", "delete"},
-			"nobody else could be kept from dispatching the same Job", true,
+			"nobody else could be kept from dispatching the same " + k.Kind, true,
 		},
 	}
 }
 
-// rightsOnWorker are what a dispatch takes where the mirror is to be.
-func rightsOnWorker() []right {
+// rightsOnWorker are what a dispatch takes where the mirror is to be. What only other
+// kinds than Job have in their status is all that they need of their pods.
+func rightsOnWorker(k delegation.Kind) []right {
 	return []right{
-		{jobsResource(), []string{"create", "get", "list", "watch", "patch", "delete"}, "there can be no mirror", true},
-		{podsResource(), []string{"get", "list"}, "its pods cannot be looked at", true},
+		{k.Resource.GroupResource(), []string{"create", "get", "list", "watch", "patch", "delete"}, "there can be no mirror", true},
+		{podsResource(), []string{"get", "list"}, "its pods cannot be looked at", k.IsJob()},
 		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its pods' logs cannot be read", false},
 	}
 }

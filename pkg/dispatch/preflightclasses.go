@@ -26,10 +26,10 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 				flags = " --preemption-policy=" + policy
 			}
 		}
-		p.Remedy = "take priorityClassName off the Job, or have it made: " +
+		p.Remedy = fmt.Sprintf("take priorityClassName off the %s, or have it made: ", c.kind.Kind) +
 			c.worker.kubectl("", "create priorityclass %s --value=%s%s", name, value, flags)
 	case "RuntimeClass":
-		p.Remedy = "take runtimeClassName off the Job, or have the runtime installed"
+		p.Remedy = fmt.Sprintf("take runtimeClassName off the %s, or have the runtime installed", c.kind.Kind)
 		if original, err := c.origin.find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
 			handler, _, _ := unstructured.NestedString(original.Object, "handler")
 			p.Remedy += fmt.Sprintf(`; if the nodes have it: echo '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":%q},"handler":%q}' | %s`,
@@ -41,8 +41,8 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 
 // priority tells of a PriorityClass that is another on the worker. Most users may
 // not see them, and then it is no news.
-func (c *check) priority(ctx context.Context) []Problem {
-	name := c.job.Spec.Template.Spec.PriorityClassName
+func (c *check) priority(ctx context.Context, of *pods) []Problem {
+	name := of.spec.PriorityClassName
 	if name == "" {
 		return nil
 	}
@@ -74,25 +74,25 @@ func preemption(class *unstructured.Unstructured) string {
 
 // account, priorityClass and runtimeClass look at what admission would, for users
 // who cannot have it looked at.
-func (c *check) account(ctx context.Context) []Problem {
+func (c *check) account(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
-		kind: "ServiceAccount", namespace: c.namespace(), name: c.job.Spec.Template.Spec.ServiceAccountName,
+		kind: "ServiceAccount", namespace: c.namespace(), name: of.spec.ServiceAccountName,
 		message:  "does not exist, and the pods run as it",
-		remedy:   c.worker.kubectl(c.namespace(), "create serviceaccount %s", c.job.Spec.Template.Spec.ServiceAccountName),
+		remedy:   c.worker.kubectl(c.namespace(), "create serviceaccount %s", of.spec.ServiceAccountName),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), blocks: true,
 	})
 }
 
-func (c *check) priorityClass(ctx context.Context) []Problem {
+func (c *check) priorityClass(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
-		kind: "PriorityClass", name: c.job.Spec.Template.Spec.PriorityClassName,
+		kind: "PriorityClass", name: of.spec.PriorityClassName,
 		message: "does not exist, and the pods name it", versions: versions(priorityClasses()), blocks: true,
 	})
 }
 
-func (c *check) runtimeClass(ctx context.Context) []Problem {
+func (c *check) runtimeClass(ctx context.Context, of *pods) []Problem {
 	name := ""
-	if n := c.job.Spec.Template.Spec.RuntimeClassName; n != nil {
+	if n := of.spec.RuntimeClassName; n != nil {
 		name = *n
 	}
 	return c.need(ctx, need{

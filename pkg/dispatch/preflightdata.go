@@ -185,7 +185,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 			return nil, false
 		}
 		p.Blocking = false
-		p.Message = fmt.Sprintf("was copied for another Job, and is deleted with that one's mirror, while %s needs it", ref.by)
+		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror, while %s needs it", c.kind.Kind, ref.by)
 		p.Remedy = "share it: run dispatch with " + c.allowing(ref)
 		return []Problem{p}, false
 	}
@@ -195,7 +195,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 		return []Problem{c.origin.unchecked(object(ref.kind, c.Request.Origin.GetNamespace(), ref.name), c.Request.Origin.GetNamespace(), err)}, false
 	case !original.exists:
 		p.Blocking = false
-		p.Message = fmt.Sprintf("was copied for another Job, and is deleted with that one's mirror; %s has it no more", c.origin.Context)
+		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; %s has it no more", c.kind.Kind, c.origin.Context)
 		p.Remedy = "make it anew: " + c.worker.kubectl(c.namespace(), "create %s", createCommand(ref))
 	case original.digest != there.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)

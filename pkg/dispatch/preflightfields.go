@@ -182,6 +182,23 @@ func mattering() []consequence {
 	}
 }
 
+// drops tells of what a server would drop of the mirror or its origin. Of other kinds
+// than Job nobody here knows what a field is worth.
+func (c *check) drops(p probe, version serverVersion, fields []dropped) []Problem {
+	if c.kind.IsJob() || len(fields) == 0 {
+		return p.tooOld(version, fields)
+	}
+	paths := make([]string, len(fields))
+	for i, f := range fields {
+		paths[i] = f.path
+	}
+	return []Problem{{
+		Context: p.Context, Object: "the API of " + c.kind.Resource.GroupResource().String(),
+		Message: fmt.Sprintf("drops %s; the %s runs without it", strings.Join(paths, ", "), c.kind.Kind),
+		Remedy:  "if that matters, have the same version of it installed as where the origin is",
+	}}
+}
+
 // tooOld tells of what a server would drop: in one Problem what changes what the
 // Job does, and in another the rest.
 func (p probe) tooOld(version serverVersion, fields []dropped) []Problem {

@@ -48,11 +48,17 @@ func (c *check) all(ctx context.Context, needs []need) []Problem {
 	for i, n := range needs {
 		looks[i] = func(ctx context.Context) []Problem { return c.need(ctx, n) }
 	}
-	return together(ctx, looks...)
+	return distinct(together(ctx, looks...))
 }
 
 // volumes are the pods'.
-func (c *check) volumes() []corev1.Volume { return c.job.Spec.Template.Spec.Volumes }
+func (c *check) volumes() []corev1.Volume {
+	var all []corev1.Volume
+	for _, p := range c.templates {
+		all = append(all, p.spec.Volumes...)
+	}
+	return all
+}
 
 // claims looks at the PersistentVolumeClaims.
 func (c *check) claims(ctx context.Context) []Problem {
@@ -62,7 +68,7 @@ func (c *check) claims(ctx context.Context) []Problem {
 			looks = append(looks, func(ctx context.Context) []Problem { return c.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName) })
 		}
 	}
-	return together(ctx, looks...)
+	return distinct(together(ctx, looks...))
 }
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {
@@ -129,7 +135,7 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "StorageClass", name: *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName,
 			message: fmt.Sprintf("does not exist, and the claims of volume %s name it", v.Name),
-			remedy:  "name one of those in the Job: " + c.worker.kubectl("", "get storageclasses"),
+			remedy:  fmt.Sprintf("name one of those in the %s: ", c.kind.Kind) + c.worker.kubectl("", "get storageclasses"),
 			blocks:  true, versions: versions(storageClasses()),
 		})
 	}
@@ -182,8 +188,12 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 // resourceClaims looks at the ResourceClaims and their templates. A server that
 // does not serve them has none.
 func (c *check) resourceClaims(ctx context.Context) []Problem {
+	var claims []corev1.PodResourceClaim
+	for _, p := range c.templates {
+		claims = append(claims, p.spec.ResourceClaims...)
+	}
 	var needs []need
-	for _, claim := range c.job.Spec.Template.Spec.ResourceClaims {
+	for _, claim := range claims {
 		for kind, name := range map[string]*string{"ResourceClaim": claim.ResourceClaimName, "ResourceClaimTemplate": claim.ResourceClaimTemplateName} {
 			if name == nil {
 				continue
@@ -205,8 +215,8 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 }
 
 // subdomain looks at the Service that gives pods their names.
-func (c *check) subdomain(ctx context.Context) []Problem {
-	name := c.job.Spec.Template.Spec.Subdomain
+func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
+	name := of.spec.Subdomain
 	return c.need(ctx, need{
 		kind: "Service", namespace: c.namespace(), name: name,
 		message:  "does not exist; the pods have it as their subdomain, and do not find each other by name without it",
@@ -216,12 +226,12 @@ func (c *check) subdomain(ctx context.Context) []Problem {
 }
 
 // surprises are what no API server can tell about.
-func (c *check) surprises(context.Context) []Problem {
+func (c *check) surprises(_ context.Context, of *pods) []Problem {
 	var found []Problem
 	warn := func(format string, args ...any) {
 		found = append(found, Problem{Context: c.worker.Context, Message: fmt.Sprintf(format, args...)})
 	}
-	spec := c.job.Spec.Template.Spec
+	spec := of.spec
 	if spec.SchedulerName != "" && spec.SchedulerName != corev1.DefaultSchedulerName {
 		warn("the pods stay pending unless there is a scheduler %s", spec.SchedulerName)
 	}

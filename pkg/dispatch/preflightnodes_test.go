@@ -7,6 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 func TestUnfit(t *testing.T) {
@@ -50,7 +52,7 @@ items:
 
 func TestGrant(t *testing.T) {
 	p := probe{Side: &Side{Context: "prod"}}
-	status := rightsOnOrigin(false)[1]
+	status := rightsOnOrigin(delegation.Job(), false)[1]
 	assert.Equal(t, p.grant("ml", "Jo@example.com", status),
 		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=patch --resource=jobs.batch/status && "+
 			"kubectl --context prod -n ml create rolebinding jobs-managedby-jobs-status-jo-example.com --role=jobs-managedby-jobs-status-jo-example.com --user=Jo@example.com")

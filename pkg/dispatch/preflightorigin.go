@@ -19,9 +19,10 @@ func (c *check) originSide(ctx context.Context) []Problem {
 	namespace := c.Request.Origin.GetNamespace()
 	return together(ctx,
 		func(ctx context.Context) []Problem {
-			return c.origin.access(ctx, namespace, rightsOnOrigin(c.Create))
+			return c.origin.access(ctx, namespace, rightsOnOrigin(c.kind, c.Create))
 		},
 		func(ctx context.Context) []Problem { return c.originSpace(ctx, namespace) },
+		c.servesOrigin,
 		c.honoursManagedBy,
 	)
 }
@@ -43,7 +44,7 @@ func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	case state.terminating:
 		return []Problem{{
 			Context: c.origin.Context, Blocking: true, Object: about,
-			Message: "is being deleted, and the Job with it", Remedy: "dispatch a Job of another namespace",
+			Message: fmt.Sprintf("is being deleted, and the %s with it", c.kind.Kind), Remedy: fmt.Sprintf("dispatch %s of another namespace", withArticle(c.kind.Kind)),
 		}}
 	}
 	return nil
@@ -55,11 +56,19 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	if err != nil {
 		return nil
 	}
-	if c.Create {
-		return c.tryOrigin(ctx, version)
+	var found []Problem
+	if c.kind.Ignored != "" {
+		found = append(found, Problem{
+			Context: c.origin.Context,
+			Message: fmt.Sprintf("%s does not heed %s, and would run the %s here as well", c.kind.Ignored, dotted(c.kind.ManagedBy), c.kind.Kind),
+			Remedy:  fmt.Sprintf("see that what runs there is %s or later, or nothing", c.kind.Since),
+		})
 	}
-	if !version.isBefore(1, 32) {
-		return nil
+	if c.Create {
+		return append(found, c.tryOrigin(ctx, version)...)
+	}
+	if !c.kind.IsJob() || !version.isBefore(1, 32) {
+		return found
 	}
 	// Before 1.32 the gate is off by default, and it may be on in the API server, which
 	// has kept the field, but not in the controller manager, which does not look then
@@ -77,51 +86,66 @@ const jobNameLabel = "batch.kubernetes.io/job-name"
 // tryOrigin has the server say what it would store if the origin was created.
 func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem {
 	namespace := c.Request.Origin.GetNamespace()
-	if may, err := c.origin.may(ctx, namespace, "create", jobsResource()); err == nil && !may {
+	if may, err := c.origin.may(ctx, namespace, "create", c.kind.Resource.GroupResource()); err == nil && !may {
 		return nil
 	}
 	if state, err := c.origin.space(ctx, namespace); err == nil && !state.exists {
 		return nil
 	}
+	managedBy := dotted(c.kind.ManagedBy)
 	var found []Problem
-	stored, err := c.origin.tryJob(ctx, c.Request.Origin, metav1.FieldValidationStrict)
+	stored, err := c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationStrict)
 	if unknown := unknownFields(err); len(unknown) > 0 {
 		// What is unknown altogether is more likely misspelt than new.
-		unknown = slices.DeleteFunc(unknown, func(f string) bool { return f == "spec.managedBy" })
+		unknown = slices.DeleteFunc(unknown, func(f string) bool { return f == managedBy })
 		if len(unknown) > 0 {
 			found = append(found, Problem{
 				Context: c.origin.Context, Blocking: true,
 				Message: fmt.Sprintf("the API server (%s) does not know %s", version.text, strings.Join(unknown, ", ")),
-				Remedy:  "correct or remove that in the file; " + c.origin.kubectl("", "explain job.spec --recursive") + " lists what it knows",
+				Remedy:  "correct or remove that in the file; " + c.origin.kubectl("", "explain %s.spec --recursive", explained(c.kind)) + " lists what it knows",
 			})
 		}
-		stored, err = c.origin.tryJob(ctx, c.Request.Origin, metav1.FieldValidationIgnore)
+		stored, err = c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
+	}
+	if IsUnserved(err) {
+		return found // That is told already.
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return append(found, Problem{
-			Context: c.origin.Context, Blocking: true, Object: object("Job", namespace, c.Request.Origin.GetName()), Message: "is there already",
-			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.kubectl(namespace, "get job %s -o yaml", c.Request.Origin.GetName()),
+			Context: c.origin.Context, Blocking: true, Object: object(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "is there already",
+			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.kubectl(namespace, "get %s %s -o yaml", kubectlName(c.kind), c.Request.Origin.GetName()),
 		})
 	}
 	if err != nil {
 		return append(found, c.origin.refused(c.Request.Origin, err)...)
 	}
-	if managedBy, _, _ := unstructured.NestedString(stored.Object, "spec", "managedBy"); managedBy == "" {
+	if stringAt(stored, c.kind.ManagedBy...) == "" {
 		found = append(found, Problem{
 			Context: c.origin.Context, Blocking: true,
-			Message: fmt.Sprintf("the API server (%s) drops spec.managedBy without a word, so the Job would run there as well as on %s", version.text, c.worker.Context),
-			Remedy:  "keep the origin on a cluster of Kubernetes 1.32 or later, or turn the feature gate JobManagedBy on in its kube-apiserver and kube-controller-manager",
+			Message: fmt.Sprintf("the API server (%s) drops %s without a word, so the %s would run there as well as on %s", version.text, managedBy, c.kind.Kind, c.worker.Context),
+			Remedy:  c.remedyForDropped(),
 		})
 	}
-	lost := slices.DeleteFunc(droppedFields(c.Request.Origin, stored), func(f dropped) bool { return f.path == "spec.managedBy" })
-	return append(found, c.origin.tooOld(version, lost)...)
+	lost := slices.DeleteFunc(droppedFields(c.Request.Origin, stored), func(f dropped) bool { return f.path == managedBy })
+	return append(found, c.drops(c.origin, version, lost)...)
 }
 
-// tryJob has the server do everything to create a Job, but store it.
-func (p probe) tryJob(ctx context.Context, job *unstructured.Unstructured, validation string) (*unstructured.Unstructured, error) {
+// remedyForDropped says how to get an API that keeps managedBy.
+func (c *check) remedyForDropped() string {
+	switch {
+	case c.kind.IsJob():
+		return "keep the origin on a cluster of Kubernetes 1.32 or later, or turn the feature gate JobManagedBy on in its kube-apiserver and kube-controller-manager"
+	case c.kind.Since != "":
+		return "have the API of " + c.kind.Since + " or later installed there"
+	}
+	return "have an API installed there that has the field"
+}
+
+// tryCreate has the server do everything to create an object, but store it.
+func (p probe) tryCreate(ctx context.Context, k delegation.Kind, o *unstructured.Unstructured, validation string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return p.Dynamic.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).Create(ctx, job, metav1.CreateOptions{
+	return p.objects(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{
 		DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager, FieldValidation: validation,
 	})
 }

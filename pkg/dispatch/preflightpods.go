@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // trial is what came of having a server create a pod in a dry run.
@@ -25,11 +23,14 @@ type trial struct {
 	pod *unstructured.Unstructured
 }
 
-// pods has the server try one of the mirror's pods, and then looks at what that
-// does not: who pulls the images, how it is scheduled.
-func (c *check) pods(ctx context.Context) []Problem {
-	template := podOf(c.mirror)
-	result := c.tryPod(ctx, template)
+// pods has the server try one of the mirror's pods of each template, and then looks
+// at what that does not: who pulls the images, how it is scheduled.
+func (c *check) pods(ctx context.Context, of *pods) []Problem {
+	if !c.kind.IsJob() && !of.isWhole() {
+		return nil
+	}
+	template := c.podOf(of)
+	result := c.tryPod(ctx, of, template)
 	admitted := result.pod
 	if admitted == nil {
 		admitted = template
@@ -39,18 +40,22 @@ func (c *check) pods(ctx context.Context) []Problem {
 		return result.problems
 	}
 	return slices.Concat(result.problems, together(ctx,
-		func(ctx context.Context) []Problem { return c.accountPulls(ctx, pod) },
+		func(ctx context.Context) []Problem { return c.accountPulls(ctx, of, pod) },
 		func(ctx context.Context) []Problem { return c.nodesFor(ctx, pod) },
-		c.priority,
+		func(ctx context.Context) []Problem { return c.priority(ctx, of) },
 	))
 }
 
 // tryPod has a server create a pod in a dry run, which runs all of its admission
 // plugins; for a Job it runs only those that look at Jobs. What they miss is put
 // aside, so that one answer does not hide the next.
-func (c *check) tryPod(ctx context.Context, template *unstructured.Unstructured) trial {
+func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Unstructured) trial {
 	if may, err := c.worker.may(ctx, c.namespace(), "create", podsResource()); err == nil && !may {
-		found := together(ctx, c.account, c.priorityClass, c.runtimeClass)
+		found := together(ctx,
+			func(ctx context.Context) []Problem { return c.account(ctx, of) },
+			func(ctx context.Context) []Problem { return c.priorityClass(ctx, of) },
+			func(ctx context.Context) []Problem { return c.runtimeClass(ctx, of) },
+		)
 		return trial{problems: append(found, Problem{
 			Context: c.worker.Context, Object: "the pods",
 			Message: fmt.Sprintf("could not be checked against quota, PodSecurity and webhooks: you may not create pods in namespace %s", c.namespace()),
@@ -112,24 +117,26 @@ func putAside(pod *unstructured.Unstructured, missing string) bool {
 }
 
 // podOf is a pod as the Job controller makes them of a Job (kubernetes:
-// pkg/controller/controller_utils.go, GetPodFromTemplate). The Job's uid is not
-// known yet.
-func podOf(mirror *unstructured.Unstructured) *unstructured.Unstructured {
-	template, _, _ := unstructured.NestedMap(mirror.Object, "spec", "template")
+// pkg/controller/controller_utils.go, GetPodFromTemplate), and those of other kinds
+// in much the same way. The mirror's uid is not known yet.
+func (c *check) podOf(of *pods) *unstructured.Unstructured {
+	template := runtime.DeepCopyJSON(of.object)
 	spec, _ := template["spec"].(map[string]any)
 	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
-	pod.SetGenerateName(mirror.GetName() + "-")
-	pod.SetNamespace(mirror.GetNamespace())
+	pod.SetGenerateName(c.mirror.GetName() + "-")
+	pod.SetNamespace(c.namespace())
 	labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[jobNameLabel], labels["job-name"] = mirror.GetName(), mirror.GetName()
+	if c.kind.IsJob() {
+		labels[jobNameLabel], labels["job-name"] = c.mirror.GetName(), c.mirror.GetName()
+	}
 	pod.SetLabels(labels)
 	annotations, _, _ := unstructured.NestedStringMap(template, "metadata", "annotations")
 	pod.SetAnnotations(annotations)
 	pod.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: "batch/v1", Kind: delegation.Job().Kind, Name: mirror.GetName(),
+		APIVersion: c.mirror.GetAPIVersion(), Kind: c.kind.Kind, Name: c.mirror.GetName(),
 		UID: types.UID("00000000-0000-0000-0000-000000000000"), Controller: new(true),
 	}})
 	return pod
@@ -145,8 +152,8 @@ func otherLabels(pod *unstructured.Unstructured) map[string]string {
 
 // accountPulls looks at the image pull Secrets that the ServiceAccount has put on
 // the pod, which has none of its own then.
-func (c *check) accountPulls(ctx context.Context, pod *corev1.Pod) []Problem {
-	if len(c.job.Spec.Template.Spec.ImagePullSecrets) > 0 {
+func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []Problem {
+	if len(of.spec.ImagePullSecrets) > 0 {
 		return nil
 	}
 	var found []Problem

@@ -52,23 +52,18 @@ func (r references) add(kind, name, by string, optional bool, keys ...string) *r
 
 // referencesOf collects the ConfigMaps and Secrets that pods refer to, ConfigMaps
 // first, by their names. Ephemeral containers are none of a template's.
-func referencesOf(spec *corev1.PodSpec, mirror *unstructured.Unstructured) []reference {
+func referencesOf(templates []pods) []reference {
 	all := references{}
-	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
-		all.addContainer(&container)
+	for _, p := range templates {
+		all.addPods(&p)
 	}
-	for _, volume := range spec.Volumes {
-		all.addVolume(&volume)
-	}
-	volumes, _, _ := unstructured.NestedSlice(mirror.Object, "spec", "template", "spec", "volumes")
-	for _, volume := range volumes {
-		all.addSources(volume)
-	}
-	for _, secret := range spec.ImagePullSecrets {
-		// The kubelet pulls without those it does not find (kubelet_pods.go,
-		// getPullSecretsForPod), which is fine for public images.
-		if _, ok := all[Dependency{Kind: kindSecret, Name: secret.Name}]; !ok && secret.Name != "" {
-			all.add(kindSecret, secret.Name, "imagePullSecrets", false).soft = true
+	for _, p := range templates {
+		for _, secret := range p.spec.ImagePullSecrets {
+			// The kubelet pulls without those it does not find (kubelet_pods.go,
+			// getPullSecretsForPod), which is fine for public images.
+			if _, ok := all[Dependency{Kind: kindSecret, Name: secret.Name}]; !ok && secret.Name != "" {
+				all.add(kindSecret, secret.Name, "imagePullSecrets", false).soft = true
+			}
 		}
 	}
 	sorted := make([]reference, 0, len(all))
@@ -79,6 +74,18 @@ func referencesOf(spec *corev1.PodSpec, mirror *unstructured.Unstructured) []ref
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	})
 	return sorted
+}
+
+func (r references) addPods(p *pods) {
+	for _, container := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+		r.addContainer(&container)
+	}
+	for _, volume := range p.spec.Volumes {
+		r.addVolume(&volume)
+	}
+	for _, volume := range objectsIn(p.pod()["volumes"]) {
+		r.addSources(volume)
+	}
 }
 
 func (r references) addContainer(c *corev1.Container) {
@@ -127,8 +134,7 @@ func (r references) addVolume(v *corev1.Volume) {
 
 // addSources adds the Secrets that volumes of all other types need: most have
 // them in the same field, whatever they are called.
-func (r references) addSources(volume any) {
-	fields, _ := volume.(map[string]any)
+func (r references) addSources(fields map[string]any) {
 	by := fmt.Sprint("volume ", fields["name"])
 	for _, kind := range slices.Sorted(maps.Keys(fields)) {
 		source, ok := fields[kind].(map[string]any)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 func TestReferences(t *testing.T) {
@@ -50,10 +52,10 @@ spec:
       - {name: h, novelty: {secretRef: {name: novel}}}
       - {name: i, emptyDir: {}}
 `)
-	job, err := typedJob(mirror)
-	assert.NilError(t, err)
+	templates, unread := podsOf(delegation.Job(), mirror)
+	assert.Equal(t, len(unread), 0)
 	var got []string
-	for _, r := range referencesOf(&job.Spec.Template.Spec, mirror) {
+	for _, r := range referencesOf(templates) {
 		line := r.kind + " " + r.name + " by " + r.by
 		if r.optional {
 			line += " optional"
@@ -94,7 +96,8 @@ spec:
     spec: {novelty: kept, restartPolicy: OnFailure}
 `)
 	before := mirror.DeepCopy()
-	pod := podOf(mirror)
+	templates, _ := podsOf(delegation.Job(), mirror)
+	pod := (&check{kind: delegation.Job(), mirror: mirror}).podOf(&templates[0])
 	assert.DeepEqual(t, mirror, before)
 	assert.DeepEqual(t, pod.GetLabels(), map[string]string{"team": "a", "job-name": "train", jobNameLabel: "train"})
 	assert.DeepEqual(t, pod.GetAnnotations(), map[string]string{"note": "b"})

@@ -7,7 +7,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // refusal is a kind of answer that admission plugins give to a create.
@@ -33,7 +36,7 @@ func (p probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	case apierrors.IsAlreadyExists(err):
 		return []Problem{{
 			Context: p.Context, Blocking: true, Object: object(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
-			Remedy: "see what it is: " + p.kubectl(o.GetNamespace(), "get job %s -o yaml", o.GetName()),
+			Remedy: "see what it is: " + p.kubectl(o.GetNamespace(), "get %s %s -o yaml", kubectlNameOf(o), o.GetName()),
 		}}
 	case isConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
@@ -43,21 +46,32 @@ func (p probe) refused(o *unstructured.Unstructured, err error) []Problem {
 		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + because(err)}}
 	}
 	text := objection(err)
-	for _, r := range p.refusals(o.GetNamespace()) {
+	for _, r := range p.refusals(o.GetNamespace(), subject(o)) {
 		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
 			found := Problem{Context: p.Context, Blocking: true, Object: about}
 			r.tell(&found, m)
 			return []Problem{found}
 		}
 	}
-	who := "the Job"
+	who := "the " + o.GetKind()
 	if about != "" {
 		who = "its pods"
 	}
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server does not take %s: %s", who, text),
-		Remedy: "change the Job so that it is taken, or have somebody who may do so change what keeps it out",
+		Remedy: fmt.Sprintf("change the %s so that it is taken, or have somebody who may do so change what keeps it out", subject(o)),
 	}}
+}
+
+// subject is the kind of the object that a user would change: what a pod is made for.
+func subject(o *unstructured.Unstructured) string {
+	if o.GetKind() != "Pod" {
+		return o.GetKind()
+	}
+	if controller := metav1.GetControllerOfNoCopy(o); controller != nil {
+		return controller.Kind
+	}
+	return delegation.Job().Kind
 }
 
 // objection is what an error says against an object, without the words that name
@@ -76,7 +90,7 @@ func objection(err error) string {
 // refusals are the texts of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
-func (p probe) refusals(namespace string) []refusal {
+func (p probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = object("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
@@ -100,7 +114,7 @@ func (p probe) refusals(namespace string) []refusal {
 		}},
 		{`^failed quota: ([^:\s]+): (.*)$`, func(found *Problem, m []string) {
 			found.Object, found.Message = object("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
-			found.Remedy = "set that for every container of the Job, or have a LimitRange set it: " + p.kubectl(namespace, "describe resourcequota %s", m[1])
+			found.Remedy = fmt.Sprintf("set that for every container of the %s, or have a LimitRange set it: ", subject) + p.kubectl(namespace, "describe resourcequota %s", m[1])
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
 			found.Blocking = false
@@ -110,7 +124,7 @@ func (p probe) refusals(namespace string) []refusal {
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = object("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("takes only pods of the PodSecurity level %s: %s", m[1], m[2])
-			found.Remedy = "set what it names in the Job, choose another namespace with --namespace-to, or, if such pods are to run there: " +
+			found.Remedy = fmt.Sprintf("set what it names in the %s, choose another namespace with --namespace-to, or, if such pods are to run there: ", subject) +
 				p.kubectl("", "label --overwrite namespace %s pod-security.kubernetes.io/enforce=privileged", namespace)
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
@@ -124,9 +138,9 @@ func (p probe) refusals(namespace string) []refusal {
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
 			if found.Object == "" {
-				found.Message = fmt.Sprintf("the admission webhook %s refuses the Job: %s", m[1], m[2])
+				found.Message = fmt.Sprintf("the admission webhook %s refuses the %s: %s", m[1], subject, m[2])
 			}
-			found.Remedy = "change the Job so that it is taken; the webhook's owner knows what it asks for"
+			found.Remedy = fmt.Sprintf("change the %s so that it is taken; the webhook's owner knows what it asks for", subject)
 		}},
 	}
 }

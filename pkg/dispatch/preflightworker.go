@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,16 +19,23 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	if c.isSameCluster(ctx) {
 		return []Problem{{
 			Context: c.worker.Context, Blocking: true,
-			Message: "is the cluster that the Job is on already; a Job cannot be dispatched to its own cluster",
+			Message: fmt.Sprintf("is the cluster that the %s is on already; %s cannot be dispatched to its own cluster", c.kind.Kind, withArticle(c.kind.Kind)),
 			Remedy:  "name the context of another cluster with --to",
 		}}
 	}
-	rights := c.worker.access(ctx, c.namespace(), rightsOnWorker())
+	rights := c.worker.access(ctx, c.namespace(), rightsOnWorker(c.kind))
+	unserved := c.servesMirror(ctx)
+	rights = append(rights, unserved...)
 	state, err := c.worker.space(ctx, c.namespace())
 	if err == nil && (!state.exists || state.terminating) {
-		return slices.Concat(rights, []Problem{c.noSpace(state)}, together(ctx, c.priorityClass, c.runtimeClass, c.storageClasses, c.drivers, c.surprises))
+		return slices.Concat(rights, []Problem{c.noSpace(state)},
+			together(ctx, c.every(c.priorityClass), c.every(c.runtimeClass), c.storageClasses, c.drivers, c.every(c.surprises)))
 	}
-	there, found := c.present(ctx)
+	there, found := nobodys, []Problem(nil)
+	isServed := !slices.ContainsFunc(unserved, func(p Problem) bool { return p.Blocking })
+	if isServed {
+		there, found = c.present(ctx)
+	}
 	if there == ours {
 		// It runs, or will not any more: whatever its pods lack is news, but nothing to
 		// keep its status from being copied.
@@ -39,8 +45,11 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 		}
 		return slices.Concat(rights, lacking, c.worker.access(ctx, c.namespace(), rightsToCopy(c.dependencies)))
 	}
-	looks := []look{c.pods, c.dataNeeds, c.claims, c.resourceClaims, c.storageClasses, c.drivers, c.trustBundles, c.subdomain, c.surprises}
-	if there == nobodys {
+	looks := []look{
+		c.every(c.pods), c.dataNeeds, c.claims, c.resourceClaims, c.storageClasses, c.drivers, c.trustBundles,
+		c.every(c.subdomain), c.every(c.surprises),
+	}
+	if there == nobodys && isServed {
 		looks = append([]look{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
 	}
 	found = slices.Concat(rights, found, together(ctx, looks...))
@@ -74,17 +83,24 @@ func (c *check) noSpace(state space) Problem {
 		p.Remedy = c.worker.kubectl("", "wait --for=delete namespace %s", c.namespace()) + " and make it again, or choose another with --namespace-to"
 	}
 	var needed []string
-	for _, r := range c.references {
-		if !r.optional && !r.soft {
-			needed = append(needed, r.kind+" "+r.name)
+	need := func(what string) {
+		if !c.wrapped[what] && !slices.Contains(needed, what) {
+			needed = append(needed, what)
 		}
 	}
-	if account := c.job.Spec.Template.Spec.ServiceAccountName; account != "" && account != "default" {
-		needed = append(needed, "ServiceAccount "+account)
+	for _, r := range c.references {
+		if !r.optional && !r.soft {
+			need(r.kind + " " + r.name)
+		}
 	}
-	for _, v := range c.job.Spec.Template.Spec.Volumes {
+	for _, t := range c.templates {
+		if account := t.spec.ServiceAccountName; account != "" && account != "default" {
+			need("ServiceAccount " + account)
+		}
+	}
+	for _, v := range c.volumes() {
 		if v.PersistentVolumeClaim != nil {
-			needed = append(needed, "PersistentVolumeClaim "+v.PersistentVolumeClaim.ClaimName)
+			need("PersistentVolumeClaim " + v.PersistentVolumeClaim.ClaimName)
 		}
 	}
 	if len(needed) > 0 {
@@ -106,13 +122,13 @@ const (
 func (c *check) present(ctx context.Context) (whose, []Problem) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	job, err := c.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(c.namespace()).Get(ctx, c.mirror.GetName(), metav1.GetOptions{})
+	job, err := c.worker.objects(c.kind, c.namespace()).Get(ctx, c.mirror.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nobodys, nil
 	}
-	about := object("Job", c.namespace(), c.mirror.GetName())
+	about := object(c.kind.Kind, c.namespace(), c.mirror.GetName())
 	if apierrors.IsForbidden(err) {
-		if may, err := c.worker.may(ctx, c.namespace(), "get", jobsResource()); err == nil && !may {
+		if may, err := c.worker.may(ctx, c.namespace(), "get", c.kind.Resource.GroupResource()); err == nil && !may {
 			return nobodys, nil // That is told already.
 		}
 	}
@@ -127,11 +143,11 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 		return ours, nil
 	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.stranger(job, marks)}
-	remove := c.worker.kubectl(c.namespace(), "delete job %s", c.mirror.GetName())
+	remove := c.worker.kubectl(c.namespace(), "delete %s %s", kubectlName(c.kind), c.mirror.GetName())
 	if marks.OriginUID != "" && c.isOfOrigin(marks) {
 		p.Remedy = "if its results are not needed any more: " + remove
 	} else {
-		p.Remedy = "put the mirror elsewhere with --namespace-to, or, if that Job is not needed any more: " + remove
+		p.Remedy = fmt.Sprintf("put the mirror elsewhere with --namespace-to, or, if that %s is not needed any more: ", c.kind.Kind) + remove
 	}
 	return somebodys, []Problem{p}
 }
@@ -147,16 +163,16 @@ func (c *check) isOfOrigin(m *delegation.Marks) bool {
 func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) string {
 	switch {
 	case m.OriginUID != "" && c.isOfOrigin(m):
-		return fmt.Sprintf("is there already: the mirror of an earlier Job %s, uid %s, which was replaced since", m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
+		return fmt.Sprintf("is there already: the mirror of an earlier %s %s, uid %s, which was replaced since", c.kind.Kind, m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
 	case m.OriginUID != "" && m.Origin.IsZero():
-		return "is there already: the mirror of another Job, uid " + m.OriginUID
+		return fmt.Sprintf("is there already: the mirror of another %s, uid %s", c.kind.Kind, m.OriginUID)
 	case m.OriginUID != "":
-		return fmt.Sprintf("is there already: the mirror of another Job, %s, uid %s", m.Origin, m.OriginUID)
+		return fmt.Sprintf("is there already: the mirror of another %s, %s, uid %s", c.kind.Kind, m.Origin, m.OriginUID)
 	case m.MultiKueueOrigin != "":
 		return "is there already: a mirror that MultiKueue made; it is left alone"
 	}
-	if managedBy, _, _ := unstructured.NestedString(job.Object, "spec", "managedBy"); managedBy != "" && managedBy != batchv1.JobControllerName {
-		return fmt.Sprintf("is there already: a Job that %s manages; it is left alone", managedBy)
+	if owner := ownerOf(c.kind, job); !owner.IsBuiltIn() {
+		return fmt.Sprintf("is there already: %s that %s manages; it is left alone", withArticle(c.kind.Kind), owner)
 	}
 	return "is there already, and is none of ours; it is left alone"
 }
@@ -165,7 +181,10 @@ func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) st
 func (c *check) leftovers(ctx context.Context) []Problem {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	selector := jobNameLabel + "=" + c.mirror.GetName()
+	if c.kind.PodLabel == "" || len(c.kind.PodValue) > 0 {
+		return nil // Nothing tells whose pods they are.
+	}
+	selector := c.kind.PodLabel + "=" + c.mirror.GetName()
 	pods, err := c.worker.Client.CoreV1().Pods(c.namespace()).List(ctx, metav1.ListOptions{
 		LabelSelector: selector, Limit: 1,
 		FieldSelector: fmt.Sprintf("status.phase!=%s,status.phase!=%s", corev1.PodSucceeded, corev1.PodFailed),
@@ -176,7 +195,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context, Object: object("Pod", c.namespace(), pods.Items[0].Name),
-		Message: "is left of an earlier Job of that name, and still runs",
+		Message: fmt.Sprintf("is left of an earlier %s of that name, and still runs", c.kind.Kind),
 		Remedy:  "see what it does: " + c.worker.kubectl(c.namespace(), "get pods -l %s", selector),
 	}}
 }
@@ -188,17 +207,17 @@ func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	if unseen != nil {
 		found = append(found, c.worker.unchecked(object("Namespace", "", c.namespace()), "", unseen))
 	}
-	if may, err := c.worker.may(ctx, c.namespace(), "create", jobsResource()); err == nil && !may {
+	if may, err := c.worker.may(ctx, c.namespace(), "create", c.kind.Resource.GroupResource()); err == nil && !may {
 		return found
 	}
 	version, err := c.worker.version(ctx)
 	if err != nil {
 		return found
 	}
-	stored, err := c.worker.tryJob(ctx, c.mirror, metav1.FieldValidationIgnore)
+	stored, err := c.worker.tryCreate(ctx, c.kind, c.mirror, metav1.FieldValidationIgnore)
 	if err != nil {
 		return append(found, c.worker.refused(c.mirror, err)...)
 	}
 	// It would be created, so its namespace is there.
-	return c.worker.tooOld(version, droppedFields(c.mirror, stored))
+	return c.drops(c.worker, version, droppedFields(c.mirror, stored))
 }

@@ -36,7 +36,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if t.push.refused || t.push.inStep.is(mirror) {
 		return nil
 	}
-	drift := DriftOf(planned, t.before, mirror)
+	drift := workloadOf(t.Kind).drift(planned, t.before, mirror)
 	t.tellUnpushed(drift)
 	if drift.Patch == nil {
 		t.wrote(drift, planned)
@@ -51,11 +51,11 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
 	}
-	written, err := t.worker.patch(ctx, mirror, "", drift.Patch)
+	written, err := t.worker.patch(ctx, t.Kind, mirror, "", drift.Patch)
 	if apierrors.IsInvalid(err) {
 		if rest := drift.WithoutTemplate(); rest.Patch != nil && len(rest.Fields) < len(drift.Fields) {
 			drift = rest
-			written, err = t.worker.patch(ctx, mirror, "", drift.Patch)
+			written, err = t.worker.patch(ctx, t.Kind, mirror, "", drift.Patch)
 		}
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
@@ -109,7 +109,9 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	if t.plannedFor.is(origin) {
 		return t.planned, nil
 	}
-	plan, err := NewPlan(origin, t.options.Plan)
+	o := t.options.Plan
+	o.Kind = t.Kind
+	plan, err := NewPlan(origin, o)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +131,10 @@ func (t *task) tellUnpushed(drift Drift) {
 	}
 	if len(drift.Foreign) > 0 {
 		parts = append(parts, fmt.Sprintf("%s of the mirror is left to whoever decides on it on %s", strings.Join(drift.Foreign, ", "), t.worker.Context))
+	}
+	if len(drift.Unshared) > 0 {
+		parts = append(parts, fmt.Sprintf("of a %s, only what holds it back, labels and annotations are carried over to the mirror, and not what has changed on the origin: %s",
+			t.Kind.Kind, strings.Join(drift.Unshared, ", ")))
 	}
 	message := strings.Join(parts, "; ")
 	if message != "" && message != t.push.deferred {

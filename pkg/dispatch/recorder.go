@@ -3,9 +3,11 @@ package dispatch
 import (
 	"sync"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // APIVersion is the version of Event as a document.
@@ -39,9 +41,11 @@ func (r *Recorder) Record(e Event) {
 }
 
 // setState puts the state of an origin into an event about it.
-func (e *Event) setState(origin *batchv1.Job) {
-	s := &origin.Status
-	e.Status = statusOf(origin)
-	e.Completions = origin.Spec.Completions
+func (e *Event) setState(k delegation.Kind, origin *unstructured.Unstructured) {
+	s := stateOf(k, origin)
+	e.Status = k.StatusOf(delegation.Dispatch, s, true)
 	e.Succeeded, e.Failed, e.Active, e.Ready = s.Succeeded, s.Failed, s.Active, s.Ready
+	if n, ok := valueAt(origin, "spec", "completions").(int64); ok && k.IsJob() {
+		e.Completions = new(int32(n))
+	}
 }

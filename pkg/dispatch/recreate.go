@@ -2,9 +2,9 @@ package dispatch
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -13,8 +13,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// ReplaceOptions say how a Job is to be made anew.
+// ReplaceOptions say how a Job, or an object of another kind, is to be made anew.
 type ReplaceOptions struct {
+	// Kind is the object's; the zero Kind is Job.
+	Kind delegation.Kind
 	// ManagedBy is its new spec.managedBy; "" and the reserved value both mean the
 	// built-in controller.
 	ManagedBy string
@@ -73,35 +75,39 @@ func (o ReplaceOptions) Validate() error {
 	if o.Queue == nil {
 		return nil
 	}
-	isMultiKueue := o.owner() == delegation.MultiKueue
+	kind, isMultiKueue := orJob(o.Kind).Kind, o.owner() == delegation.MultiKueue
 	switch queue := *o.Queue; {
 	case queue == "" && isMultiKueue:
-		return errors.New("an empty queue takes the Job out of its queue, and MultiKueue would never see it; name the LocalQueue")
+		return fmt.Errorf("an empty queue takes the %s out of its queue, and MultiKueue would never see it; name the LocalQueue", kind)
 	case queue != "" && !isMultiKueue:
-		return fmt.Errorf("a queue is for Jobs of %s, and this is to be one of %s; an empty one takes the Job out of its queue", delegation.MultiKueue, o.owner())
+		return fmt.Errorf("a queue is for %[1]ss of %[2]s, and this is to be one of %[3]s; an empty one takes the %[1]s out of its queue", kind, delegation.MultiKueue, o.owner())
 	case queue != "" && len(validation.IsDNS1123Subdomain(queue)) > 0:
 		return fmt.Errorf("%q cannot be the name of a LocalQueue: %s", queue, validation.IsDNS1123Subdomain(queue)[0])
 	}
 	return nil
 }
 
-func (o ReplaceOptions) owner() delegation.Owner { return delegation.Job().OwnerOf(o.ManagedBy) }
+func (o ReplaceOptions) owner() delegation.Owner { return orJob(o.Kind).OwnerOf(o.ManagedBy) }
 
 // NewReplacement makes the Job that takes the place of a stored one. The old one is
 // not changed, and fields that this build does not know are kept. What cannot be
 // replaced is a *RefusedError; any other error is for options, or an object, that
 // make no sense.
 func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacement, error) {
+	o.Kind = orJob(o.Kind)
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := malformed(old); err != nil {
-		return nil, fmt.Errorf("job %s makes no sense: %w", nameOf(old), err)
+	if refusal := refuseFor(old, o.Kind, o.owner(), isTemplate, isUnmanaged, isBlind, notTaken); refusal != nil {
+		return nil, refusal
+	}
+	if err := malformed(o.Kind, old); err != nil {
+		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), nameOf(old), err)
 	}
 	if refusal := refuseReplacement(old, o); refusal != nil {
 		return nil, refusal
 	}
-	r := &Replacement{Old: asWritten(old), stored: old, options: o}
+	r := &Replacement{Old: asWritten(o.Kind, old), stored: old, options: o}
 	r.Restore, r.New = r.Old.DeepCopy(), r.Old.DeepCopy()
 	r.stripMarks()
 	r.stripMetadata()
@@ -121,7 +127,13 @@ func (r *Replacement) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
+// kind is that of both Jobs.
+func (r *Replacement) kind() delegation.Kind { return r.options.Kind }
+
+// named is the old Job, for people: "job ml/train".
+func (r *Replacement) named() string { return refOf(&Side{}, r.stored).WithKind() }
+
 // ref is the old Job on a cluster.
 func (r *Replacement) ref(s *Side) Ref {
-	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, Namespace: r.stored.GetNamespace(), Name: r.stored.GetName(), UID: string(r.stored.GetUID())}
+	return refOf(s, r.stored)
 }

@@ -17,7 +17,7 @@ import (
 
 // BackupName is the name of a file for a copy of the old Job.
 func (r *Replacement) BackupName(now time.Time) string {
-	return fmt.Sprintf("job-%s-%s-%s.yaml", r.stored.GetNamespace(), r.stored.GetName(), now.UTC().Format("20060102T150405Z"))
+	return fmt.Sprintf("%s-%s-%s-%s.yaml", r.kind().Name, r.stored.GetNamespace(), r.stored.GetName(), now.UTC().Format("20060102T150405Z"))
 }
 
 // WriteBackup writes the old Job into a new file that only the user may read, since
@@ -48,7 +48,7 @@ func notKept(path string, err error) error {
 	if errors.As(err, &pathError) {
 		err = pathError.Err
 	}
-	return fmt.Errorf("could not keep a copy of the old job in %s, so nothing was changed: %w; --backup names another file", path, err)
+	return fmt.Errorf("could not keep a copy of the old one in %s, so nothing was changed: %w; --backup names another file", path, err)
 }
 
 // CheckBackup makes sure that nothing is written over.
@@ -89,10 +89,10 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	}
 	text, err := yaml.Marshal(job.Object)
 	if err != nil {
-		return nil, fmt.Errorf("could not make a copy of job %s: %w", nameOf(r.stored), err)
+		return nil, fmt.Errorf("could not make a copy of %s: %w", r.named(), err)
 	}
 	lines := []string{
-		fmt.Sprintf("Job %s of context %s, with uid %s, created %s,", nameOf(r.stored), contextName, r.stored.GetUID(), stringAt(r.stored, "metadata", "creationTimestamp")),
+		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, nameOf(r.stored), contextName, r.stored.GetUID(), stringAt(r.stored, "metadata", "creationTimestamp")),
 		fmt.Sprintf("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
 		"To restore it, once there is no other of its name: " + RestoreCommand(contextName, path),
 	}

@@ -23,7 +23,7 @@ import (
 func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
 	asked := probe{r.Side, &memo{}}
 	var errs []error
-	rights := right{jobsResource(), []string{"get", "list", "watch", "delete", "create"}, "the Job cannot be made anew", true}
+	rights := right{p.kind().Resource.GroupResource(), []string{"get", "list", "watch", "delete", "create"}, fmt.Sprintf("the %s cannot be made anew", p.kind().Kind), true}
 	for _, problem := range asked.access(ctx, p.stored.GetNamespace(), []right{rights}) {
 		if problem.Blocking {
 			errs = append(errs, fmt.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
@@ -47,7 +47,7 @@ func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
 
 // checkDelete has the server do everything to delete the old Job, but delete it.
 func (r *Recreator) checkDelete(ctx context.Context, _ probe, p *Replacement) error {
-	err := r.delete(ctx, p.stored, metav1.DryRunAll)
+	err := r.delete(ctx, p.kind(), p.stored, metav1.DryRunAll)
 	switch {
 	case err == nil:
 		return nil
@@ -59,7 +59,7 @@ func (r *Recreator) checkDelete(ctx context.Context, _ probe, p *Replacement) er
 		p.warn("The deletion could not be tried first: %s.", objection(err))
 		return nil
 	}
-	return r.about("delete the old job", p, err)
+	return r.about("delete the old", p, err)
 }
 
 // checkCreate has the server do everything to create the new Job, but store it. It
@@ -68,18 +68,18 @@ func (r *Recreator) checkCreate(ctx context.Context, asked probe, p *Replacement
 	trial := p.New.DeepCopy()
 	trial.SetName("")
 	trial.SetGenerateName(trialPrefix(p.New.GetName()))
-	stored, err := asked.tryJob(ctx, trial, metav1.FieldValidationStrict)
+	stored, err := asked.tryCreate(ctx, p.kind(), trial, metav1.FieldValidationStrict)
 	switch {
 	case err == nil:
 		return r.checkOwner(stored, p)
 	case isOwnPlace(err):
-		p.warn("The quota of the namespace is used up: the new Job takes the place of the old one, unless somebody else is faster.")
+		p.warn("The quota of the namespace is used up: the new %s takes the place of the old one, unless somebody else is faster.", p.kind().Kind)
 		return nil
 	case cannotTry(err):
 		p.warn("The creation could not be tried first: %s.", objection(err))
 		return nil
 	}
-	return r.about("create the new job", p, err)
+	return r.about("create the new", p, err)
 }
 
 // trialPrefix is the beginning of another name, as long as the own one where that is
@@ -96,18 +96,18 @@ func trialPrefix(name string) string {
 // servers before Kubernetes 1.32 drop managedBy without a word (KEP-4368), and
 // Kueue's webhook sets it for Jobs of some queues.
 func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement) error {
-	wanted, got := p.options.owner(), ownerOf(stored)
+	wanted, got := p.options.owner(), ownerOf(p.kind(), stored)
 	switch {
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %s: the API server drops spec.managedBy, so that its own controller would run job %s; Kubernetes 1.32 or later is needed", r.Side.Context, nameOf(p.stored))
+		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, dotted(p.kind().ManagedBy), p.named(), neededFor(p.kind()))
 	}
-	remedy := "see what webhooks change Jobs: " + r.Side.kubectl("", "get mutatingwebhookconfigurations")
+	remedy := fmt.Sprintf("see what webhooks change %ss: ", p.kind().Kind) + r.Side.kubectl("", "get mutatingwebhookconfigurations")
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
 	}
-	return fmt.Errorf("context %s: job %s would have the owner %s there, whatever it is created with; %s", r.Side.Context, nameOf(p.stored), got, remedy)
+	return fmt.Errorf("context %s: %s would have the owner %s there, whatever it is created with; %s", r.Side.Context, p.named(), got, remedy)
 }
 
 // isOwnPlace says whether a quota keeps the new Job out only because the old one is
@@ -149,21 +149,21 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
-			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new job up; %s lists those there are; --force does it nevertheless",
-				r.Side.Context, queue, namespace, r.Side.kubectl(namespace, "get localqueues"))
+			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
+				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.kubectl(namespace, "get localqueues"))
 		}
 	}
-	if ownerOf(p.stored) != delegation.MultiKueue || HasFinished(p.stored) {
+	if ownerOf(p.kind(), p.stored) != delegation.MultiKueue || HasFinished(p.kind(), p.stored) {
 		return nil
 	}
-	for _, name := range delegation.Job().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), 0) {
+	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), 0) {
 		workload, err := asked.find(ctx, namespace, name, kueueVersions("workloads")...)
 		if err != nil || workload == nil {
 			continue
 		}
 		if cluster := stringAt(workload, "status", "clusterName"); cluster != "" {
 			return &RefusedError{
-				Origin: nameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
+				Kind: p.kind().Kind, Origin: nameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
 				Remedy: "wait for its end, or suspend it; --force deletes it there too, and what its pods have done is lost",
 			}
 		}
@@ -178,8 +178,10 @@ func kueueVersions(resource string) []schema.GroupVersionResource {
 	}
 }
 
-// about makes an error for people of one that a request about a Job had.
+// about makes an error for people of one that a request about a Job had. doing is
+// what was being done to it, up to its kind.
 func (r *Recreator) about(doing string, p *Replacement, err error) error {
+	doing += " " + strings.ToLower(p.kind().Kind)
 	if isConnection(err) {
 		return fleet.InContext(r.Side.Context, doing+" "+nameOf(p.stored), err)
 	}
@@ -187,11 +189,11 @@ func (r *Recreator) about(doing string, p *Replacement, err error) error {
 }
 
 // delete deletes the Job, with its pods, if it is as it was read.
-func (r *Recreator) delete(ctx context.Context, job *unstructured.Unstructured, dryRun ...string) error {
+func (r *Recreator) delete(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, dryRun ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	uid, version, policy := job.GetUID(), job.GetResourceVersion(), metav1.DeletePropagationBackground
-	return r.jobs(job.GetNamespace()).Delete(ctx, job.GetName(), metav1.DeleteOptions{
+	return r.Side.objects(k, job.GetNamespace()).Delete(ctx, job.GetName(), metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		PropagationPolicy: &policy, DryRun: dryRun,
 	})

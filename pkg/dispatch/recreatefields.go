@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// asWritten is a stored Job without what only a server writes, or refuses to be
+// asWritten is a stored object without what only a server writes, or refuses to be
 // given.
-func asWritten(stored *unstructured.Unstructured) *unstructured.Unstructured {
+func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructured.Unstructured {
 	job := stored.DeepCopy()
 	for _, name := range []string{
 		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -23,6 +24,9 @@ func asWritten(stored *unstructured.Unstructured) *unstructured.Unstructured {
 		unstructured.RemoveNestedField(job.Object, "metadata", name)
 	}
 	unstructured.RemoveNestedField(job.Object, "status")
+	if !k.IsJob() {
+		return job
+	}
 	template := []string{"spec", "template", "metadata"}
 	if valueAt(job, append(template, "creationTimestamp")...) == nil {
 		// Servers write a null there (before Kubernetes 1.34).
@@ -56,7 +60,7 @@ func (r *Replacement) stripMarks() {
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
 			dropKey(job, "annotations", key)
 		}
-		r.changed(Removed, inKeys("metadata.annotations", key), value, "it tells of a dispatch of the old Job")
+		r.changed(Removed, inKeys("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
 	}
 }
 
@@ -72,7 +76,7 @@ func (r *Replacement) stripMetadata() {
 	if _, there := stringsAt(r.Old, "metadata", "annotations")[corev1.LastAppliedConfigAnnotation]; there {
 		dropKey(r.New, "annotations", corev1.LastAppliedConfigAnnotation)
 		r.changed(Removed, inKeys("metadata.annotations", corev1.LastAppliedConfigAnnotation), nil,
-			"it holds the old spec.managedBy; change that in the file that was applied, too")
+			fmt.Sprintf("it holds the old %s; change that in the file that was applied, too", dotted(r.kind().ManagedBy)))
 	}
 	var kept, dropped []string
 	for _, f := range r.Old.GetFinalizers() {
@@ -85,18 +89,18 @@ func (r *Replacement) stripMetadata() {
 	if len(dropped) > 0 {
 		r.New.SetFinalizers(kept)
 		r.Restore.SetFinalizers(kept)
-		r.changed(Removed, "metadata.finalizers", strings.Join(dropped, ", "), "a deletion sets it, and a new Job must not have it")
+		r.changed(Removed, "metadata.finalizers", strings.Join(dropped, ", "), fmt.Sprintf("a deletion sets it, and a new %s must not have it", r.kind().Kind))
 	}
 	if len(kept) > 0 {
 		r.changed(Kept, "metadata.finalizers", strings.Join(kept, ", "), "whoever set it may count on it")
-		r.warn("Finalizers hold the old Job until whoever is in charge of them has removed them: %s.", strings.Join(kept, ", "))
+		r.warn("Finalizers hold the old %s until whoever is in charge of them has removed them: %s.", r.kind().Kind, strings.Join(kept, ", "))
 	}
 	if owners := r.Old.GetOwnerReferences(); len(owners) > 0 {
 		var names []string
 		for _, o := range owners {
 			names = append(names, o.Kind+"/"+o.Name)
 		}
-		r.changed(Kept, "metadata.ownerReferences", strings.Join(names, ", "), "the new Job is deleted with them, as the old one would be")
+		r.changed(Kept, "metadata.ownerReferences", strings.Join(names, ", "), fmt.Sprintf("the new %s is deleted with them, as the old one would be", r.kind().Kind))
 	}
 }
 
@@ -104,11 +108,11 @@ func (r *Replacement) stripMetadata() {
 // the one that every server knows.
 func (r *Replacement) setOwner() {
 	if r.options.owner().IsBuiltIn() {
-		unstructured.RemoveNestedField(r.New.Object, delegation.Job().ManagedBy...)
+		unstructured.RemoveNestedField(r.New.Object, r.kind().ManagedBy...)
 		return
 	}
 	// It is a string in an object, so it can be set.
-	_ = unstructured.SetNestedField(r.New.Object, r.options.ManagedBy, delegation.Job().ManagedBy...)
+	_ = unstructured.SetNestedField(r.New.Object, r.options.ManagedBy, r.kind().ManagedBy...)
 }
 
 // setQueue puts the Job into its queue, suspended: Kueue starts it. Its webhook would
@@ -127,54 +131,66 @@ func (r *Replacement) setQueue() {
 		r.New.SetLabels(labels)
 	}
 	queue := r.New.GetLabels()[delegation.QueueNameLabel]
+	path, held := hold(r.kind())
+	isHeld := stateOf(r.kind(), r.Old).Suspend
 	if r.options.owner() == delegation.MultiKueue {
-		if !isTrueAt(r.Old, "spec", "suspend") {
-			_ = unstructured.SetNestedField(r.New.Object, true, "spec", "suspend")
-			r.changed(Set, "spec.suspend", true, "Kueue takes Jobs that wait, and lets them run when their turn has come")
+		if !isHeld && path != nil {
+			_ = unstructured.SetNestedField(r.New.Object, held, path...)
+			r.changed(Set, dotted(path), held, fmt.Sprintf("Kueue takes %ss that wait, and lets them run when their turn has come", r.kind().Kind))
 		}
 		return
 	}
 	if queue != "" {
-		r.warn("The Job stays in the queue %s (label %s): where Kueue is installed, it runs only when that admits it; --queue '' takes it out.", queue, delegation.QueueNameLabel)
+		r.warn("The %s stays in the queue %s (label %s): where Kueue is installed, it runs only when that admits it; --queue '' takes it out.", r.kind().Kind, queue, delegation.QueueNameLabel)
 	}
-	if isTrueAt(r.Old, "spec", "suspend") && queue == "" && (before != "" || ownerOf(r.Old) == delegation.MultiKueue) {
-		r.warn(`Kueue held the Job back (spec.suspend), and nobody will let it go now; to do so: kubectl -n %s patch job %s --type=merge -p '{"spec":{"suspend":false}}'.`, r.Old.GetNamespace(), r.Old.GetName())
+	if isHeld && queue == "" && (before != "" || ownerOf(r.kind(), r.Old) == delegation.MultiKueue) {
+		r.warn(`Kueue held the %s back (%s), and nobody will let it go now; to do so: kubectl -n %s patch %s %s --type=merge -p '%s'.`,
+			r.kind().Kind, dotted(path), r.Old.GetNamespace(), kubectlName(r.kind()), r.Old.GetName(), compact(released(path, held)))
 	}
+}
+
+// released is a merge patch that lets go what a field holds back.
+func released(path []string, held any) map[string]any {
+	patch := map[string]any{}
+	if held == true {
+		_ = unstructured.SetNestedField(patch, false, path...)
+	} else {
+		_ = unstructured.SetNestedField(patch, nil, path...)
+	}
+	return patch
 }
 
 // warnOfWork tells of work that is lost or done again.
 func (r *Replacement) warnOfWork() {
-	status, err := statusOfStored(r.stored)
-	if err != nil {
-		return // It was read before.
+	end := ended(r.kind(), r.stored)
+	if end != nil {
+		r.warn("The %s is %s: the new one runs its pods once more, from the start.", r.kind().Kind, statusOf(r.kind(), r.stored))
 	}
-	if end := finished(status); end != nil {
-		r.warn("The Job is %s: the new one runs its pods once more, from the start.", end.Type)
-	}
-	if how := howRunning(r.stored, status); how != "" {
-		r.warn("The Job %s: it is deleted with its pods, and what they have done is lost.", how)
+	if how := howRunning(r.kind(), r.stored); how != "" {
+		r.warn("The %s %s: it is deleted with its pods, and what they have done is lost.", r.kind().Kind, how)
 	}
 	mirror := r.marks()[delegation.MirrorAnnotation]
 	switch {
 	case mirror == "":
-	case finished(status) == nil:
-		r.warn("The Job is dispatched: its mirror %s is left where it is, and may run beside the new one.", mirror)
+	case end == nil:
+		r.warn("The %s is dispatched: its mirror %s is left where it is, and may run beside the new one.", r.kind().Kind, mirror)
 	case r.options.owner() == delegation.Dispatch:
-		r.warn("The old mirror %s may still be there, and then be in the way of the next dispatch; cancel removes it, as long as the old Job is there.", mirror)
+		r.warn("The old mirror %s may still be there, and then be in the way of the next dispatch; cancel removes it, as long as the old %s is there.", mirror, r.kind().Kind)
 	}
 }
 
 // warnOfOthers tells of others who look after the Job, and may not let it be.
 func (r *Replacement) warnOfOthers() {
 	if c := metav1.GetControllerOfNoCopy(r.stored); c != nil {
-		r.warn("The Job belongs to %s %s, which may make another before this is done; then the new one cannot be created.", c.Kind, c.Name)
+		r.warn("The %s belongs to %s %s, which may make another before this is done; then the new one cannot be created.", r.kind().Kind, c.Kind, c.Name)
 	}
 	if sources := r.sources(); len(sources) > 0 {
-		r.warn("The Job is kept as it is written elsewhere (%s), where spec.managedBy has to be changed, too: to change it back here is tried in vain.", strings.Join(sources, ", "))
+		r.warn("The %s is kept as it is written elsewhere (%s), where %s has to be changed, too: to change it back here is tried in vain.",
+			r.kind().Kind, strings.Join(sources, ", "), dotted(r.kind().ManagedBy))
 	}
 	labels := stringsAt(r.Old, "metadata", "labels")
 	selector := mapAt(r.Old, "spec", "template", "spec", "nodeSelector")
-	if labels[delegation.QueueNameLabel] != "" && !isTrueAt(r.Old, "spec", "suspend") && len(selector) > 0 {
+	if labels[delegation.QueueNameLabel] != "" && !stateOf(r.kind(), r.Old).Suspend && len(selector) > 0 {
 		r.warn("The pod template's nodeSelector (%s) may be what Kueue added to it when it admitted the old Job, and is kept.",
 			strings.Join(slices.Sorted(maps.Keys(selector)), ", "))
 	}

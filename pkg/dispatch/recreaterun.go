@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -60,10 +59,10 @@ func (r *Recreator) Run(ctx context.Context, p *Replacement) (*unstructured.Unst
 	created, err := r.create(ctx, p.New, p)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return nil, fmt.Errorf("job %s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
-			nameOf(p.stored), r.restoreCommand())
+		return nil, fmt.Errorf("%s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
+			p.named(), r.restoreCommand())
 	case err != nil:
-		return nil, r.restore(ctx, p, r.about("create the new job", p, err))
+		return nil, r.restore(ctx, p, r.about("create the new", p, err))
 	}
 	if dropped := r.checkOwner(created, p); dropped != nil {
 		if err := r.takeBack(ctx, p, created); err != nil {
@@ -81,7 +80,7 @@ func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
 	defer cancel()
 	stored, unclear := p.stored, error(nil)
 	err := wait.PollUntilContextCancel(bounded, untilAgain, true, func(ctx context.Context) (bool, error) {
-		err := r.delete(ctx, stored)
+		err := r.delete(ctx, p.kind(), stored)
 		switch {
 		case err == nil:
 			return true, nil
@@ -92,9 +91,9 @@ func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
 			unclear = err
 			return false, nil
 		case !isConflict(err):
-			return false, fmt.Errorf("%w; nothing was changed", r.about("delete the old job", p, err))
+			return false, fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
 		}
-		live, err := r.Side.get(ctx, p.ref(r.Side))
+		live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
 		switch {
 		case err != nil:
 			return false, ignoreConnection(err)
@@ -106,9 +105,9 @@ func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
 	})
 	switch {
 	case wait.Interrupted(err) && unclear != nil:
-		return fmt.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old job", p, unclear), r.where(p))
+		return fmt.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old", p, unclear), r.where(p))
 	case wait.Interrupted(err):
-		return fmt.Errorf("context %s: job %s changes faster than it can be deleted; nothing was changed", r.Side.Context, nameOf(stored))
+		return fmt.Errorf("context %s: %s changes faster than it can be deleted; nothing was changed", r.Side.Context, p.named())
 	case err != nil:
 		return err
 	}
@@ -120,7 +119,7 @@ func (r *Recreator) vanished(p *Replacement, maybeOurs bool) error {
 	if maybeOurs {
 		return nil
 	}
-	return fmt.Errorf("context %s: job %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Side.Context, nameOf(p.stored))
+	return fmt.Errorf("context %s: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Side.Context, p.named())
 }
 
 // compare makes an error of a Job of which something else would be made than what
@@ -134,7 +133,7 @@ func (r *Recreator) compare(live *unstructured.Unstructured, p *Replacement) err
 		return fmt.Errorf("context %s: %w; nothing was changed", r.Side.Context, err)
 	}
 	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
-		return fmt.Errorf("context %s: job %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Side.Context, nameOf(p.stored))
+		return fmt.Errorf("context %s: %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Side.Context, p.named())
 	}
 	return nil
 }
@@ -153,7 +152,7 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 	var finalizers []string
 	var last error
 	err := wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
-		live, err := r.Side.get(ctx, p.ref(r.Side))
+		live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
 		if last = err; err != nil {
 			return false, nil //nolint:nilerr // It is tried again.
 		}
@@ -164,7 +163,7 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 			r.Held(live.GetFinalizers())
 		}
 		finalizers = live.GetFinalizers()
-		return r.watchGone(ctx, live), nil
+		return r.watchGone(ctx, p.kind(), live), nil
 	})
 	if err == nil {
 		return nil
@@ -176,13 +175,13 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 	if len(finalizers) > 0 {
 		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
 	}
-	return &NotGoneError{fmt.Sprintf("context %s: job %s was deleted, and is not gone within %s: %s; the new job was not created; %s",
-		r.Side.Context, nameOf(p.stored), r.Gone, why, r.where(p))}
+	return &NotGoneError{fmt.Sprintf("context %s: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
+		r.Side.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
 }
 
 // watchGone watches a Job, and says whether it went; if not, the watch has ended.
-func (r *Recreator) watchGone(ctx context.Context, live *unstructured.Unstructured) bool {
-	watching, err := r.jobs(live.GetNamespace()).Watch(ctx, metav1.ListOptions{
+func (r *Recreator) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
+	watching, err := r.Side.objects(k, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, live.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
 	})
 	if err != nil {
@@ -214,14 +213,14 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		var failure error
-		created, failure = r.jobs(job.GetNamespace()).Create(bounded, job, metav1.CreateOptions{FieldManager: FieldManager})
+		created, failure = r.Side.objects(p.kind(), job.GetNamespace()).Create(bounded, job, metav1.CreateOptions{FieldManager: FieldManager})
 		switch {
 		case failure == nil:
 			return true, nil
 		case apierrors.IsAlreadyExists(failure) && unclear:
 			// A try whose answer was lost may have created it.
-			live, err := r.Side.get(ctx, p.ref(r.Side))
-			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && ownerOf(live) == ownerOf(job) {
+			live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
+			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && ownerOf(p.kind(), live) == ownerOf(p.kind(), job) {
 				created = live
 				return true, nil
 			}
@@ -244,7 +243,7 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
 	ref := p.ref(r.Side)
 	ref.UID = string(created.GetUID())
-	if _, err := r.Side.remove(ctx, ref); err != nil {
+	if _, err := r.Side.remove(ctx, p.kind(), ref); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.Gone)
@@ -255,14 +254,14 @@ func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstr
 // restore creates the old Job again, and makes the error of it all.
 func (r *Recreator) restore(ctx context.Context, p *Replacement, cause error) error {
 	if _, err := r.create(ctx, p.Restore, p); err != nil {
-		return fmt.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted: job", p, err), r.where(p))
+		return fmt.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted:", p, err), r.where(p))
 	}
 	return fmt.Errorf("%w; the old one was created again as it was, and starts from the beginning", cause)
 }
 
 // where says where the old Job is kept, and how it is brought back.
 func (r *Recreator) where(p *Replacement) string {
-	return fmt.Sprintf("the old job is kept in %s; once there is no job %s any more, this restores it: %s", r.Backup, nameOf(p.stored), r.restoreCommand())
+	return fmt.Sprintf("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
 func (r *Recreator) restoreCommand() string { return RestoreCommand(r.Side.Context, r.Backup) }
@@ -270,8 +269,4 @@ func (r *Recreator) restoreCommand() string { return RestoreCommand(r.Side.Conte
 // RestoreCommand is the command that restores a Job from a file that holds it.
 func RestoreCommand(contextName, file string) string {
 	return (&Side{Context: contextName}).kubectl("", "create -f %s", shellWord(file))
-}
-
-func (r *Recreator) jobs(namespace string) dynamic.ResourceInterface {
-	return r.Side.Dynamic.Resource(delegation.Job().Resource).Namespace(namespace)
 }

@@ -1,13 +1,13 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -42,6 +42,9 @@ type task struct {
 	plannedFor      wish
 	push            pushState
 	copy            copyState
+	copier          copier
+	// wasPinned is whether the origin was seen to name its mirror.
+	wasPinned bool
 
 	// told is the error that was told last.
 	told string
@@ -67,7 +70,7 @@ type task struct {
 // called although nothing happens, 0 for never.
 func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	if held := t.otherHolder.Load(); held != nil {
-		t.abort(fmt.Errorf("job %s: %w", t.ref, held))
+		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), held))
 		return 0, nil
 	}
 	origin, err := t.readOrigin(ctx)
@@ -77,19 +80,25 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	if origin == nil {
 		return 0, t.originVanished(ctx)
 	}
-	typed, err := typedJob(origin)
-	if err != nil {
-		return 0, err
-	}
-	c := finished(&typed.Status)
+	how := ended(t.Kind, origin)
 	switch {
-	case c == nil && origin.GetDeletionTimestamp() != nil:
+	case how == nil && origin.GetDeletionTimestamp() != nil:
 		return 0, t.originGone(ctx)
 	case !t.lease.held():
 		// Whoever holds it does the rest, or we do once we have it.
 		return 0, nil
-	case c != nil:
-		return 0, t.finish(ctx, typed, c)
+	case how != nil:
+		return 0, t.finish(ctx, origin, how)
+	}
+	if owner := ownerOf(t.Kind, origin); owner != cmp.Or(t.options.Plan.Owner, delegation.Dispatch) {
+		t.abort(t.takenOver(owner))
+		return 0, nil
+	}
+	if cancelled, err := t.cancelled(ctx, origin); err != nil || cancelled {
+		if err == nil {
+			err = t.originCancelled(ctx)
+		}
+		return 0, err
 	}
 	mirror, err := t.ensureMirror(ctx, origin)
 	if err != nil || mirror == nil {
@@ -101,19 +110,19 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	return t.follow(ctx, origin, mirror)
 }
 
+// takenOver says that an origin has another owner now, which only some kinds let
+// happen.
+func (t *task) takenOver(owner delegation.Owner) error {
+	return fmt.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
+		t.ref.WithKind(), dotted(t.Kind.ManagedBy), owner, t.worker.Context,
+		t.worker.kubectl(t.mirrorRef.Namespace, "delete %s %s", kubectlName(t.Kind), t.mirrorRef.Name))
+}
+
 // follow brings an origin and its mirror into step: first what the user asked
 // for, then what came of it.
 func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstructured) (time.Duration, error) {
-	typedOrigin, err := typedJob(origin)
-	if err != nil {
-		return 0, err
-	}
-	typedMirror, err := typedJob(mirror)
-	if err != nil {
-		return 0, err
-	}
 	var unpushed error
-	if finished(&typedMirror.Status) == nil {
+	if ended(t.Kind, mirror) == nil {
 		if mirror.GetDeletionTimestamp() != nil {
 			// Its pods are being taken away, and what its status says until it is gone
 			// is no news of the Job.
@@ -123,25 +132,22 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 		// user what it does.
 		unpushed = t.pushSpec(ctx, origin, mirror)
 	}
-	stored, again, err := t.copyStatus(ctx, typedOrigin, typedMirror)
+	stored, again, err := t.copyStatus(ctx, origin, mirror)
 	if err != nil || t.hasEnded() {
 		return 0, err
 	}
-	if c := finished(&stored.Status); c != nil {
-		return 0, t.finish(ctx, stored, c)
+	if how := ended(t.Kind, stored); how != nil {
+		return 0, t.finish(ctx, stored, how)
 	}
 	if unpushed != nil {
 		return 0, unpushed
 	}
-	if t.options.DetachAfterStart && hasStarted(stored) {
+	if t.options.DetachAfterStart && statusOf(t.Kind, stored) == delegation.Running {
 		t.leaveLease = true
 		t.end(Detached, stored, nil, fmt.Sprintf("it runs on %s; %s", t.worker.Context, "its status is not copied any more"))
 	}
 	return again, nil
 }
-
-// hasStarted says whether pods of a Job run or have run.
-func hasStarted(job *batchv1.Job) bool { return statusOf(job) == delegation.Running }
 
 // readOrigin returns the origin as it is now, nil if it is gone or another has
 // its name. That is never believed of an informer alone.
@@ -151,7 +157,7 @@ func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, erro
 		t.originNow = newer(cached, t.originNow)
 		return t.originNow, nil
 	}
-	live, err := t.origin.get(ctx, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil || live == nil || live.GetUID() != t.UID {
 		return nil, err
 	}
@@ -169,18 +175,17 @@ func (t *task) event(e EventType, message string) Event {
 		event.Mirror = &mirror
 	}
 	if t.originNow != nil {
-		if origin, err := typedJob(t.originNow); err == nil {
-			t.setState(&event, origin)
-		}
+		t.setState(&event, t.originNow)
 	}
 	return event
 }
 
 // setState puts the state of the origin into an event. Pods that have ended, and
 // are not counted yet, have run all the same.
-func (t *task) setState(e *Event, origin *batchv1.Job) {
-	e.setState(origin)
+func (t *task) setState(e *Event, origin *unstructured.Unstructured) {
+	e.setState(t.Kind, origin)
 	switch {
+	case !t.Kind.IsJob():
 	case e.Status == delegation.Running:
 		t.ran = true
 	case e.Status == delegation.Pending && t.ran:
@@ -189,7 +194,7 @@ func (t *task) setState(e *Event, origin *batchv1.Job) {
 }
 
 // end tells how the task ended, and that it did. Only the first end counts.
-func (t *task) end(e EventType, origin *batchv1.Job, cause error, message string) {
+func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, message string) {
 	t.ending.Lock()
 	defer t.ending.Unlock()
 	if t.hasEnded() {
@@ -199,7 +204,7 @@ func (t *task) end(e EventType, origin *batchv1.Job, cause error, message string
 	if origin != nil {
 		t.setState(&event, origin)
 	}
-	t.outcome = &Outcome{Origin: t.ref, Mirror: event.Mirror, End: e, Err: cause}
+	t.outcome = &Outcome{Kind: t.Kind, Origin: t.ref, Mirror: event.Mirror, End: e, Err: cause}
 	t.events.Record(event)
 	close(t.ended)
 }
@@ -237,15 +242,16 @@ const unknownCluster = "unknown"
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	mark := place(t.mirrorRef, t.mirrorRef.UID).String()
 	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark {
+		t.wasPinned = true
 		return origin, nil
 	}
-	written, err := t.origin.patch(ctx, origin, "", map[string]any{
+	written, err := t.origin.patch(ctx, t.Kind, origin, "", map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: mark}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("could not note the mirror on the origin: %w", err)
 	}
-	t.originNow = written
+	t.originNow, t.wasPinned = written, true
 	return written, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -21,6 +22,7 @@ import (
 // scope is what one informer looks at.
 type scope struct {
 	side      *Side
+	resource  schema.GroupVersionResource
 	namespace string
 }
 
@@ -34,31 +36,32 @@ type connection struct {
 // tell puts tasks into the queue; that something is gone is for the task to find
 // out by itself.
 func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
-	names := map[scope][]string{}
+	wanted := map[scope]map[string]*task{}
 	for _, t := range tasks {
 		for _, at := range []struct {
 			side *Side
 			ref  Ref
 		}{{l.origin, t.ref}, {l.worker, t.mirrorRef}} {
-			s := scope{at.side, at.ref.Namespace}
-			names[s] = append(names[s], at.ref.Name)
+			s := scope{at.side, t.Kind.Resource, at.ref.Namespace}
+			if wanted[s] == nil {
+				wanted[s] = map[string]*task{}
+			}
+			wanted[s][at.ref.String()] = t
 		}
 	}
 	// What an informer has to say of each lost connection is for -v=2.
 	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(2))
-	for s, wanted := range names {
-		informer := l.newInformer(s, wanted)
+	for s, known := range wanted {
+		informer := l.newInformer(s, known)
 		l.informers[s] = informer
 		wg.Go(func() { informer.RunWithContext(quiet) })
 	}
 }
 
-func (l *Loop) newInformer(s scope, names []string) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformerWithOptions(l.listerWatcher(s, names), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
-	known := l.mirrors
-	if s.side == l.origin {
-		known = l.tasks
-	}
+// newInformer makes one for some tasks, by the namespace/name of the origin or the
+// mirror.
+func (l *Loop) newInformer(s scope, known map[string]*task) cache.SharedIndexInformer {
+	informer := cache.NewSharedIndexInformerWithOptions(l.listerWatcher(s, known), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
 	// None of these can fail before the informer runs. The informer's own way of
 	// telling errors leaves out refused connections, so listerWatcher does it.
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
@@ -77,7 +80,7 @@ const heartbeat = 10 * time.Second
 
 // listen asks both clusters for a Job now and then, so that it is known when one
 // does not answer.
-func (l *Loop) listen(ctx context.Context, origin, mirror Ref) {
+func (l *Loop) listen(ctx context.Context, k delegation.Kind, origin, mirror Ref) {
 	ticker := l.clock.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
@@ -87,7 +90,7 @@ func (l *Loop) listen(ctx context.Context, origin, mirror Ref) {
 		case <-ticker.C():
 		}
 		for side, ref := range map[*Side]Ref{l.origin: origin, l.worker: mirror} {
-			if _, err := side.get(ctx, ref); err != nil && isConnection(err) && ctx.Err() == nil {
+			if _, err := side.get(ctx, k, ref); err != nil && isConnection(err) && ctx.Err() == nil {
 				l.lost(side, err)
 			}
 		}
@@ -133,12 +136,15 @@ func slim(object any, known map[string]*task) any {
 // listerWatcher asks an API server for one Job by its name; for several, it asks
 // for all of the namespace on the origin's side, and for all that carry our mark on
 // the worker's.
-func (l *Loop) listerWatcher(s scope, names []string) cache.ListerWatcher {
-	client := s.side.Dynamic.Resource(delegation.Job().Resource).Namespace(s.namespace)
+func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatcher {
+	client := s.side.Dynamic.Resource(s.resource).Namespace(s.namespace)
 	selected := func(o *metav1.ListOptions) {
 		switch {
-		case len(names) == 1:
-			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, names[0]).String()
+		case len(known) == 1:
+			for _, t := range known {
+				// A mirror has its origin's name.
+				o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()
+			}
 		case s.side == l.worker:
 			o.LabelSelector = delegation.OriginUIDLabel
 		}
@@ -159,9 +165,10 @@ func (l *Loop) listerWatcher(s scope, names []string) cache.ListerWatcher {
 	}
 }
 
-// cached returns what an informer has of a Job, nil if it has none.
-func (l *Loop) cached(side *Side, r Ref) *unstructured.Unstructured {
-	found, ok, err := l.informers[scope{side, r.Namespace}].GetStore().GetByKey(r.String())
+// cached returns what an informer has of the origin or the mirror, nil if it has
+// nothing.
+func (t *task) cached(side *Side, r Ref) *unstructured.Unstructured {
+	found, ok, err := t.informers[scope{side, t.Kind.Resource, r.Namespace}].GetStore().GetByKey(r.String())
 	if err != nil || !ok {
 		return nil
 	}

@@ -24,12 +24,18 @@ type column struct {
 	cell func(*inspect.Job, TableOptions, palette) string
 	// shrinks says that its cells may be cut where a terminal is too narrow.
 	shrinks bool
+	// spare says that it may be left out where a terminal is too narrow even then; nil
+	// is never.
+	spare func(TableOptions) bool
 }
 
 // TableOptions say how a table of Jobs looks.
 type TableOptions struct {
 	// Contexts shows which context each Job comes from, Namespaces its namespace.
 	Contexts, Namespaces bool
+	// Kinds says that there may be objects of other kinds than Job, and shows of what
+	// kind each is.
+	Kinds bool
 	// Owners shows the owner in a column; a grouped table has it in its header
 	// rows instead.
 	Owners bool
@@ -48,6 +54,9 @@ type TableOptions struct {
 func always(TableOptions) bool { return true }
 func wide(o TableOptions) bool { return o.Wide }
 
+// kinds says whether other kinds than Job are shown.
+func kinds(o TableOptions) bool { return o.Kinds }
+
 var jobColumns = []column{
 	{
 		title: "CONTEXT", shrinks: true, shown: func(o TableOptions) bool { return o.Contexts },
@@ -56,6 +65,11 @@ var jobColumns = []column{
 	{
 		title: "NAMESPACE", shrinks: true, shown: func(o TableOptions) bool { return o.Namespaces },
 		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Namespace) },
+	},
+	{
+		// The wide table has it further behind.
+		title: "KIND", shrinks: true, shown: func(o TableOptions) bool { return o.Kinds && !o.Wide },
+		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Kind) },
 	},
 	{
 		title: "NAME", shrinks: true, shown: always,
@@ -70,7 +84,8 @@ var jobColumns = []column{
 		cell: func(j *inspect.Job, _ TableOptions, p palette) string { return p.status(j.Status) },
 	},
 	{
-		title: "COMPLETIONS", shown: always,
+		// Only Jobs have some.
+		title: "COMPLETIONS", shown: always, spare: kinds,
 		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return j.Progress() },
 	},
 	{
@@ -146,7 +161,7 @@ func dispatcher(j *inspect.Job, now time.Time) string {
 // could not be known, leave it unknown for a delegated Job; any other has none.
 func mirror(j *inspect.Job) string {
 	switch {
-	case j.Mirrors == nil && !j.ManagedBy.IsBuiltIn():
+	case j.Mirrors == nil && j.IsDelegated():
 		return unknown
 	case len(j.Mirrors) == 0:
 		return none

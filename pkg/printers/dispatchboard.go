@@ -1,7 +1,9 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -11,18 +13,21 @@ import (
 type liveBoard struct {
 	// expected is how many Jobs there are going to be.
 	expected int
-	// jobs are those that were told of, by namespace/name.
-	jobs map[string]*liveJob
+	// jobs are those that were told of.
+	jobs map[liveKey]*liveJob
 	// lags are the last few, in seconds.
 	lags []float64
 	// lost is how many clusters do not answer.
 	lost int
 }
 
+// liveKey tells them apart: objects of several kinds may have one name.
+type liveKey struct{ apiVersion, kind, namespace, name string }
+
 // liveJob is one of them.
 type liveJob struct {
-	// name and worker are Safe; worker is "" while there is no mirror.
-	name, worker string
+	// name, kind and worker are Safe; worker is "" while there is no mirror.
+	name, kind, worker string
 	// status is "" before it is known, and end the words for how the dispatch ended.
 	status delegation.Status
 	end    string
@@ -37,7 +42,7 @@ type liveJob struct {
 }
 
 func newLiveBoard(expected int) liveBoard {
-	return liveBoard{expected: expected, jobs: map[string]*liveJob{}}
+	return liveBoard{expected: expected, jobs: map[liveKey]*liveJob{}}
 }
 
 // recentLags is of how many lags the median is told.
@@ -56,10 +61,11 @@ func (b *liveBoard) take(e *dispatch.Event) *liveJob {
 	if e.Origin == nil {
 		return nil
 	}
-	j, ok := b.jobs[e.Origin.String()]
+	key := liveKey{e.Origin.APIVersion, e.Origin.Kind, e.Origin.Namespace, e.Origin.Name}
+	j, ok := b.jobs[key]
 	if !ok {
-		j = &liveJob{name: Safe(e.Origin.String())}
-		b.jobs[e.Origin.String()] = j
+		j = &liveJob{name: Safe(kindAndName(e.Origin.Kind, e.Origin.String())), kind: cmp.Or(Safe(e.Origin.Kind), jobKind)}
+		b.jobs[key] = j
 	}
 	if e.Mirror != nil {
 		j.worker = Safe(e.Mirror.Context)
@@ -100,8 +106,25 @@ func (j *liveJob) state() string {
 
 const starting = "starting"
 
-// pods are how many are in which state.
+// jobKind is the kind that counts its pods; no other one does.
+const jobKind = "Job"
+
+func (j *liveJob) counts() bool { return j.kind == jobKind }
+
+// kindAndName is an object's name, with its kind where that is none that goes without
+// saying.
+func kindAndName(kind, name string) string {
+	if kind == "" || kind == jobKind {
+		return name
+	}
+	return strings.ToLower(kind) + " " + name
+}
+
+// pods are how many are in which state, "" where that is not known.
 func (j *liveJob) pods(unfinished bool) string {
+	if !j.counts() {
+		return ""
+	}
 	text := fmt.Sprintf("%d succeeded, %d failed", j.succeeded, j.failed)
 	if unfinished {
 		text = countReady(j.ready, j.active) + ", " + text

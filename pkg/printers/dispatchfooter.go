@@ -64,11 +64,12 @@ func (b *liveBoard) one(p palette) (who, pods []part) {
 
 // all is for several Jobs.
 func (b *liveBoard) all(p palette) (who, pods []part) {
-	counts := map[string]int{starting: b.expected - len(b.jobs)}
+	counts, kinds := map[string]int{starting: b.expected - len(b.jobs)}, map[string]bool{}
 	var sum liveJob
 	worker := ""
 	for _, j := range b.jobs {
 		counts[j.state()]++
+		kinds[j.kind] = true
 		sum.succeeded += j.succeeded
 		sum.failed += j.failed
 		switch {
@@ -85,7 +86,7 @@ func (b *liveBoard) all(p palette) (who, pods []part) {
 	}
 	total := max(b.expected, len(b.jobs))
 	between := ": "
-	who = []part{{"", fmt.Sprintf("%d jobs%s", total, worker)}}
+	who = []part{{"", fmt.Sprintf("%d %s%s", total, boardNoun(kinds), worker)}}
 	for _, state := range stateOrder(counts) {
 		text := fmt.Sprintf("%d %s", counts[state], state)
 		if c, ok := statusColors[delegation.Status(state)]; ok {
@@ -94,7 +95,23 @@ func (b *liveBoard) all(p palette) (who, pods []part) {
 		who = append(who, part{between, text})
 		between = ", "
 	}
+	if len(kinds) > 0 && !kinds[jobKind] {
+		return who, nil
+	}
 	return who, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
+}
+
+// boardNoun is what several of some kinds are called.
+func boardNoun(kinds map[string]bool) string {
+	switch len(kinds) {
+	case 0:
+		return "jobs"
+	case 1:
+		for kind := range kinds {
+			return strings.ToLower(kind) + "s"
+		}
+	}
+	return "objects"
 }
 
 // stateOrder puts what goes on first, then ends, then whatever else there is.

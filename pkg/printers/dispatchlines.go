@@ -78,7 +78,7 @@ func (l *Live) lines(e *dispatch.Event, j *liveJob, width int) []string {
 	default:
 		j.told = text
 		if e.Event == dispatch.Completed || e.Event == dispatch.JobFailed {
-			text = strings.TrimPrefix(text+"; "+j.pods(false), "; ")
+			text = strings.Trim(text+"; "+j.pods(false), "; ")
 		}
 	}
 	if j != nil && l.board.several() {

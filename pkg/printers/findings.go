@@ -9,20 +9,14 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // Findings writes a row for each finding, with the evidence and the remedy below
 // it. Without headers there are the rows alone, for scripts.
 func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	p := palette{o.Color}
-	t := &table{titles: []string{"CODE", "SEVERITY", "CONTEXT", "NAMESPACE", "NAME"}, shrinks: []bool{false, false, true, true, true}}
-	for i := range list.Items {
-		f := &list.Items[i]
-		t.rows = append(t.rows, []string{
-			Safe(f.Code), p.severity(f.Severity), absentIfEmpty(f.Context), p.absent(absentIfEmpty(f.Namespace)), Safe(findingName(f)),
-		})
-	}
-	rows, err := t.layout(o.Width)
+	rows, err := findingTable(list, o).layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -58,7 +52,29 @@ func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
-// findingName is what a finding is about; a Job is known by its name alone.
+// findingTable has what stands before the message.
+func findingTable(list *inspect.FindingList, o TableOptions) *table {
+	p := palette{o.Color}
+	t := &table{titles: []string{"CODE", "SEVERITY", "CONTEXT", "NAMESPACE"}, shrinks: []bool{false, false, true, true}}
+	if o.Kinds {
+		t.titles, t.shrinks = append(t.titles, "KIND"), append(t.shrinks, true)
+	}
+	t.titles, t.shrinks = append(t.titles, "NAME"), append(t.shrinks, true)
+	for i := range list.Items {
+		f := &list.Items[i]
+		cells := []string{Safe(f.Code), p.severity(f.Severity), absentIfEmpty(f.Context), p.absent(absentIfEmpty(f.Namespace))}
+		if o.Kinds {
+			cells = append(cells, absentIfEmpty(f.Kind), Safe(f.Name))
+		} else {
+			cells = append(cells, Safe(findingName(f)))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t
+}
+
+// findingName is what a finding is about, where there is no column for its kind; a
+// Job is known by its name alone.
 func findingName(f *inspect.Finding) string {
 	if f.Kind == "Job" {
 		return f.Name
@@ -77,11 +93,18 @@ func details(f *inspect.Finding, o TableOptions) []string {
 		}
 		add(label, e)
 	}
-	if len(f.Jobs) > 1 || len(f.Jobs) == 1 && f.Kind != "Job" {
+	if len(f.Jobs) > 1 || len(f.Jobs) == 1 && !isAbout(f, f.Jobs[0]) {
 		add("jobs", jobNames(f.Jobs, o.Wide))
 	}
 	add("do", f.Remedy)
 	return append(lines, "")
+}
+
+// isAbout says whether a finding is about a Job itself, of whatever kind, and not about
+// something of Kueue's that it hangs on.
+func isAbout(f *inspect.Finding, j inspect.Ref) bool {
+	isKueues := strings.HasPrefix(f.APIVersion, kueue.Group+"/")
+	return f.Kind == "Job" || !isKueues && f.Namespace == j.Namespace && f.Name == j.Name
 }
 
 // labelWidth is the width of the words before details.

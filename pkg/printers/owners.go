@@ -37,7 +37,7 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 			err = writeLines(w, p.bold(lines[0]))
 		}
 		if err == nil {
-			err = writeLines(w, "", cut(ownerHeader(g, p), o.Width))
+			err = writeLines(w, "", cut(ownerHeader(g, o), o.Width))
 		}
 		if err == nil {
 			err = writeLines(w, lines[row:row+len(g.Jobs)]...)
@@ -51,12 +51,20 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 }
 
 // ownerHeader is the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".
-func ownerHeader(g *inspect.OwnerGroup, p palette) string {
-	noun := "jobs"
+func ownerHeader(g *inspect.OwnerGroup, o TableOptions) string {
+	p, noun := palette{o.Color}, nounFor(o)
 	if g.Total() == 1 {
-		noun = "job"
+		noun = strings.TrimSuffix(noun, "s")
 	}
 	return fmt.Sprintf("%s: %d %s (%s)", p.bold(Safe(string(g.ManagedBy))), g.Total(), noun, counts(g, p))
+}
+
+// nounFor is what there are several of.
+func nounFor(o TableOptions) string {
+	if o.Kinds {
+		return "objects"
+	}
+	return "jobs"
 }
 
 func counts(g *inspect.OwnerGroup, p palette) string {
@@ -72,7 +80,7 @@ func counts(g *inspect.OwnerGroup, p palette) string {
 // Summary writes a row for each owner with its counts by status.
 func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
-	t := &table{titles: []string{"MANAGED-BY", "JOBS"}, shrinks: []bool{true, false}}
+	t := &table{titles: []string{"MANAGED-BY", strings.ToUpper(nounFor(o))}, shrinks: []bool{true, false}}
 	var statuses []delegation.Status
 	for _, s := range delegation.Statuses() {
 		for i := range list.Items {

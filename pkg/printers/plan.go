@@ -26,7 +26,8 @@ func Plans(w io.Writer, f *Format, plans []*dispatch.Plan, o TableOptions) error
 		return annotatedPlans(w, plans, o)
 	case f.name == "name":
 		for i := range mirrors {
-			if err := writeLines(w, "job.batch/"+Safe(mirrors[i].GetName())); err != nil {
+			gvk := mirrors[i].GroupVersionKind()
+			if err := writeLines(w, Safe(strings.ToLower(gvk.GroupKind().String())+"/"+mirrors[i].GetName())); err != nil {
 				return err
 			}
 		}
@@ -57,7 +58,7 @@ func annotatedPlans(w io.Writer, plans []*dispatch.Plan, o TableOptions) error {
 			lines = append(lines, "---")
 		}
 		if len(plans) > 1 {
-			lines = append(lines, "# Job "+Safe(plan.Mirror.GetNamespace()+"/"+plan.Mirror.GetName()))
+			lines = append(lines, "# "+Safe(plan.Mirror.GetKind()+" "+plan.Mirror.GetNamespace()+"/"+plan.Mirror.GetName()))
 		}
 		if err := writeLines(w, append(lines, planComments(plan, o.Width)...)...); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,12 +13,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// JobProblems are the problems of one Job.
+// JobProblems are the problems of one Job, or of an object of another kind.
 type JobProblems struct {
+	// Kind is such as "JobSet"; "" means Job.
+	Kind string
 	// Job is namespace/name.
 	Job      string
 	Problems []dispatch.Problem
 }
+
+// name tells it apart from those of other kinds.
+func (j JobProblems) name() string { return kindAndName(j.Kind, j.Job) }
 
 // Problems writes a row for each problem, with the remedy below it. What several
 // Jobs have in common is told once, below their names; there are no names where
@@ -29,7 +35,7 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 	for _, g := range groups {
 		for _, problem := range g.problems {
 			t.rows = append(t.rows, []string{
-				p.severity(severityOf(problem)), p.absent(absentIfEmpty(problem.Context)), Safe(objectOf(problem, g.jobs)),
+				p.severity(severityOf(problem)), p.absent(absentIfEmpty(problem.Context)), Safe(g.objectOf(problem)),
 			})
 		}
 	}
@@ -86,19 +92,25 @@ func severityOf(problem dispatch.Problem) inspect.Severity {
 }
 
 // objectOf is what a problem is about.
-func objectOf(problem dispatch.Problem, jobs []string) string {
+func (g problemGroup) objectOf(problem dispatch.Problem) string {
+	kind := cmp.Or(g.kind, jobKind)
 	switch {
 	case problem.Object != "":
 		return problem.Object
-	case len(jobs) == 1:
-		return "Job " + jobs[0]
+	case len(g.jobs) == 1:
+		return kind + " " + strings.TrimPrefix(g.jobs[0], strings.ToLower(g.kind)+" ")
+	case g.mixed:
+		return fmt.Sprintf("%d objects", len(g.jobs))
 	}
-	return fmt.Sprintf("%d Jobs", len(jobs))
+	return fmt.Sprintf("%d %ss", len(g.jobs), kind)
 }
 
 // problemGroup are problems that the same Jobs have.
 type problemGroup struct {
-	jobs     []string
+	jobs []string
+	// kind is theirs, "" for Job; mixed is whether there are others among them.
+	kind     string
+	mixed    bool
 	problems []dispatch.Problem
 }
 
@@ -116,14 +128,15 @@ func (g problemGroup) title(all bool) string {
 // the same Jobs have, in the order in which they first come.
 func problemGroups(jobs []JobProblems) []problemGroup {
 	var distinct []dispatch.Problem
-	having := map[dispatch.Problem][]string{}
+	having, kinds := map[dispatch.Problem][]string{}, map[string]string{}
 	for _, j := range jobs {
+		kinds[j.name()] = j.Kind
 		for _, problem := range j.Problems {
 			if _, ok := having[problem]; !ok {
 				distinct = append(distinct, problem)
 			}
-			if !slices.Contains(having[problem], j.Job) {
-				having[problem] = append(having[problem], j.Job)
+			if !slices.Contains(having[problem], j.name()) {
+				having[problem] = append(having[problem], j.name())
 			}
 		}
 	}
@@ -136,7 +149,9 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 		i := slices.IndexFunc(groups, func(g problemGroup) bool { return slices.Equal(g.jobs, having[problem]) })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, problemGroup{jobs: having[problem]})
+			g := problemGroup{jobs: having[problem], kind: kinds[having[problem][0]]}
+			g.mixed = slices.ContainsFunc(g.jobs, func(name string) bool { return kinds[name] != g.kind })
+			groups = append(groups, g)
 		}
 		groups[i].problems = append(groups[i].problems, problem)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -25,6 +26,9 @@ type table struct {
 	rows   [][]string
 	// shrinks tells which columns may be cut to fit a terminal.
 	shrinks []bool
+	// spare are the titles of columns that are left out, one after the other, where
+	// that is not enough.
+	spare []string
 }
 
 // newJobTable chooses the columns for the options.
@@ -36,6 +40,9 @@ func newJobTable(o TableOptions) (*table, []column) {
 			columns = append(columns, c)
 			t.titles = append(t.titles, c.title)
 			t.shrinks = append(t.shrinks, c.shrinks)
+			if c.spare != nil && c.spare(o) {
+				t.spare = append(t.spare, c.title)
+			}
 		}
 	}
 	return t, columns
@@ -103,27 +110,26 @@ const shortest = 8
 
 // fit cuts the widest of those columns that may be cut until the table is as
 // narrow as asked, but none to less than its title. What is cut ends in an
-// ellipsis. A table that cannot be made to fit is left whole: it would be broken
-// all the same.
+// ellipsis. Where that is not enough, it leaves out what it can spare. A table that
+// cannot be made to fit is left whole: it would be broken all the same.
 func (t *table) fit(width int) {
-	widths, least := make([]int, len(t.titles)), make([]int, len(t.titles))
-	total, possible := len(gap)*(len(t.titles)-1), len(gap)*(len(t.titles)-1)
-	for c, title := range t.titles {
-		widths[c] = lipgloss.Width(title)
-		for _, row := range t.rows {
-			widths[c] = max(widths[c], lipgloss.Width(row[c]))
+	widths, least := t.widths()
+	var out []int
+	possible := sum(least)
+	for _, title := range t.spare {
+		if c := slices.Index(t.titles, title); possible > width {
+			out = append(out, c)
+			possible -= least[c] + len(gap)
 		}
-		least[c] = widths[c]
-		if t.shrinks[c] {
-			least[c] = min(widths[c], max(shortest, len(title)))
-		}
-		total += widths[c]
-		possible += least[c]
 	}
 	if possible > width {
 		return
 	}
-	for ; total > width; total-- {
+	if len(out) > 0 {
+		t.leaveOut(out)
+		widths, least = t.widths()
+	}
+	for total := sum(widths); total > width; total-- {
 		widest := -1
 		for c := range widths {
 			if widths[c] > least[c] && (widest < 0 || widths[c] > widths[widest]) {
@@ -139,6 +145,49 @@ func (t *table) fit(width int) {
 			}
 		}
 	}
+}
+
+// widths are how wide the columns are, and the least that they can be cut to.
+func (t *table) widths() (widths, least []int) {
+	widths, least = make([]int, len(t.titles)), make([]int, len(t.titles))
+	for c, title := range t.titles {
+		widths[c] = lipgloss.Width(title)
+		for _, row := range t.rows {
+			widths[c] = max(widths[c], lipgloss.Width(row[c]))
+		}
+		least[c] = widths[c]
+		if t.shrinks[c] {
+			least[c] = min(widths[c], max(shortest, len(title)))
+		}
+	}
+	return widths, least
+}
+
+// sum is how wide columns are together.
+func sum(widths []int) int {
+	total := len(gap) * (len(widths) - 1)
+	for _, width := range widths {
+		total += width
+	}
+	return total
+}
+
+// leaveOut takes columns away.
+func (t *table) leaveOut(columns []int) {
+	t.titles, t.shrinks = without(t.titles, columns), without(t.shrinks, columns)
+	for i := range t.rows {
+		t.rows[i] = without(t.rows[i], columns)
+	}
+}
+
+func without[T any](cells []T, columns []int) []T {
+	var left []T
+	for c, cell := range cells {
+		if !slices.Contains(columns, c) {
+			left = append(left, cell)
+		}
+	}
+	return left
 }
 
 // cut shortens a line that is too wide for a terminal; zero is as wide as it is.

@@ -12,10 +12,12 @@ import (
 // without one.
 func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	p := palette{o.Color}
-	t := &table{
-		titles:  []string{"CONTEXT", "NAMESPACE", "NAME", "STATUS", "MIRROR", "MIRROR-STATUS", "RELATION", "IN-STEP", "AGE"},
-		shrinks: []bool{true, true, true, false, true, false, false, false, false},
+	t := &table{titles: []string{"CONTEXT", "NAMESPACE"}, shrinks: []bool{true, true}, spare: []string{"RELATION", "AGE", "MIRROR-STATUS"}}
+	if o.Kinds {
+		t.titles, t.shrinks = append(t.titles, "KIND"), append(t.shrinks, true)
 	}
+	t.titles = append(t.titles, "NAME", "STATUS", "MIRROR", "MIRROR-STATUS", "RELATION", "IN-STEP", "AGE")
+	t.shrinks = append(t.shrinks, true, false, true, false, false, false, false)
 	if o.Wide {
 		t.titles = append(t.titles, "MANAGED-BY", "CURRENT", "UID", "MIRROR-UID")
 		t.shrinks = append(t.shrinks, true, false, false, false)
@@ -45,18 +47,23 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 }
 
 func traceRows(t *inspect.Trace, o TableOptions, p palette) [][]string {
-	origin := []string{none, none, none, none}
-	age, wide := none, []string{none, none}
+	place, origin := []string{none, none}, []string{none, none}
+	age, wide, kind := none, []string{none, none}, none
 	switch {
 	case t.Origin != nil:
-		origin = []string{Safe(t.Origin.Context), Safe(t.Origin.Namespace), Safe(t.Origin.Name), p.status(t.Origin.Status)}
+		place, origin = []string{Safe(t.Origin.Context), Safe(t.Origin.Namespace)}, []string{Safe(t.Origin.Name), p.status(t.Origin.Status)}
+		kind = Safe(t.Origin.Kind)
 		age = duration.HumanDuration(o.Now.Sub(t.Origin.CreationTimestamp.Time))
 		wide = []string{Safe(string(t.Origin.ManagedBy)), Safe(t.Origin.UID)}
 	case len(t.Mirrors) > 0:
 		m := &t.Mirrors[0]
-		origin[1], origin[2] = Safe(m.Namespace), Safe(m.Name)
+		place[1], origin[0], kind = Safe(m.Namespace), Safe(m.Name), Safe(m.Kind)
 		age = duration.HumanDuration(o.Now.Sub(m.CreationTimestamp.Time))
 	}
+	if o.Kinds {
+		place = append(place, kind)
+	}
+	origin = append(place, origin...)
 	row := func(mirror, status, relation, inStep, current, uid string) []string {
 		cells := append(append([]string(nil), origin...), mirror, status, relation, inStep, age)
 		if o.Wide {

@@ -1,0 +1,104 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/pem"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// cutWithin takes away what is in the Secrets within an object, and says whether
+// there were any.
+func cutWithin(object map[string]any) (found bool) {
+	for _, value := range object {
+		switch v := value.(type) {
+		case []any:
+			for _, item := range v {
+				found = cutOne(item) || found
+			}
+		default:
+			found = cutOne(v) || found
+		}
+	}
+	return found
+}
+
+func cutOne(value any) bool {
+	o, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	found := cutWithin(o)
+	if o["kind"] != secrets().kind || o["apiVersion"] != secrets().Version || o["data"] == nil && o["stringData"] == nil {
+		return found
+	}
+	delete(o, "data")
+	delete(o, "stringData")
+	return true
+}
+
+// cutSecret is what is kept of the Secret of a MultiKueueCluster: its name, and
+// where its kubeconfig leads. Whatever cannot be understood is not kept.
+func cutSecret(secret map[string]any) (cut map[string]any, kubeconfig []byte) {
+	metadata := map[string]any{}
+	for _, field := range []string{"name", "namespace"} {
+		if text, ok, _ := unstructured.NestedString(secret, "metadata", field); ok {
+			metadata[field] = text
+		}
+	}
+	cut = map[string]any{"metadata": metadata}
+	text, _, _ := unstructured.NestedString(secret, "data", "kubeconfig")
+	decoded, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return cut, nil
+	}
+	if kubeconfig = cutKubeconfig(decoded); kubeconfig != nil {
+		cut["data"] = map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString(kubeconfig)}
+	}
+	return cut, kubeconfig
+}
+
+// cutKubeconfig keeps the servers and certificate authorities of a kubeconfig:
+// that of the current context, or all if there is none. It is parsed and never
+// used: nothing in it is executed.
+func cutKubeconfig(text []byte) []byte {
+	config, err := clientcmd.Load(text)
+	if err != nil {
+		return nil
+	}
+	wanted := ""
+	if current, ok := config.Contexts[config.CurrentContext]; ok {
+		wanted = current.Cluster
+	}
+	cut := clientcmdapi.NewConfig()
+	for name, cluster := range config.Clusters {
+		if _, ok := config.Clusters[wanted]; ok && name != wanted {
+			continue
+		}
+		cut.Clusters[name] = &clientcmdapi.Cluster{
+			Server: address(cluster.Server), CertificateAuthorityData: certificates(cluster.CertificateAuthorityData),
+		}
+	}
+	if len(cut.Clusters) == 0 {
+		return nil
+	}
+	if out, err := clientcmd.Write(*cut); err == nil {
+		return out
+	}
+	return nil
+}
+
+// certificates are the certificates in PEM data, and nothing that may stand
+// beside them.
+func certificates(data []byte) []byte {
+	var out bytes.Buffer
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			_ = pem.Encode(&out, &pem.Block{Type: block.Type, Bytes: block.Bytes})
+		}
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,245 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// hideKubeconfig hides that of whoever runs the test, and returns where another is
+// looked for.
+func hideKubeconfig(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "config")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", path)
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	return path
+}
+
+// kubeconfig writes one with a context for each server, of the same name; the first
+// one named is current.
+func kubeconfig(t *testing.T, current string, servers map[string]string) {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.CurrentContext = current
+	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{Token: "secret"}
+	for name, server := range servers {
+		config.Clusters["c-"+name] = &clientcmdapi.Cluster{Server: server}
+		config.Contexts[name] = &clientcmdapi.Context{Cluster: "c-" + name, AuthInfo: "admin", Namespace: "team"}
+	}
+	assert.NilError(t, clientcmd.WriteToFile(*config, hideKubeconfig(t)))
+}
+
+// apiServer answers every list with the metadata of so many Jobs, and counts what it
+// is asked for.
+func apiServer(t *testing.T, jobs int) (url string, asked *atomic.Int32) {
+	t.Helper()
+	asked = &atomic.Int32{}
+	body := protobufOf(t, metadataOf(jobs))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+			http.Error(w, "no more than metadata is here", http.StatusNotAcceptable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+func TestCompletedFromAKubeconfig(t *testing.T) {
+	here, asked := apiServer(t, 3)
+	there, _ := apiServer(t, 1)
+	kubeconfig(t, "hub", map[string]string{"hub": here, "west": there, "twin": here, "evil\x1b[31m": "http://127.0.0.1:1"})
+	for _, tt := range []struct {
+		name  string
+		words []string
+		want  string
+		asked int32
+	}{
+		{"contexts", []string{"ls", "--context", ""}, "hub twin west", 0},
+		{"contexts to dispatch to", []string{"dispatch", "--to", ""}, "twin west", 0},
+		{"contexts to dispatch to from another", []string{"dispatch", "--context", "west", "--to", ""}, "hub twin", 0},
+		{"clusters", []string{"ls", "--cluster", "c-w"}, "c-west", 0},
+		{"users", []string{"ls", "--user", ""}, "admin", 0},
+		{"Jobs of the current context", []string{"recreate", ""}, "job-00000 job-00001 job-00002", 1},
+		{"Jobs of a context", []string{"recreate", "--context", "west", ""}, "job-00000", 0},
+		{"Jobs of all contexts, each server once", []string{"trace", ""}, "job-00000 job-00001 job-00002", 1},
+		{"objects of a kind", []string{"trace", "--context", "west", "rayjob/"}, "rayjob/job-00000", 0},
+		{"Jobs that are dispatched", []string{"cancel", ""}, "job-00000", 1},
+		{"each Job once", []string{"cancel", "job-00000", ""}, "", 1},
+		{"Jobs that cannot be looked into", []string{"dispatch", "job-00001", ""}, "job-00000 job-00002", 2},
+		{"namespaces", []string{"ls", "-n", ""}, "job-00000 job-00001 job-00002", 1},
+		{"namespaces over there", []string{"dispatch", "--to", "west", "--namespace-to", ""}, "job-00000", 0},
+		{"Secrets", []string{"dispatch", "--with-secret", ""}, "job-00000 job-00001 job-00002", 1},
+		{"queues", []string{"recreate", "--context", "west", "--queue", ""}, "job-00000", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := asked.Load()
+			choices, directive := completed(t, tt.words...)
+			assert.Equal(t, strings.Join(choices, " "), tt.want)
+			assert.Equal(t, directive, "4")
+			assert.Equal(t, asked.Load()-before, tt.asked, "requests to the first server")
+		})
+	}
+}
+
+// TestCompletedFromTheUsualContexts: they are the environment's, but for commands
+// that work in the current context whatever it says.
+func TestCompletedFromTheUsualContexts(t *testing.T) {
+	here, _ := apiServer(t, 2)
+	usual, _ := apiServer(t, 1)
+	kubeconfig(t, "hub", map[string]string{"hub": here, "west": usual})
+	for _, tt := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"trace", ""}, "job-00000\n:4\n"},
+		{[]string{"ls", "-n", ""}, "job-00000\n:4\n"},
+		{[]string{"recreate", ""}, "job-00000\njob-00001\n:4\n"},
+		{[]string{"recreate", "-n", ""}, "job-00000\njob-00001\n:4\n"},
+	} {
+		variables := map[string]string{completionTimeVariable: "1m", contextsVariable: "w*"}
+		out, _, code := runIn(t, "kubectl-jobs_managedby", variables, append([]string{cobra.ShellCompRequestCmd}, tt.words...)...)
+		assert.Equal(t, code, 0)
+		assert.Equal(t, out, tt.want)
+	}
+}
+
+// TestNothingToChooseFrom: whatever is wrong, there are no choices, no names of
+// files, and no word about it.
+func TestNothingToChooseFrom(t *testing.T) {
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer func() { _ = hangs.Close() }()
+	forbids := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Warning", `299 - "this is deprecated"`)
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`))
+	}))
+	defer forbids.Close()
+	raves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>log in here</html>"))
+	}))
+	defer raves.Close()
+	kubeconfig(t, "hub", map[string]string{
+		"hub": "http://127.0.0.1:1", "hangs": "http://" + hangs.Addr().String(), "forbids": forbids.URL, "raves": raves.URL, "mad": "http://[::1",
+	})
+	broken := filepath.Join(t.TempDir(), "broken")
+	assert.NilError(t, os.WriteFile(broken, []byte("{"), 0o600))
+	for _, global := range [][]string{
+		{"--context", "hub"},
+		{"--context", "hangs"},
+		{"--context", "forbids"},
+		{"--context", "raves"},
+		{"--context", "mad"},
+		{"--context", "no-such"},
+		{"--user", "no-such"},
+		{"--server", "http://127.0.0.1:1"},
+		{"--kubeconfig", broken},
+		{"--kubeconfig", filepath.Join(broken, "none")},
+		{"--certificate-authority", "/no/such/ca.crt"},
+	} {
+		for _, words := range [][]string{
+			{"trace", ""},
+			{"trace", "job/"},
+			{"dispatch", ""},
+			{"cancel", "x"},
+			{"recreate", ""},
+			{"ls", "-n", ""},
+			{"dispatch", "--to", "no-such", "--namespace-to", ""},
+			{"dispatch", "--with-secret", ""},
+			{"recreate", "--queue", ""},
+			{"ls", "--managed-by", "x"},
+		} {
+			t.Run(strings.Join(append(global, words...), " "), func(t *testing.T) {
+				all := append([]string{words[0]}, append(global, words[1:]...)...)
+				choices, directive := completedWithin(t, "50ms", all...)
+				assert.Equal(t, len(choices), 0, choices)
+				assert.Equal(t, directive, "4")
+			})
+		}
+	}
+}
+
+// TestTimeIsBounded: a question that heeds nothing is left alone, with what it has
+// found until then, and one that panics has found nothing.
+func TestTimeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCompleter(Environment{LookupEnv: func(string) (string, bool) { return "", false }}, newGlobalFlags())
+		cmd := &cobra.Command{}
+		cmd.SetContext(t.Context())
+
+		hang := make(chan struct{})
+		defer close(hang)
+		start := time.Now()
+		got, directive := c.asks(func(_ context.Context, _ word, found *choices) {
+			found.add("early")
+			<-hang
+		})(cmd, nil, "")
+		assert.Equal(t, time.Since(start), completionTime)
+		assert.DeepEqual(t, got, []string{"early"})
+		assert.Equal(t, directive, cobra.ShellCompDirectiveNoFileComp)
+
+		got, directive = c.asks(func(context.Context, word, *choices) { panic("mad") })(cmd, nil, "")
+		assert.Equal(t, len(got), 0)
+		assert.Equal(t, directive, cobra.ShellCompDirectiveNoFileComp)
+	})
+}
+
+// TestVeryManyNames: the ways in which they begin, so that the shell can go on to
+// each of them.
+func TestVeryManyNames(t *testing.T) {
+	url, _ := apiServer(t, 10000)
+	kubeconfig(t, "hub", map[string]string{"hub": url})
+	choices, directive := completed(t, "trace", "")
+	assert.Equal(t, len(choices), 100)
+	assert.Equal(t, choices[99], "job-099\t100 begin so")
+	assert.Equal(t, directive, "6")
+
+	choices, directive = completed(t, "trace", "job-0991")
+	assert.Equal(t, len(choices), 10)
+	assert.Equal(t, choices[0], "job-09910")
+	assert.Equal(t, directive, "4")
+}
+
+func TestFold(t *testing.T) {
+	var many []string
+	for i := range 2 * mostChoices {
+		many = append(many, fmt.Sprintf("ä-%d", i+1000))
+	}
+	for _, tt := range []struct {
+		name  string
+		names []string
+		typed string
+		want  int
+		first string
+	}{
+		{"as long as possible", many, "", 100, "ä-100\t10 begin so"},
+		{"no part of a character", []string{"ä", "ö"}, "", 2, "ä"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			folded := fold(tt.names, len(tt.typed))
+			assert.Equal(t, len(folded), tt.want)
+			assert.Equal(t, folded[0], tt.first)
+		})
+	}
+}

@@ -1,0 +1,204 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+const completionOfPlugin = "kubectl_complete-jobs_managedby"
+
+// pluginIn puts a file in the place of the plugin, that prints its arguments. Links
+// have other names for it.
+func pluginIn(t *testing.T, folder string, links ...string) (program string) {
+	t.Helper()
+	assert.NilError(t, os.MkdirAll(folder, 0o755))
+	program = filepath.Join(folder, "kubectl-jobs_managedby")
+	assert.NilError(t, os.WriteFile(program, []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\necho oops >&2\n"), 0o755))
+	for _, link := range links {
+		assert.NilError(t, os.Symlink(program, filepath.Join(folder, link)))
+	}
+	return program
+}
+
+func install(t *testing.T, program string, path ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	variables := map[string]string{"PATH": strings.Join(path, string(filepath.ListSeparator))}
+	return runIn(t, program, variables, "completion", "--install")
+}
+
+// TestInstalledScript: the script passes on the words, an empty one too, and
+// nothing but choices comes out.
+func TestInstalledScript(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "bin")
+	program := pluginIn(t, bin)
+	out, _, code := install(t, program, "relative", "", bin)
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, "wrote "+filepath.Join(bin, completionOfPlugin)+"; kubectl jobs-managedby <TAB> completes from now on where kubectl's own completion is set up\n")
+
+	for _, tt := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"trace", ""}, "<__complete><trace><>"},
+		{[]string{"trace", "-n", "a b", `$x'"*`}, `<__complete><trace><-n><a b><$x'"*>`},
+		{nil, "<__complete><>"},
+	} {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, completionOfPlugin), tt.words...)
+		cmd.Env = []string{"PATH=" + bin + ":/bin:/usr/bin"}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		got, err := cmd.Output()
+		assert.NilError(t, err)
+		assert.Equal(t, string(got), tt.want)
+		assert.Equal(t, stderr.String(), "")
+	}
+
+	printed, _, code := runIn(t, program, nil, "completion")
+	assert.Equal(t, code, 0)
+	written, err := os.ReadFile(filepath.Join(bin, completionOfPlugin))
+	assert.NilError(t, err)
+	assert.Equal(t, printed, string(written))
+	again, _, _ := runIn(t, program, nil, "completion", "kubectl")
+	assert.Equal(t, again, printed)
+}
+
+func TestInstallAgain(t *testing.T) {
+	bin := t.TempDir()
+	program := pluginIn(t, bin)
+	path := filepath.Join(bin, completionOfPlugin)
+	_, _, code := install(t, program, bin)
+	assert.Equal(t, code, 0)
+	want, err := os.ReadFile(path)
+	assert.NilError(t, err)
+
+	out, _, code := install(t, program, bin)
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.HasPrefix(out, path+" is there already; "), out)
+
+	// What an older version wrote.
+	assert.NilError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+scriptMark+"\nexit 1\n"), 0o755))
+	out, _, code = install(t, program, bin)
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.HasPrefix(out, "wrote "+path+"; "), out)
+	got, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	assert.Equal(t, string(got), string(want))
+	entries, err := os.ReadDir(bin)
+	assert.NilError(t, err)
+	assert.Equal(t, len(entries), 2, "nothing else is left in the folder")
+}
+
+// TestInstallLeavesOthersAlone: what the plugin has not written stays as it is, and
+// so does a link to it.
+func TestInstallLeavesOthersAlone(t *testing.T) {
+	bin := t.TempDir()
+	program := pluginIn(t, bin, "kubectl-jobmanagedby")
+	path := filepath.Join(bin, completionOfPlugin)
+	elsewhere := filepath.Join(t.TempDir(), "script")
+	assert.NilError(t, os.WriteFile(elsewhere, []byte("#!/bin/sh\n"+scriptMark+"\n"), 0o755))
+	for name, put := range map[string]func() error{
+		"another file":      func() error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) },
+		"a file of no use":  func() error { return os.WriteFile(path, []byte("notes\n"), 0o644) },
+		"a folder":          func() error { return os.Mkdir(path, 0o755) },
+		"a link":            func() error { return os.Symlink(elsewhere, path) },
+		"a link to nothing": func() error { return os.Symlink("none", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.NilError(t, put())
+			out, errOut, code := install(t, program, bin)
+			assert.Equal(t, code, 1)
+			assert.Equal(t, out, "")
+			assert.Equal(t, errOut, "error: "+path+" is there already, and is not what this command has written; remove it first\n")
+			_, err := os.Lstat(filepath.Join(bin, "kubectl_complete-jobmanagedby"))
+			assert.Assert(t, os.IsNotExist(err), "nothing was written")
+			assert.NilError(t, os.Remove(path))
+		})
+	}
+}
+
+// TestInstallWhere: where kubectl finds the plugin, and for each name that it has
+// there.
+func TestInstallWhere(t *testing.T) {
+	root := t.TempDir()
+	store, krew, first, other := filepath.Join(root, "store"), filepath.Join(root, "krew"), filepath.Join(root, "first"), filepath.Join(root, "other")
+	stored := pluginIn(t, store)
+	assert.NilError(t, os.MkdirAll(krew, 0o755))
+	assert.NilError(t, os.Symlink(stored, filepath.Join(krew, "kubectl-jobs_managedby")))
+	pluginIn(t, first)
+	pluginIn(t, other, "kubectl-jobmanagedby")
+	assert.NilError(t, os.WriteFile(filepath.Join(other, "kubectl_complete-notes"), nil, 0o644))
+
+	for _, tt := range []struct {
+		name, program string
+		path          []string
+		code          int
+		want          []string
+		stderr        string
+	}{
+		{"a link, as krew makes it", filepath.Join(krew, "kubectl-jobs_managedby"), []string{first, krew}, 0, []string{filepath.Join(krew, completionOfPlugin)}, ""},
+		{"by its name alone", "kubectl-jobs_managedby", []string{root, first, krew}, 0, []string{filepath.Join(first, completionOfPlugin)}, ""},
+		{"from outside of PATH", stored, []string{first, krew}, 0, []string{filepath.Join(first, completionOfPlugin)}, ""},
+		{"both names", filepath.Join(other, "kubectl-jobmanagedby"), []string{other}, 0, []string{filepath.Join(other, "kubectl_complete-jobmanagedby"), filepath.Join(other, completionOfPlugin)}, ""},
+		{"what kubectl runs so far", filepath.Join(first, "kubectl-jobs_managedby"), []string{krew, first}, 0, []string{filepath.Join(krew, completionOfPlugin)}, ""},
+		{"not on PATH", stored, []string{root}, 1, nil, "error: there is no kubectl-jobs_managedby in a folder of PATH, so kubectl does not find the plugin, and would not find its completion; put it there first\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "what kubectl runs so far" {
+				assert.NilError(t, os.WriteFile(filepath.Join(krew, completionOfPlugin), []byte("#!/bin/sh\n"+scriptMark+"\n"), 0o755))
+			}
+			out, errOut, code := install(t, tt.program, tt.path...)
+			assert.Equal(t, code, tt.code, errOut)
+			assert.Equal(t, errOut, tt.stderr)
+			if tt.code == 0 {
+				assert.Assert(t, strings.HasPrefix(out, "wrote "+strings.Join(tt.want, " and ")+"; "), out)
+			}
+			for _, path := range tt.want {
+				assert.Assert(t, isExecutable(path))
+				assert.NilError(t, os.Remove(path))
+			}
+		})
+	}
+}
+
+func TestCompletionUsage(t *testing.T) {
+	for _, tt := range []struct {
+		args   []string
+		stderr string
+	}{
+		{[]string{"ksh"}, `error: there is no script for "ksh"; there are kubectl, bash, zsh, fish, powershell`},
+		{[]string{"bash", "--install"}, "error: --install is for kubectl; where bash looks for scripts is for its own configuration to say"},
+		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes one argument at most"},
+	} {
+		_, errOut, code := runIn(t, "kubectl-jobs_managedby", nil, append([]string{"completion"}, tt.args...)...)
+		assert.Equal(t, code, ExitUsage)
+		assert.Assert(t, strings.HasPrefix(errOut, tt.stderr), errOut)
+	}
+}
+
+// TestShellScripts: those for the file itself are for the name it was called by.
+func TestShellScripts(t *testing.T) {
+	for shell, want := range map[string]string{
+		"bash":       "complete -o default -F __start_kubectl-jobmanagedby kubectl-jobmanagedby\n",
+		"zsh":        "#compdef kubectl-jobmanagedby\n",
+		"fish":       "complete -c kubectl-jobmanagedby ",
+		"powershell": "Register-ArgumentCompleter -CommandName 'kubectl-jobmanagedby' ",
+	} {
+		out, errOut, code := runIn(t, "/opt/bin/kubectl-jobmanagedby.exe", nil, "completion", shell)
+		assert.Equal(t, code, 0, errOut)
+		assert.Assert(t, strings.Contains(out, want), "%s: %s", shell, out)
+	}
+}
+
+// TestNotWritable: another folder may do, and the reason is told.
+func TestNotWritable(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "none")
+	err := script{"jobs_managedby", filepath.Join(folder, completionOfPlugin)}.write()
+	assert.ErrorIs(t, err, errNotWritable)
+	assert.Error(t, err, folder+" is not writable: no such file or directory")
+}

@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// kindsFlags are what a user typed behind kinds.
+type kindsFlags struct {
+	*globalFlags
+	output    string
+	noHeaders bool
+}
+
+// kindsOptions are what kinds needs to run, checked.
+type kindsOptions struct {
+	Environment
+	flags    *globalFlags
+	contexts []fleet.Context
+	query    inspect.Query
+	format   *printers.Format
+	table    printers.TableOptions
+}
+
+func newKindsCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &kindsFlags{globalFlags: global}
+	cmd := &cobra.Command{
+		Use: "kinds [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "List the kinds that can be delegated, as each context serves them",
+		Long: `List the kinds that can be delegated, as each context serves them: the field that
+names the owner, the owners that it allows, and how many objects each owner has, in
+the namespace that is looked at. --kinds of the other commands takes these kinds.
+
+Kinds that nothing here knows of are found by their schemas: those that have a text
+.spec.managedBy or .spec.runPolicy.managedBy, and a status. Of known kinds too the
+schema tells whether what is installed has the field; where it has not, a - stands
+for it, and the kind cannot be delegated there.
+
+ALLOWED is what the server, or a webhook of the kind's own, lets the field be. With
+-o wide, RESERVED is the value that means the same as none, and CHANGE tells whether
+the field can be changed later: never, webhook (not where a webhook of the kind's own
+is installed), while-set (not to another value, but it can be removed) or always.
+SINCE is the first version of the kind's controller that heeds the field.`,
+		Example: strings.ReplaceAll(`  # What can be delegated here, and how many objects of all namespaces are
+  NAME kinds -A
+
+  # The same of all clusters of the kubeconfig
+  NAME kinds -A --all-contexts
+
+  # Names for --kinds
+  NAME kinds -o name`, "NAME", env.displayName()),
+		Args: noArguments,
+	}
+	flags := cmd.Flags()
+	f.addNamespacesFlag(flags, "count objects")
+	f.addFromFlag(flags)
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	cmd.RunE = runs(func([]string) (*kindsOptions, error) { return f.toOptions(env) })
+	return cmd
+}
+
+func (f *kindsFlags) toOptions(env Environment) (*kindsOptions, error) {
+	o := &kindsOptions{Environment: env, flags: f.globalFlags, query: inspect.Query{AllNamespaces: f.allNamespaces}}
+	var err error
+	if o.format, err = printers.NewFormat(f.output, f.noHeaders); err != nil {
+		return nil, &usageError{err: err}
+	}
+	if o.contexts, err = f.load(&o.Environment, currentContext); err != nil {
+		return nil, err
+	}
+	o.table = printers.TableOptions{
+		Contexts: len(o.contexts) > 1, Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color),
+	}
+	return o, nil
+}
+
+func (o *kindsOptions) run(ctx context.Context) error {
+	f := o.flags.open(ctx, o.Environment, o.contexts)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	tellAliases(o.ErrOut, f)
+	list := inspect.ReadKinds(ctx, f, o.query)
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	if err := written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+		return err
+	}
+	return o.tellErrors(list, f)
+}
+
+func (o *kindsOptions) write(w io.Writer, list *inspect.KindList) error {
+	switch {
+	case o.format.IsPerJob():
+		return o.format.PrintKinds(w, list.Items)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, list)
+	}
+	table := o.table
+	if size, ok := o.terminal(); ok {
+		table.Width = int(size.Width)
+	}
+	return printers.Kinds(w, list, table)
+}
+
+// tellErrors makes an error of those in the list, and tells them one by one where
+// the output did not.
+func (o *kindsOptions) tellErrors(list *inspect.KindList, f *fleet.Fleet) error {
+	failed := map[string]bool{}
+	tellsErrors := o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders
+	for _, e := range list.Errors {
+		failed[e.Context] = true
+		if !tellsErrors {
+			tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return &partialError{failed: len(failed), total: len(f.Contexts())}
+}

@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func TestCheckKindName(t *testing.T) {
+	for name, want := range map[string]string{
+		"job": "", "JobSets": "", "pr": "", "rayjobs.ray.io": "", "pod": "",
+		// Some cluster may know these.
+		"workflow": "", "Workflows.argoproj.io": "", "jobs.batch.volcano.sh": "", "jobst.example.com": "",
+		"jobb":   `unknown kind "jobb"; did you mean "job"? Another kind of that name is told with its group, as jobb.GROUP`,
+		"rayjbo": `unknown kind "rayjbo"; did you mean "rayjob"?`,
+		"alll":   `unknown kind "alll"; did you mean "all"?`,
+		// Nothing is called so.
+		"": `unknown kind ""; there are job, cronjob, jobset`, "a/b": `unknown kind "a/b"; there are`, "my_kind": `unknown kind "my_kind"`,
+		"widgets.": `unknown kind "widgets."`, ".example.com": `unknown kind ".example.com"`, "w i": "and all, and what the kinds command lists",
+	} {
+		err := checkKindName(name)
+		if want == "" {
+			assert.NilError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	seen := map[string]bool{}
+	for _, name := range kindNames() {
+		assert.Assert(t, !seen[name], "%s is named twice", name)
+		seen[name] = true
+	}
+}
+
+func TestWantedJob(t *testing.T) {
+	for _, tt := range []struct {
+		argument string
+		want     inspect.Wanted
+		err      string
+	}{
+		{argument: "train", want: inspect.Wanted{Name: "train"}},
+		{argument: "job/train", want: inspect.Wanted{Name: "train"}},
+		{argument: "Jobs.batch/train", want: inspect.Wanted{Name: "train"}},
+		{argument: "JobSet/train", want: inspect.Wanted{Kind: "jobset", Name: "train"}},
+		{argument: "widgets.example.com/train", want: inspect.Wanted{Kind: "widgets.example.com", Name: "train"}},
+		{argument: "jobst/train", err: `did you mean "jobset"?`},
+		{argument: "job/", err: "is not of the form [KIND/]NAME"},
+		{argument: "ns/job/train", err: "is not of the form [KIND/]NAME"},
+	} {
+		wanted, err := wantedJob([]string{tt.argument})
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err)
+			continue
+		}
+		assert.NilError(t, err)
+		assert.DeepEqual(t, wanted, tt.want)
+	}
+}
+
+func TestCacheDir(t *testing.T) {
+	home := t.TempDir()
+	for _, tt := range []struct {
+		usual string
+		args  []string
+		want  string
+	}{
+		{usual: home, want: home},
+		{usual: home, args: []string{"--cache-dir", "elsewhere"}, want: "elsewhere"},
+		{usual: home, args: []string{"--cache-dir="}, want: home},
+		// Who has no home has it in the folder that happens to be the present one.
+		{usual: ".kube/cache", want: ""},
+		{usual: ".kube/cache", args: []string{"--cache-dir", "elsewhere"}, want: "elsewhere"},
+	} {
+		t.Setenv("KUBECACHEDIR", tt.usual)
+		f := newGlobalFlags()
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.addTo(set)
+		assert.NilError(t, set.Parse(tt.args))
+		assert.Equal(t, f.cacheDir(), tt.want)
+	}
+}
+
+func TestKindsCommand(t *testing.T) {
+	dir := filepath.Join(recordings, "running")
+	out, _, code := run(t, "kinds", "-A", "--from", dir)
+	assert.Equal(t, code, ExitOK)
+	titles, rows, _ := strings.Cut(out, "\n")
+	assert.DeepEqual(t, strings.Fields(titles), []string{"CONTEXT", "KIND", "APIVERSION", "FIELD", "ALLOWED", "OBJECTS"})
+	row, _, _ := strings.Cut(rows, "\n")
+	assert.DeepEqual(t, strings.Fields(row), []string{"kwok-mgr", "Job", "batch/v1", "spec.managedBy", "any", "kueue.x-k8s.io/multikueue=1"})
+
+	out, _, code = run(t, "kinds", "-A", "--from", dir, "-o", "json")
+	assert.Equal(t, code, ExitOK)
+	fits(t, "kindlist", out)
+	var list inspect.KindList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	assert.Equal(t, list.APIVersion+" "+list.Kind, inspect.APIVersion+" KindList")
+	assert.Equal(t, list.Items[0].Resource, "jobs.batch")
+
+	out, _, code = run(t, "kinds", "-A", "--from", dir, "-o", "name")
+	assert.Equal(t, code, ExitOK)
+	assert.Assert(t, strings.HasPrefix(out, "jobs.batch\n") && strings.Count(out, "jobs.batch\n") == 1, out)
+
+	lost := filepath.Join(recordings, "worker-lost")
+	out, errOut, code := run(t, "kinds", "-A", "--from", lost)
+	assert.Equal(t, code, ExitPartial)
+	assert.Assert(t, strings.Contains(out, "not read, or not wholly:"), out)
+	assert.Equal(t, errOut, "error: 1 of 3 contexts could not be read, or not wholly\n")
+	_, errOut, code = run(t, "kinds", "-A", "--from", lost, "-o", "name")
+	assert.Equal(t, code, ExitPartial)
+	assert.Assert(t, strings.HasPrefix(errOut, "error: context "), errOut)
+
+	_, errOut, code = run(t, "kinds", "-o", "nonsense")
+	assert.Equal(t, code, ExitUsage)
+	assert.Assert(t, strings.Contains(errOut, `unknown output format "nonsense"`), errOut)
+}
+
+// A kind that nobody serves is a mistake, wherever it is asked for; one of several
+// hides none of the others without a word.
+func TestKindsThatNobodyServes(t *testing.T) {
+	dir := filepath.Join(recordings, "running")
+	for _, args := range [][]string{
+		{"ls", "--kinds", "widget"}, {"ls", "--kinds", "job,widget"}, {"check", "--kinds", "widget"}, {"trace", "--kinds", "widget"}, {"trace", "widget/train"},
+	} {
+		out, errOut, code := run(t, append(args, "-A", "--from", dir)...)
+		assert.Equal(t, code, ExitError, "%v: %s", args, errOut)
+		assert.Equal(t, out, "")
+		assert.Equal(t, errOut, "error: no context serves a kind \"widget\" that can be delegated; kubectl jobs-managedby kinds lists those that each of them serves\n")
+	}
+	_, errOut, code := run(t, "ls", "-A", "--kinds", "widget", "--from", filepath.Join(recordings, "worker-lost"))
+	assert.Equal(t, code, ExitError)
+	assert.Assert(t, strings.HasPrefix(errOut, "error: context "), errOut)
+	assert.Assert(t, strings.Contains(errOut, "error: no context that could be wholly looked at serves a kind \"widget\""), errOut)
+}
+
+func TestKindsAreShown(t *testing.T) {
+	dir := filepath.Join(recordings, "running")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ls"}, "CONTEXT NAMESPACE NAME STATUS COMPLETIONS DURATION MIRROR AGE"},
+		{[]string{"ls", "--kinds", "jobs"}, "CONTEXT NAMESPACE NAME STATUS COMPLETIONS DURATION MIRROR AGE"},
+		{[]string{"ls", "--kinds", "all"}, "CONTEXT NAMESPACE KIND NAME STATUS COMPLETIONS DURATION MIRROR AGE"},
+		{[]string{"ls", "--kinds", "all", "--summary"}, "MANAGED-BY OBJECTS RUNNING"},
+		{[]string{"trace"}, "CONTEXT NAMESPACE NAME STATUS MIRROR MIRROR-STATUS RELATION IN-STEP AGE"},
+		{[]string{"trace", "--kinds", "all"}, "CONTEXT NAMESPACE KIND NAME STATUS MIRROR MIRROR-STATUS RELATION IN-STEP AGE"},
+	} {
+		out, errOut, code := run(t, append(tt.args, "-A", "--from", dir)...)
+		assert.Equal(t, code, ExitOK, errOut)
+		titles, _, _ := strings.Cut(out, "\n")
+		assert.Equal(t, strings.Join(strings.Fields(titles), " "), tt.want)
+	}
+	_, errOut, code := run(t, "trace", "train", "--kinds", "all", "--from", dir)
+	assert.Equal(t, code, ExitUsage)
+	assert.Assert(t, strings.Contains(errOut, "a NAME cannot be combined with --kinds"), errOut)
+
+	out, errOut, code := run(t, "ls", "--kinds", "all", "-n", "nowhere", "--from", dir)
+	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, out, "")
+	assert.Assert(t, strings.HasPrefix(errOut, "No objects found in namespace nowhere"), errOut)
+}

@@ -1,0 +1,82 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// pods are those that are made from one template of a mirror.
+type pods struct {
+	podTemplate
+	// spec is theirs, as far as this build knows its fields.
+	spec corev1.PodSpec
+}
+
+// podsOf are the pods of a mirror. What looks like a template and is none is told in
+// unread.
+func podsOf(k delegation.Kind, mirror *unstructured.Unstructured) (all []pods, unread []string) {
+	for _, t := range templatesOf(k, mirror) {
+		p := pods{podTemplate: t}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(t.pod(), &p.spec); err != nil {
+			unread = append(unread, fmt.Sprintf("%s: %v", t.path, err))
+			continue
+		}
+		all = append(all, p)
+	}
+	return all, unread
+}
+
+// every looks at the pods of all templates.
+func (c *check) every(at func(context.Context, *pods) []Problem) look {
+	return func(ctx context.Context) []Problem {
+		looks := make([]look, len(c.templates))
+		for i := range c.templates {
+			looks[i] = func(ctx context.Context) []Problem { return at(ctx, &c.templates[i]) }
+		}
+		return distinct(together(ctx, looks...))
+	}
+}
+
+// distinct leaves out what is told already.
+func distinct(found []Problem) []Problem {
+	var kept []Problem
+	for _, p := range found {
+		if !slices.Contains(kept, p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// readTemplates finds the pods of the mirror, and what they refer to. What the
+// mirror's own controller makes is not looked for.
+func (c *check) readTemplates() []Problem {
+	var unread []string
+	c.templates, unread = podsOf(c.kind, c.mirror)
+	c.wrapped, _ = wrappedIn(c.mirror)
+	c.references = slices.DeleteFunc(referencesOf(c.templates), func(r reference) bool { return c.wrapped[r.kind+" "+r.name] })
+	var found []Problem
+	for _, what := range unread {
+		found = append(found, Problem{Context: c.origin.Context, Message: "looks like the template of pods, and is none, so it was not checked: " + what})
+	}
+	return found
+}
+
+// withoutWrapped leaves out that something is missing which the mirror's controller
+// makes.
+func (c *check) withoutWrapped(found []Problem) []Problem {
+	missing := map[string]bool{}
+	for wrapped := range c.wrapped {
+		kind, name, _ := strings.Cut(wrapped, " ")
+		missing[object(kind, c.namespace(), name)] = true
+	}
+	return slices.DeleteFunc(found, func(p Problem) bool { return missing[p.Object] })
+}

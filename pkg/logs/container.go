@@ -1,0 +1,163 @@
+package logs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// defaultContainer is the annotation that names the container that kubectl means
+// where none is named (kubectl: pkg/cmd/util/podcmd).
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// containersOf names all containers of a pod, in the order in which they start.
+func containersOf(p *corev1.Pod) []string {
+	var names []string
+	for i := range p.Spec.InitContainers {
+		names = append(names, p.Spec.InitContainers[i].Name)
+	}
+	for i := range p.Spec.Containers {
+		names = append(names, p.Spec.Containers[i].Name)
+	}
+	for i := range p.Spec.EphemeralContainers {
+		names = append(names, p.Spec.EphemeralContainers[i].Name)
+	}
+	return names
+}
+
+// choose names those containers of a pod that the options mean: none, if it has
+// no container of the name that is wanted.
+func (r *Reader) choose(p *corev1.Pod) []string {
+	all := containersOf(p)
+	switch {
+	case r.AllContainers:
+		return all
+	case r.Container == "" && len(p.Spec.Containers) > 0:
+		one := p.Spec.Containers[0].Name
+		if name := p.Annotations[defaultContainer]; slices.Contains(all, name) {
+			one = name
+		}
+		if len(all) > 1 {
+			names := strings.Join(all, ", ")
+			r.noteOnce("default "+one+" of "+names, fmt.Sprintf("note: defaulted container %q out of: %s; -c names another, --all-containers is all", one, names))
+		}
+		return []string{one}
+	case slices.Contains(all, r.Container):
+		return []string{r.Container}
+	}
+	return nil
+}
+
+// run tells apart the runs of a container in its pod.
+type run struct {
+	// id is the runtime's, "" where that is not told.
+	id string
+	// number counts restarts.
+	number int32
+}
+
+func (r run) is(other run) bool {
+	if r.id != "" && other.id != "" {
+		return r.id == other.id
+	}
+	return r.number == other.number
+}
+
+// state is how a container stands.
+type state struct {
+	// run is the one whose log is served; hasLog is whether there is one.
+	run    run
+	hasLog bool
+	// isRunning says that the run may still write.
+	isRunning bool
+	// reason is why it does not run, where that is no part of starting; message
+	// explains it.
+	reason, message string
+}
+
+// stateOf tells how a container stands. The run whose log a kubelet serves is the
+// present one, or else the last one that ended (kubernetes:
+// pkg/kubelet/kubelet_pods.go, validateContainerLogStatus).
+func stateOf(p *corev1.Pod, name string) state {
+	status := statusOf(p, name)
+	if status == nil {
+		return state{}.because(unscheduled(p))
+	}
+	s := state{run: run{number: status.RestartCount}}
+	last := status.LastTerminationState.Terminated
+	switch now := status.State; {
+	case now.Running != nil:
+		s.hasLog, s.isRunning, s.run.id = true, !isFinal(p), status.ContainerID
+	case now.Terminated != nil:
+		s.hasLog, s.run.id = true, now.Terminated.ContainerID
+		if s.run.id == "" && last != nil {
+			s.run.id = last.ContainerID
+		}
+	default:
+		if last != nil {
+			s.hasLog, s.run.id = true, last.ContainerID
+		}
+		if now.Waiting != nil {
+			s = s.because(now.Waiting.Reason, now.Waiting.Message)
+		}
+	}
+	return s
+}
+
+// hasPrevious says whether a container was restarted, so that there is the log of a
+// run before the present one.
+func hasPrevious(p *corev1.Pod, name string) bool {
+	status := statusOf(p, name)
+	return status != nil && status.LastTerminationState.Terminated != nil
+}
+
+// because adds why it does not run, unless that is only that it is being started.
+func (s state) because(reason, message string) state {
+	switch reason {
+	case "ContainerCreating", "PodInitializing":
+	case "ErrImagePull":
+		// The two take turns.
+		s.reason, s.message = "ImagePullBackOff", message
+	default:
+		s.reason, s.message = reason, message
+	}
+	return s
+}
+
+// why is why it does not run, in words.
+func (s state) why() string {
+	if s.message == "" {
+		return s.reason
+	}
+	return s.reason + ": " + s.message
+}
+
+func statusOf(p *corev1.Pod, name string) *corev1.ContainerStatus {
+	for _, statuses := range [][]corev1.ContainerStatus{
+		p.Status.ContainerStatuses, p.Status.InitContainerStatuses, p.Status.EphemeralContainerStatuses,
+	} {
+		for i := range statuses {
+			if statuses[i].Name == name {
+				return &statuses[i]
+			}
+		}
+	}
+	return nil
+}
+
+func unscheduled(p *corev1.Pod) (reason, message string) {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return cmp.Or(c.Reason, "Unscheduled"), c.Message
+		}
+	}
+	return "", ""
+}
+
+// isFinal says whether none of a pod's containers will ever write again.
+func isFinal(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}

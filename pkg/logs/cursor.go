@@ -1,0 +1,154 @@
+package logs
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// cursor is how far a container's log has been read. The API can be asked for
+// lines since a whole second only, and lines of one second may be in any order: a
+// runtime takes the times of standard output and standard error apart from each
+// other (containerd: internal/cri/io/logger.go). So the lines of the newest second
+// and of the one before are remembered, and left out when they come again.
+type cursor struct {
+	seed maphash.Seed
+	any  bool
+	// newest is the second of the newest line, in Unix time; recent are the lines of
+	// that second, and before those of the one before it.
+	newest         int64
+	recent, before []mark
+	// bounded is whether older lines than the first one are not wanted, and floor the
+	// time of that, once there is one.
+	bounded bool
+	floor   int64
+	// untimed are lines without a time, such as the kubelet's own complaints.
+	untimed []uint64
+}
+
+// mark tells a line from others.
+type mark struct {
+	// nanos is its time, in Unix nanoseconds.
+	nanos int64
+	hash  uint64
+}
+
+// manyUntimed is how many lines without a time are remembered.
+const manyUntimed = 64
+
+// newCursor is at the beginning of a log. bounded says that it is not asked for
+// from there, and that lines older than the first one are not wanted later either.
+func newCursor(bounded bool) *cursor {
+	return &cursor{seed: maphash.MakeSeed(), bounded: bounded, floor: math.MinInt64}
+}
+
+// unbind has everything wanted from now on.
+func (c *cursor) unbind() { c.bounded, c.floor = false, math.MinInt64 }
+
+// since is the time from which on lines have to be asked for again, nil for all.
+func (c *cursor) since() *metav1.Time {
+	if !c.any {
+		return nil
+	}
+	since := metav1.Unix(c.newest-1, 0)
+	return &since
+}
+
+// replay are the lines that may come again on a new connection.
+type replay struct {
+	left  map[mark]int
+	until int64
+	plain []uint64
+}
+
+// replay begins a new connection.
+func (c *cursor) replay() *replay {
+	r := &replay{left: map[mark]int{}, until: math.MinInt64, plain: slices.Clone(c.untimed)}
+	if !c.any {
+		return r
+	}
+	r.until = (c.newest + 1) * int64(time.Second)
+	for _, m := range slices.Concat(c.before, c.recent) {
+		r.left[m]++
+	}
+	return r
+}
+
+// isKnown says whether a line was read on a connection before this one.
+func (r *replay) isKnown(m mark) bool {
+	if m.nanos >= r.until || r.left[m] == 0 {
+		return false
+	}
+	r.left[m]--
+	return true
+}
+
+// take takes in a line as the API sends it, with its time in front, and returns
+// its text. isNew is false for one that was taken before or is older than wanted.
+func (c *cursor) take(line []byte, r *replay) (text []byte, isNew bool) {
+	at, text, ok := splitTime(line)
+	if !ok {
+		return line, c.takeUntimed(line, r)
+	}
+	m := mark{nanos: at.UnixNano(), hash: maphash.Bytes(c.seed, text)}
+	if m.nanos < c.floor || r.isKnown(m) {
+		return nil, false
+	}
+	if c.bounded && !c.any {
+		c.floor = m.nanos
+	}
+	c.add(m)
+	return text, true
+}
+
+func (c *cursor) takeUntimed(line []byte, r *replay) bool {
+	hash := maphash.Bytes(c.seed, line)
+	if slices.Contains(r.plain, hash) {
+		return false
+	}
+	if len(c.untimed) < manyUntimed {
+		c.untimed = append(c.untimed, hash)
+	}
+	return true
+}
+
+func (c *cursor) add(m mark) {
+	second := m.nanos / int64(time.Second)
+	switch {
+	case !c.any || second > c.newest:
+		c.before, c.recent = c.recent, c.before[:0]
+		if second != c.newest+1 {
+			c.before = c.before[:0]
+		}
+		c.any, c.newest = true, second
+		c.recent = append(c.recent, m)
+	case second == c.newest:
+		c.recent = append(c.recent, m)
+	case second == c.newest-1:
+		c.before = append(c.before, m)
+	}
+}
+
+// longestTime is that of a time as kubelets write it: nanoseconds and a zone.
+const longestTime = len("2006-01-02T15:04:05.000000000+00:00")
+
+// splitTime splits the time off a line.
+func splitTime(line []byte) (at time.Time, text []byte, ok bool) {
+	head := line[:min(len(line), longestTime+1)]
+	end := bytes.IndexAny(head, " \n")
+	if end < 0 {
+		return at, line, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(head[:end]))
+	if err != nil {
+		return at, line, false
+	}
+	if head[end] == ' ' {
+		end++
+	}
+	return at, line[end:], true
+}

@@ -1,0 +1,193 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+)
+
+// linger is how long pods are followed that go on although their object has ended,
+// as those of a RayJob or a PyTorchJob may.
+const linger = 10 * time.Second
+
+// follower follows the pods of one target.
+type follower struct {
+	*Reader
+	target Target
+	ctx    context.Context
+	fail   context.CancelCauseFunc
+	pods   *pods
+	link   *link
+	// over is closed when the object has ended or is gone, and enough a while after.
+	over, enough <-chan struct{}
+	// slots hold one entry for each log that is being read.
+	slots chan struct{}
+
+	mu sync.Mutex
+	// first are the pods that were there from the start, until they are all known.
+	first   []*pod
+	isReady bool
+	isEnd   bool
+	// unread counts logs that could not be read, or not wholly.
+	unread int
+	wg     sync.WaitGroup
+}
+
+// Follow reads the logs of a target's pods as they are written, and those of pods
+// that come later. It ends when over is closed and all is read, or with ctx.
+//
+// slots bounds how many logs are followed at once: it holds an entry for each, and
+// may be shared with other targets.
+func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slots chan struct{}) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	enough := make(chan struct{})
+	f := &follower{Reader: r, target: t, ctx: ctx, fail: fail, over: over, enough: enough, slots: slots}
+	f.link = &link{name: t.Job.Context, note: r.note}
+	f.pods = &pods{target: t, found: f.found, known: map[types.UID]*pod{}}
+	hasSynced, run := f.pods.watch(ctx, f.asked)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer fail(nil)
+	watching.Go(run)
+	synced := make(chan struct{})
+	watching.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), hasSynced) {
+			close(synced)
+		}
+	})
+	f.run(synced)
+	watching.Go(func() {
+		if f.wait(ctx, linger) == nil {
+			close(enough)
+		}
+	})
+	f.wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if f.unread > 0 {
+		return fmt.Errorf("%d logs on %s could not be read, or not wholly", f.unread, t.Job.Context)
+	}
+	return nil
+}
+
+// run has the pods read, until no more of them will come.
+func (f *follower) run(synced <-chan struct{}) {
+	// Until then a moment without any is not the end.
+	f.wg.Add(1)
+	defer f.wg.Done()
+	select {
+	case <-synced:
+		f.begin()
+	case <-f.over:
+	case <-f.ctx.Done():
+	}
+	select {
+	case <-f.over:
+	case <-f.ctx.Done():
+		return
+	}
+	// The watch may be behind what is known of the object.
+	if last, err := f.target.list(f.ctx); err == nil {
+		for _, o := range last {
+			f.pods.put(o)
+		}
+	}
+	f.begin()
+	f.mu.Lock()
+	f.isEnd = true
+	f.mu.Unlock()
+}
+
+// asked takes in how a request for the pods ended.
+func (f *follower) asked(err error) {
+	switch {
+	case err != nil && f.ctx.Err() != nil:
+	case err != nil && isForbidden(err):
+		f.fail(f.target.failed(fmt.Sprintf("watch the pods of namespace %q", f.target.Job.Namespace), err))
+	default:
+		f.link.told(err)
+	}
+}
+
+// found takes in a pod. Those from the start are kept until all are there, so that
+// it is known how many they are before the first line.
+func (f *follower) found(p *pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.isEnd:
+	case f.isReady:
+		f.start(p, true)
+	default:
+		f.first = append(f.first, p)
+	}
+}
+
+// begin starts to read the pods that were there from the start.
+func (f *follower) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isReady {
+		return
+	}
+	f.isReady = true
+	objects, of := []*corev1.Pod(nil), map[*corev1.Pod]*pod{}
+	for _, p := range f.first {
+		o, _, _ := p.latest()
+		objects, of[o] = append(objects, o), p
+	}
+	sortPods(objects)
+	for _, o := range objects {
+		f.start(of[o], false)
+	}
+}
+
+// start reads the containers of a pod. isNew says that the pod was not there when
+// the options were given.
+func (f *follower) start(p *pod, isNew bool) {
+	o, _, _ := p.latest()
+	for _, name := range f.choose(o) {
+		c := &containerFollower{follower: f, pod: p, reading: f.newReading(f.target, o.Name, name, isNew)}
+		f.wg.Go(c.run)
+	}
+}
+
+// link is the connection to a cluster. That it is lost is told once, and that it is
+// back.
+type link struct {
+	name string
+	note func(string)
+
+	mu     sync.Mutex
+	isLost bool
+}
+
+func (l *link) told(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch isLost := err != nil && !isRefused(err); {
+	case isLost && !l.isLost:
+		l.isLost = true
+		l.note(fmt.Sprintf("note: context %s does not answer, and is tried again: %v", l.name, err))
+	case err == nil && l.isLost:
+		l.isLost = false
+		l.note(fmt.Sprintf("note: context %s answers again", l.name))
+	}
+}
+
+// isClosed says whether a channel that nothing is ever sent to is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

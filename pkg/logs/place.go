@@ -1,0 +1,183 @@
+package logs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Placement is where a Job's pods are, as far as an inventory tells.
+type Placement struct {
+	// Pair is the Job and its mirrors.
+	Pair inspect.Pair
+	// Jobs are the objects whose pods are to be read: one, or several where it runs
+	// on several clusters at once.
+	Jobs []*inspect.Job
+	// End is how the Job has ended, in words; "" while it has not.
+	End string
+	// Why says why there is nothing to read, should there be no pods.
+	Why string
+}
+
+// Place finds out where the pods of a Job are: its mirrors that have not finished;
+// or else the newest of those that have, while it has pods; or else the Job itself,
+// if it is not delegated or has pods of its own. The mirror of an older Job of the
+// same name does not count.
+func Place(v *inspect.Inventory, pair inspect.Pair) Placement {
+	p := Placement{Pair: pair, End: end(pair), Why: why(v, pair)}
+	mirrors := mirrorsOf(pair)
+	if p.Jobs = unfinished(mirrors); len(p.Jobs) > 0 {
+		return p
+	}
+	slices.SortStableFunc(mirrors, func(a, b *inspect.Job) int {
+		return b.CreationTimestamp.Time.Compare(a.CreationTimestamp.Time)
+	})
+	for _, j := range mirrors {
+		if hasPods(v, j) {
+			p.Jobs = []*inspect.Job{j}
+			return p
+		}
+	}
+	if o := pair.Origin; o != nil && !o.Row().Template && (runsItself(pair) || hasPods(v, o)) {
+		p.Jobs = []*inspect.Job{o}
+	}
+	return p
+}
+
+// IsHopeless says that there is nothing to read, and never will be.
+func (p Placement) IsHopeless() bool {
+	isTemplate := p.Pair.Origin != nil && p.Pair.Origin.Row().Template
+	return len(p.Jobs) == 0 && (p.End != "" || isTemplate)
+}
+
+// mirrorsOf are the mirrors that stand for the Job as it is now. One whose origin
+// was not found stands for itself.
+func mirrorsOf(pair inspect.Pair) []*inspect.Job {
+	var jobs []*inspect.Job
+	for _, m := range pair.Mirrors {
+		if m.Current || pair.Origin == nil {
+			jobs = append(jobs, m.Job)
+		}
+	}
+	return jobs
+}
+
+func unfinished(jobs []*inspect.Job) []*inspect.Job {
+	return slices.DeleteFunc(slices.Clone(jobs), func(j *inspect.Job) bool { return j.Status.IsFinished() })
+}
+
+// runsItself says whether a Job's own cluster runs it.
+func runsItself(pair inspect.Pair) bool {
+	o := pair.Origin
+	return o.ManagedBy.IsBuiltIn() && !o.Row().IsUnmanaged() && !o.Status.IsFinished()
+}
+
+// hasPods says whether an object has pods on its cluster, or may have.
+func hasPods(v *inspect.Inventory, j *inspect.Job) bool {
+	if isPod(j) {
+		// The origin's is held back by a gate, and never comes to a node.
+		return j.Object != nil && delegation.TextAt(j.Object.Object, "spec", "nodeName") != ""
+	}
+	f := v.Facts(j.Context)
+	return f != nil && (len(f.PodsOf(j)) > 0 || f.Gaps[inspect.PartPods] != nil)
+}
+
+// end is how a Job has ended, "" if it has not.
+func end(pair inspect.Pair) string {
+	mirrors := mirrorsOf(pair)
+	if len(mirrors) > 0 && len(unfinished(mirrors)) == 0 {
+		return fmt.Sprintf("%s on %s", mirrors[0].Status, mirrors[0].Context)
+	}
+	if o := pair.Origin; o != nil && o.Status.IsFinished() {
+		return string(o.Status)
+	}
+	return ""
+}
+
+// why says why a Job has no pods.
+func why(v *inspect.Inventory, pair inspect.Pair) string {
+	o := pair.Origin
+	switch {
+	case o != nil && o.Row().Template:
+		return "it is a template; the objects that are made of it have the pods, and one of these is to be named"
+	case end(pair) == "":
+		return v.Trace(pair).Summary
+	}
+	gone := "no mirror of it is left, and the logs are gone with it"
+	if unseen := v.Unseen(); len(unseen) > 0 {
+		gone = "no mirror of it is left where it was looked, which was not on " + strings.Join(unseen, ", ")
+	}
+	mirrors := mirrorsOf(pair)
+	switch {
+	case len(mirrors) > 0:
+		gone = fmt.Sprintf("its pods on %s are gone, and the logs with them", mirrors[0].Context)
+	case o.ManagedBy == delegation.MultiKueue:
+		gone = "MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it"
+	case o.ManagedBy.IsBuiltIn():
+		gone = "its pods are gone, and the logs with them"
+	}
+	return fmt.Sprintf("it has ended (%s), and %s", end(pair), gone)
+}
+
+// AmbiguousError is that several Jobs have the name that is wanted.
+type AmbiguousError struct {
+	// Name is what a user called them.
+	Name string
+	// Places are where they are: context and namespace of each.
+	Places []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s is the name of several that have nothing to do with each other: %s; choose one with --context",
+		e.Name, strings.Join(e.Places, ", "))
+}
+
+// Choose finds the one Job that is meant, of those of an inventory that inspect.ReadOne
+// has read, and that holds one at least. Where several have the name, those that run,
+// and then those that have pods, go before the others. what is what a user
+// called it. The error is an *AmbiguousError.
+func Choose(v *inspect.Inventory, what string) (Placement, error) {
+	var all []Placement
+	for _, pair := range v.Subjects() {
+		all = append(all, Place(v, pair))
+	}
+	for _, counts := range []func(Placement) bool{
+		func(Placement) bool { return true },
+		func(p Placement) bool { return len(p.Jobs) > 0 },
+		func(p Placement) bool { return len(p.Jobs) > 0 && p.End == "" },
+	} {
+		matching := slices.DeleteFunc(slices.Clone(all), func(p Placement) bool { return !counts(p) })
+		if len(matching) == 1 {
+			return matching[0], nil
+		}
+	}
+	err := &AmbiguousError{Name: what}
+	for _, p := range all {
+		j := p.home()
+		err.Places = append(err.Places, fmt.Sprintf("context %s, namespace %s", j.Context, j.Namespace))
+	}
+	return Placement{}, err
+}
+
+// home is the object that a placement is about.
+func (p Placement) home() *inspect.Job {
+	if p.Pair.Origin != nil {
+		return p.Pair.Origin
+	}
+	return p.Pair.Mirrors[0].Job
+}
+
+// Unread are the contexts that could not be looked at.
+func Unread(v *inspect.Inventory) []inspect.ContextError {
+	var errs []inspect.ContextError
+	for _, f := range v.Clusters {
+		if f.Err != nil {
+			errs = append(errs, inspect.NewContextError(fleet.InContext(f.Context, "", f.Err)))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,165 @@
+package logs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
+)
+
+const recordings = "../../test/recordings"
+
+// describe tells a placement in short.
+func describe(p logs.Placement) string {
+	var at []string
+	for _, j := range p.Jobs {
+		at = append(at, j.Context)
+	}
+	return fmt.Sprintf("reads: %s; ended: %s; why not: %s\n", strings.Join(at, " and "), p.End, p.Why)
+}
+
+// TestPlacesOfRecordings: where the pods of a real MultiKueue's Jobs are, well or sick.
+func TestPlacesOfRecordings(t *testing.T) {
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	var text strings.Builder
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		b, err := bundle.Open(filepath.Join(recordings, e.Name()))
+		assert.NilError(t, err)
+		contexts := b.Contexts()
+		var addresses []fleet.Address
+		for _, c := range contexts {
+			addresses = append(addresses, c.Address())
+		}
+		f := fleet.Open(t.Context(), contexts, fleet.Options{})
+		v := inspect.ReadOne(t.Context(), f, inspect.Wanted{Name: "train", Namespace: contexts[0].Namespace}, addresses, b.TakenAt)
+		fmt.Fprintf(&text, "%s\n", e.Name())
+		p, err := logs.Choose(v, "train")
+		assert.NilError(t, err)
+		text.WriteString("  " + describe(p))
+	}
+	golden.Assert(t, text.String(), "places.txt")
+}
+
+// member makes an object of a fleet.
+func member(at string, owner delegation.Owner, status delegation.Status, change ...func(*inspect.Job)) *inspect.Job {
+	j := &inspect.Job{
+		Context: at, ClusterUID: "cluster-" + at, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train",
+		UID: "train-on-" + at, ManagedBy: owner, Status: status, CreationTimestamp: metav1.NewTime(epoch),
+	}
+	for _, c := range change {
+		c(j)
+	}
+	return j
+}
+
+// mirrorOf makes a mirror that dispatch has made.
+func mirrorOf(origin *inspect.Job, at string, status delegation.Status) *inspect.Job {
+	return member(at, delegation.BuiltIn, status, func(j *inspect.Job) {
+		j.Marks = &delegation.Marks{OriginUID: origin.UID, Origin: delegation.Place{ClusterUID: origin.ClusterUID, Namespace: "ml", Name: "train"}}
+	})
+}
+
+// podOf makes a pod that an object has.
+func podOf(j *inspect.Job) *inspect.Pod {
+	return &inspect.Pod{Namespace: "ml", Name: "pod", UID: "pod-of-" + j.UID, JobUID: j.UID}
+}
+
+// fleetOf makes an inventory of these objects, each with a pod if it is among those
+// with pods; of the contexts in unread nothing could be read.
+func fleetOf(jobs, withPods []*inspect.Job, unread ...string) *inspect.Inventory {
+	facts := map[string]*inspect.Facts{}
+	var clusters []*inspect.Facts
+	at := func(name string) *inspect.Facts {
+		if facts[name] == nil {
+			facts[name] = &inspect.Facts{Context: name, ClusterUID: "cluster-" + name}
+			clusters = append(clusters, facts[name])
+		}
+		return facts[name]
+	}
+	for _, j := range jobs {
+		at(j.Context).Jobs = append(at(j.Context).Jobs, j)
+	}
+	for _, j := range withPods {
+		at(j.Context).Pods = append(at(j.Context).Pods, podOf(j))
+	}
+	for _, name := range unread {
+		*at(name) = inspect.Facts{Context: name, Err: &fleet.Error{Context: name, Err: &fleet.TimeoutError{After: time.Second}}}
+	}
+	return inspect.NewInventory(epoch, clusters, nil)
+}
+
+func TestPlace(t *testing.T) {
+	origin := member("home", delegation.Dispatch, delegation.Running)
+	ended := member("home", delegation.Dispatch, delegation.Complete)
+	moved := member("home", delegation.MultiKueue, delegation.Failed)
+	alone := member("home", delegation.BuiltIn, delegation.Running)
+	old := mirrorOf(origin, "west", delegation.Running)
+	old.Marks.OriginUID = "an older one"
+	west, east := mirrorOf(origin, "west", delegation.Running), mirrorOf(origin, "east", delegation.Running)
+	done := mirrorOf(ended, "west", delegation.Complete)
+	foreign := member("home", "example.com/runner", delegation.Running)
+	template := member("home", delegation.MultiKueue, delegation.Pending, func(j *inspect.Job) { j.Kind = "CronJob" })
+	type jobs = []*inspect.Job
+	for _, tt := range []struct {
+		name   string
+		v      *inspect.Inventory
+		reads  string
+		end    string
+		why    string
+		noHope bool
+	}{
+		{name: "on a worker", v: fleetOf(jobs{origin, west}, nil), reads: "west", why: "Running on west"},
+		{name: "on two", v: fleetOf(jobs{origin, west, east}, nil), reads: "east and west", why: "runs on several clusters at once: east, west"},
+		{name: "on none", v: fleetOf(jobs{origin}, nil), why: "no mirror was found"},
+		{name: "an older one on a worker", v: fleetOf(jobs{origin, old}, jobs{old}), why: "no mirror was found"},
+		{name: "that worker alone", v: fleetOf(jobs{old}, nil), reads: "west", why: "an orphan on west: its origin was not found"},
+		{name: "ended, with pods", v: fleetOf(jobs{ended, done}, jobs{done}), reads: "west", end: "Complete on west", why: "it has ended (Complete on west), and its pods on west are gone, and the logs with them"},
+		{name: "ended, without", v: fleetOf(jobs{ended, done}, nil), end: "Complete on west", why: "it has ended (Complete on west), and its pods on west are gone, and the logs with them", noHope: true},
+		{name: "ended, and its mirror is gone", v: fleetOf(jobs{ended}, nil), end: "Complete", why: "it has ended (Complete), and no mirror of it is left, and the logs are gone with it", noHope: true},
+		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it", noHope: true},
+		{name: "ended, and not everybody answers", v: fleetOf(jobs{ended}, nil, "west"), end: "Complete", why: "it has ended (Complete), and no mirror of it is left where it was looked, which was not on west", noHope: true},
+		{name: "not delegated", v: fleetOf(jobs{alone}, nil), reads: "home", why: "not delegated: the built-in Job controller runs it here"},
+		{name: "run by somebody else, right there", v: fleetOf(jobs{foreign}, jobs{foreign}), reads: "home", why: "no mirror was found"},
+		{name: "a template", v: fleetOf(jobs{template}, nil), why: "it is a template; the objects that are made of it have the pods, and one of these is to be named", noHope: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := logs.Choose(tt.v, "train")
+			assert.NilError(t, err)
+			var reads []string
+			for _, j := range p.Jobs {
+				reads = append(reads, j.Context)
+			}
+			assert.Equal(t, strings.Join(reads, " and "), tt.reads)
+			assert.Equal(t, p.End, tt.end)
+			assert.Equal(t, p.Why, tt.why)
+			assert.Equal(t, p.IsHopeless(), tt.noHope)
+		})
+	}
+}
+
+// TestChoose: of several of one name, the one that runs.
+func TestChoose(t *testing.T) {
+	west, east := member("west", delegation.BuiltIn, delegation.Running), member("east", delegation.BuiltIn, delegation.Complete)
+	p, err := logs.Choose(fleetOf([]*inspect.Job{west, east}, []*inspect.Job{east}), "train")
+	assert.NilError(t, err)
+	assert.Equal(t, p.Jobs[0], west)
+	east.Status = delegation.Running
+	_, err = logs.Choose(fleetOf([]*inspect.Job{west, east}, nil), "train")
+	assert.Error(t, err, "train is the name of several that have nothing to do with each other: context west, namespace ml, context east, namespace ml; choose one with --context")
+}

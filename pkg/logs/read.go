@@ -1,0 +1,176 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ErrNoPods is that the targets have no pods at all.
+var ErrNoPods = errors.New("no pods")
+
+// ahead is how many logs are asked for before it is their turn, so that many short
+// ones do not take many times the way to the cluster.
+const ahead = 8
+
+const (
+	// tries is how often a log is asked for that ought to be there.
+	tries = 5
+	// soon is how long is waited before something is asked for again; it doubles
+	// each time, up to late.
+	soon, late = time.Second, 10 * time.Second
+)
+
+// Read reads what there is by now of the logs of all targets, one container after
+// the other: by completion index, and pods that took each other's place by age.
+// It is ErrNoPods where there are no pods.
+func (r *Reader) Read(ctx context.Context, targets []Target) error {
+	var readings []*reading
+	seen, waiting := 0, []string(nil)
+	for _, t := range targets {
+		pods, err := t.list(ctx)
+		if err != nil {
+			return err
+		}
+		seen += len(pods)
+		for _, pod := range pods {
+			found, why := r.readable(t, pod)
+			readings = append(readings, found...)
+			waiting = append(waiting, why...)
+		}
+	}
+	switch {
+	case seen == 0:
+		return ErrNoPods
+	case len(readings) == 0:
+		return r.nothing(waiting)
+	}
+	return r.inTurn(ctx, readings)
+}
+
+// readable are the containers of a pod whose logs can be read, and why others
+// cannot.
+func (r *Reader) readable(t Target, pod *corev1.Pod) (found []*reading, waiting []string) {
+	for _, name := range r.choose(pod) {
+		switch s := stateOf(pod, name); {
+		case r.Previous && !hasPrevious(pod, name):
+		case s.hasLog:
+			found = append(found, r.newReading(t, pod.Name, name, false))
+			r.tellWaiting(t, pod, name, s)
+		case isFinal(pod):
+			waiting = append(waiting, fmt.Sprintf("container %s of pod %s never ran: %s", name, pod.Name, pod.Status.Reason))
+		default:
+			waiting = append(waiting, fmt.Sprintf("container %s of pod %s has not started", name, pod.Name))
+			r.tellWaiting(t, pod, name, s)
+		}
+	}
+	return found, waiting
+}
+
+// tellWaiting tells why a container does not run, once.
+func (r *Reader) tellWaiting(t Target, pod *corev1.Pod, name string, s state) {
+	if s.reason == "" {
+		return
+	}
+	key := fmt.Sprintf("waits %s %s %s %s", t.Job.Context, pod.UID, name, s.reason)
+	r.noteOnce(key, fmt.Sprintf("note: container %s of pod %s waits: %s", name, pod.Name, s.why()))
+}
+
+// nothing is why nothing can be read of pods that are there.
+func (r *Reader) nothing(waiting []string) error {
+	const few = 3
+	switch {
+	case r.Previous:
+		return errors.New("no container was restarted in its pod, so there is no log of a previous run; a pod that replaced another one is shown without --previous")
+	case len(waiting) == 0:
+		return fmt.Errorf("no pod has a container %q", r.Container)
+	case len(waiting) > few:
+		waiting = append(waiting[:few], fmt.Sprintf("and %d more", len(waiting)-few))
+	}
+	return errors.New("nothing was written so far: " + strings.Join(waiting, "; "))
+}
+
+// opened is a log that was asked for before its turn.
+type opened struct {
+	body io.ReadCloser
+	err  error
+}
+
+// inTurn reads logs one after the other.
+func (r *Reader) inTurn(ctx context.Context, readings []*reading) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	logs := make([]chan opened, len(readings))
+	ask := func(i int) {
+		logs[i] = make(chan opened, 1)
+		go func() {
+			body, err := readings[i].open(ctx, false, r.Previous)
+			logs[i] <- opened{body, err}
+		}()
+	}
+	window := max(1, min(ahead, r.MaxRequests))
+	for i := range min(window, len(readings)) {
+		ask(i)
+	}
+	failed := 0
+	for i, g := range readings {
+		log := <-logs[i]
+		if next := i + window; next < len(readings) {
+			ask(next)
+		}
+		err := g.finish(ctx, log)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case isSink(err), isForbidden(err):
+			return err
+		default:
+			failed++
+			r.note("error: " + err.Error())
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d logs could not be read, or not wholly", failed, len(readings))
+	}
+	return nil
+}
+
+// finish reads a log that was asked for, and asks again where it breaks off.
+func (g *reading) finish(ctx context.Context, log opened) error {
+	delay := soon
+	for n := 1; ; n++ {
+		err := log.err
+		if err == nil {
+			err = g.pass(log.body, true)
+		}
+		switch {
+		case err == nil, isSink(err):
+			return err
+		case isRefused(err) || n == tries || ctx.Err() != nil:
+			return g.failed(err)
+		}
+		if err := g.wait(ctx, delay); err != nil {
+			return err
+		}
+		delay = min(2*delay, late)
+		log.body, log.err = g.open(ctx, false, g.Previous)
+	}
+}
+
+// wait waits for a while.
+func (r *Reader) wait(ctx context.Context, d time.Duration) error {
+	timer := r.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C():
+		return nil
+	}
+}

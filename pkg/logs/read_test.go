@@ -1,0 +1,163 @@
+package logs_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
+)
+
+// read reads what there is of a cluster's logs.
+func read(t *testing.T, c *cluster, o logs.Options) (*call, error) {
+	t.Helper()
+	call := newCall(t, o)
+	return call, call.reader.Read(t.Context(), []logs.Target{c.target()})
+}
+
+func TestReadInOrder(t *testing.T) {
+	c := newCluster(t)
+	var want []string
+	for i := range 20 {
+		// Pods are made in another order, and the first one of each index has failed.
+		n := (i*7)%20 - 1
+		name := fmt.Sprintf("train-%d", n)
+		c.newPod(name+"-a", index(n))
+		c.newPod(name+"-b", index(n))
+		for _, pod := range []string{name + "-b", name + "-a"} {
+			c.run(pod, "main")
+			c.write(pod, "main", "of "+pod)
+		}
+	}
+	for n := range 20 {
+		want = append(want, fmt.Sprintf("train-%d-a/main", n-1), fmt.Sprintf("train-%d-b/main", n-1))
+	}
+	c.newPod("stranger", ofSomebodyElse)
+	c.newPod("young")
+	r, err := read(t, c, all())
+	assert.NilError(t, err)
+	assert.DeepEqual(t, r.order, want)
+	assert.Equal(t, r.text("train-3-b/main"), "of train-3-b")
+	assert.Equal(t, len(r.expected), 40)
+	assert.Equal(t, len(r.notes), 0, "%q", r.notes)
+}
+
+func TestReadWhatIsAskedFor(t *testing.T) {
+	c := newCluster(t)
+	c.newPod("train-0", containers("main", "sidecar"))
+	for _, container := range []string{"main", "sidecar"} {
+		c.run("train-0", container)
+		c.write("train-0", container, "one\n", "two of "+container+"\n")
+	}
+	c.exit("train-0", "sidecar")
+	c.run("train-0", "sidecar")
+	c.write("train-0", "sidecar", "again\n")
+	note := `note: defaulted container "main" out of: main, sidecar; -c names another, --all-containers is all`
+	for _, tt := range []struct {
+		name    string
+		options logs.Options
+		main    string
+		sidecar string
+		notes   []string
+		err     string
+	}{
+		{name: "default", options: all(), main: "one\ntwo of main\n", notes: []string{note}},
+		{name: "tail", options: logs.Options{Tail: 1}, main: "two of main\n", notes: []string{note}},
+		{name: "times", options: logs.Options{Tail: 1, Timestamps: true}, main: "2026-08-30T06:00:00.300000000Z two of main\n", notes: []string{note}},
+		{name: "one", options: logs.Options{Tail: -1, Container: "sidecar"}, sidecar: "again\n"},
+		{name: "all", options: logs.Options{Tail: 1, AllContainers: true}, main: "two of main\n", sidecar: "again\n"},
+		{name: "previous", options: logs.Options{Tail: -1, AllContainers: true, Previous: true}, sidecar: "one\ntwo of sidecar\n"},
+		{name: "no such container", options: logs.Options{Tail: -1, Container: "mian"}, err: `no pod has a container "mian"`},
+		{name: "none before", options: logs.Options{Tail: -1, Container: "main", Previous: true}, err: "no container was restarted in its pod"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := read(t, c, tt.options)
+			if tt.err != "" {
+				assert.ErrorContains(t, err, tt.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, r.text(main0), tt.main)
+			assert.Equal(t, r.text("train-0/sidecar"), tt.sidecar)
+			assert.DeepEqual(t, r.notes, tt.notes)
+		})
+	}
+	c.update("train-0", func(p *corev1.Pod) {
+		p.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "sidecar"}
+	})
+	r, err := read(t, c, all())
+	assert.NilError(t, err)
+	assert.Equal(t, r.text("train-0/sidecar"), "again\n")
+}
+
+func TestReadWhatIsNotThere(t *testing.T) {
+	c := newCluster(t)
+	_, err := read(t, c, all())
+	assert.ErrorIs(t, err, logs.ErrNoPods)
+	c.newPod("train-0")
+	c.update("train-0", func(p *corev1.Pod) {
+		statusIn(p, "main").State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}
+	})
+	r, err := read(t, c, all())
+	assert.Error(t, err, "nothing was written so far: container main of pod train-0 has not started")
+	assert.DeepEqual(t, r.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff"})
+
+	// A pod whose log cannot be had does not keep the others from being read.
+	for _, name := range []string{"train-1", "train-2"} {
+		c.newPod(name)
+		c.run(name, "main")
+		c.write(name, "main", "of "+name+"\n")
+	}
+	c.change(func() { delete(c.logs, "train-1/main") })
+	r, err = read(t, c, all())
+	assert.Error(t, err, "1 of 2 logs could not be read, or not wholly")
+	assert.Equal(t, r.text("train-2/main"), "of train-2\n")
+	assert.Equal(t, r.notes[1], "error: context worker: could not read the log of container main of pod train-1: there is no such container")
+}
+
+// TestReadOverABreak: what breaks off is asked for again.
+func TestReadOverABreak(t *testing.T) {
+	c := newCluster(t)
+	c.newPod("train-0")
+	c.run("train-0", "main")
+	c.write("train-0", "main", "one\n", "two\n")
+	c.change(func() { c.breakOff = 1 })
+	call := newCall(t, all())
+	done := make(chan error, 1)
+	go func() { done <- call.reader.Read(t.Context(), []logs.Target{c.target()}) }()
+	call.step(1e9)
+	assert.NilError(t, <-done)
+	assert.Equal(t, call.text(main0), "one\ntwo\n")
+	assert.Equal(t, len(c.asked), 2)
+}
+
+// TestPodsOfOtherKinds: by the label of their kind, by what controls them, or the
+// object itself.
+func TestPodsOfOtherKinds(t *testing.T) {
+	c := newCluster(t)
+	for _, name := range []string{"train-0", "lonely"} {
+		c.newPod(name, ofSomebodyElse)
+		c.run(name, "main")
+		c.write(name, "main", "of "+name+"\n")
+	}
+	c.update("train-0", func(p *corev1.Pod) { p.Labels = map[string]string{"ray.io/cluster": "train-x7f2k"} })
+	for _, tt := range []struct {
+		name string
+		job  inspect.Job
+		want string
+	}{
+		{"by label", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", PodValue: "train-x7f2k"}, main0},
+		{"by controller", inspect.Job{APIVersion: "apps/v1", Kind: "StatefulSet", UID: "another"}, "lonely/main"},
+		{"itself", inspect.Job{APIVersion: "v1", Kind: "Pod", Name: "lonely", UID: "uid-of-lonely"}, "lonely/main"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			call := newCall(t, all())
+			tt.job.Context, tt.job.Namespace = "worker", "ml"
+			assert.NilError(t, call.reader.Read(t.Context(), []logs.Target{{Job: &tt.job, Client: c.client}}))
+			assert.Assert(t, call.text(tt.want) != "", "%q", call.order)
+		})
+	}
+}

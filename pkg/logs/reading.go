@@ -1,0 +1,180 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// reading is the reading of one container's log, over all connections and all runs
+// of the container.
+type reading struct {
+	*Reader
+	target    Target
+	container Container
+	cursor    *cursor
+	// taken counts the lines that were read.
+	taken int
+	// request is how far back to begin, and begun when that was first asked for.
+	request corev1.PodLogOptions
+	begun   time.Time
+}
+
+// newReading begins a reading. fromStart has all of the log read, whatever the
+// options say: the container was not there when they were given.
+func (r *Reader) newReading(t Target, pod, name string, fromStart bool) *reading {
+	g := &reading{
+		Reader: r, target: t, begun: r.Clock.Now(),
+		container: Container{Context: t.Job.Context, Pod: pod, Name: name},
+	}
+	if !fromStart {
+		g.request = r.request(0)
+	}
+	g.cursor = newCursor(isBounded(g.request))
+	r.Sink.Expect(g.container)
+	return g
+}
+
+// sinkError is that what was read could not be passed on.
+type sinkError struct{ err error }
+
+func (e *sinkError) Unwrap() error { return e.err }
+func (e *sinkError) Error() string { return fmt.Sprintf("could not print: %v", e.err) }
+
+// open asks for the log from where the cursor is.
+func (g *reading) open(ctx context.Context, follow, previous bool) (io.ReadCloser, error) {
+	var o corev1.PodLogOptions
+	if since := g.cursor.since(); since != nil {
+		o.SinceTime = since
+	} else if isBounded(g.request) {
+		o = g.Reader.request(g.Clock.Since(g.begun))
+	}
+	o.Container, o.Follow, o.Previous, o.Timestamps = g.container.Name, follow, previous, true
+	if o.TailLines != nil && *o.TailLines == 0 && follow {
+		// Where the end is has to be known, for a connection that breaks before the
+		// first new line.
+		if err := g.skip(ctx, o); err != nil {
+			return nil, err
+		}
+		return g.openAt(ctx, corev1.PodLogOptions{Container: o.Container, Follow: true, Timestamps: true, SinceTime: g.cursor.since()})
+	}
+	return g.openAt(ctx, o)
+}
+
+func (g *reading) openAt(ctx context.Context, o corev1.PodLogOptions) (io.ReadCloser, error) {
+	return g.target.Client.CoreV1().Pods(g.target.Job.Namespace).GetLogs(g.container.Pod, &o).Stream(ctx)
+}
+
+// skip goes to the end of the log as it is now.
+func (g *reading) skip(ctx context.Context, o corev1.PodLogOptions) error {
+	o.Follow, o.TailLines = false, new(int64(1))
+	body, err := g.openAt(ctx, o)
+	if err != nil {
+		return err
+	}
+	replay := g.cursor.replay()
+	return closing(body, eachLine(body, true, func(line []byte, _ bool) error {
+		g.cursor.take(line, replay)
+		return nil
+	}))
+}
+
+// pass passes on what a connection brings, line by line, until it ends; nil is that
+// it ended well. A last line without a newline is passed on only where isWhole says
+// that nothing can be missing of it.
+func (g *reading) pass(body io.ReadCloser, isWhole bool) error {
+	var ready []byte
+	replay := g.cursor.replay()
+	return closing(body, eachLine(body, isWhole, func(line []byte, more bool) error {
+		if text, isNew := g.cursor.take(line, replay); isNew {
+			g.taken++
+			if g.Timestamps {
+				text = line
+			}
+			ready = append(ready, text...)
+		}
+		if len(ready) == 0 || more && len(ready) < buffered {
+			return nil
+		}
+		err := g.Sink.Write(g.container, ready)
+		ready = ready[:0]
+		if err != nil {
+			return &sinkError{err}
+		}
+		return nil
+	}))
+}
+
+// eachLine calls do for each line; more says that another one is there already.
+func eachLine(r io.Reader, isWhole bool, do func(line []byte, more bool) error) error {
+	lines := newLineReader(r)
+	for {
+		line, err := lines.next()
+		atEnd := errors.Is(err, io.EOF)
+		if len(line) > 0 && (err == nil || atEnd && isWhole) {
+			if err := do(line, err == nil && lines.hasNext()); err != nil {
+				return err
+			}
+		}
+		if atEnd {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// closing closes a body that was read to its end, or to an error.
+func closing(body io.Closer, err error) error {
+	if closed := body.Close(); err == nil {
+		return closed
+	}
+	return err
+}
+
+// restart makes ready for the container's next run. isCertain says that nothing of
+// that was read so far; otherwise it is read from where the last one was left, and
+// a clock that was set back in between may hide lines.
+func (g *reading) restart(isCertain bool) {
+	g.request = corev1.PodLogOptions{}
+	if isCertain {
+		g.cursor = newCursor(false)
+	} else {
+		g.cursor.unbind()
+	}
+}
+
+// once reads what there is of the log by now, on one connection.
+func (g *reading) once(ctx context.Context, previous bool) error {
+	body, err := g.open(ctx, false, previous)
+	if err != nil {
+		return err
+	}
+	return g.pass(body, true)
+}
+
+// failed is an error about the container.
+func (g *reading) failed(err error) error {
+	return g.target.failed(fmt.Sprintf("read the log of container %s of pod %s", g.container.Name, g.container.Pod), err)
+}
+
+func isSink(err error) bool {
+	var broken *sinkError
+	return errors.As(err, &broken)
+}
+
+// isRefused says whether an error is the API server's or the kubelet's answer, and
+// not that there was none.
+func isRefused(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+// isForbidden says whether it is of no use to ask again, for any container.
+func isForbidden(err error) bool { return apierrors.IsForbidden(err) }

@@ -1,0 +1,132 @@
+package logs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Target is an object whose pods' logs are read, with a client of its cluster.
+type Target struct {
+	Job    *inspect.Job
+	Client kubernetes.Interface
+}
+
+// isPod says whether an object is the pod itself.
+func isPod(j *inspect.Job) bool {
+	return j.Row().Resource.GroupResource() == corev1.SchemeGroupVersion.WithResource("pods").GroupResource()
+}
+
+// podValue is the value of its kind's label on an object's pods, "" where it has
+// none so far.
+func podValue(j *inspect.Job) string {
+	if len(j.Row().PodValue) == 0 {
+		return j.Name
+	}
+	return j.PodValue
+}
+
+// hasPods says whether the target can have pods by now.
+func (t Target) hasPods() bool { return t.Job.Row().PodLabel == "" || podValue(t.Job) != "" }
+
+// options select the target's pods, with others that isMine leaves out.
+func (t Target) options() metav1.ListOptions {
+	label := t.Job.Row().PodLabel
+	switch {
+	case isPod(t.Job):
+		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, t.Job.Name).String()}
+	case label != "":
+		return metav1.ListOptions{LabelSelector: labels.Set{label: podValue(t.Job)}.String()}
+	}
+	return metav1.ListOptions{}
+}
+
+// isMine says whether a pod that options select is the target's: an earlier Job
+// may have had its name. What controls the pods of other kinds is controlled in
+// turn, and the label is all that tells.
+func (t Target) isMine(p *corev1.Pod) bool {
+	if isPod(t.Job) {
+		return string(p.UID) == t.Job.UID
+	}
+	if row := t.Job.Row(); row.PodLabel != "" && !row.IsJob() {
+		return true
+	}
+	owner := metav1.GetControllerOf(p)
+	return owner != nil && string(owner.UID) == t.Job.UID
+}
+
+// list reads the target's pods, in the order in which they are shown.
+func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
+	var pods []*corev1.Pod
+	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return t.Client.CoreV1().Pods(t.Job.Namespace).List(ctx, o)
+	})
+	err := p.EachListItem(ctx, t.options(), func(o runtime.Object) error {
+		if pod, ok := o.(*corev1.Pod); ok && t.isMine(pod) {
+			trim(pod)
+			pods = append(pods, pod)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, t.failed("list pods in namespace "+strconv.Quote(t.Job.Namespace), err)
+	}
+	sortPods(pods)
+	return pods, nil
+}
+
+// failed is an error of the target's context.
+func (t Target) failed(doing string, err error) error {
+	return fleet.InContext(t.Job.Context, doing, err)
+}
+
+// String names the target as people do.
+func (t Target) String() string {
+	return fmt.Sprintf("%s %s/%s", t.Job.Row().Name, t.Job.Namespace, t.Job.Name)
+}
+
+// trim drops what nobody looks at, which is most of a pod.
+func trim(p *corev1.Pod) {
+	p.ManagedFields, p.Spec.Volumes, p.Spec.Tolerations, p.Spec.Affinity = nil, nil, nil, nil
+	for _, containers := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range containers {
+			containers[i] = corev1.Container{Name: containers[i].Name}
+		}
+	}
+	for i := range p.Spec.EphemeralContainers {
+		name := p.Spec.EphemeralContainers[i].Name
+		p.Spec.EphemeralContainers[i] = corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name}}
+	}
+}
+
+// sortPods sorts by completion index, and one that is tried again by age.
+func sortPods(pods []*corev1.Pod) {
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(
+			cmp.Compare(completionIndex(a), completionIndex(b)),
+			a.CreationTimestamp.Time.Compare(b.CreationTimestamp.Time),
+			cmp.Compare(a.Name, b.Name),
+		)
+	})
+}
+
+func completionIndex(p *corev1.Pod) int {
+	if index, err := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
+		return index
+	}
+	return -1
+}

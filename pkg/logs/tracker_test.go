@@ -1,0 +1,167 @@
+package logs_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
+)
+
+// world is a fleet whose Jobs change while they are tracked.
+type world struct {
+	*following
+	changed chan struct{}
+
+	mu   sync.Mutex
+	view *inspect.Inventory
+}
+
+// become changes the fleet, and has it looked at.
+func (w *world) become(v *inspect.Inventory) {
+	w.mu.Lock()
+	w.view = v
+	w.mu.Unlock()
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (w *world) look(context.Context) *inspect.Inventory {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.view
+}
+
+// track begins to track the Job of a fleet.
+func track(t *testing.T, v *inspect.Inventory, clusters ...*cluster) *world {
+	t.Helper()
+	w := &world{following: &following{call: newCall(t, all()), done: make(chan error, 1)}, changed: make(chan struct{}, 1), view: v}
+	at, err := logs.Choose(v, "train")
+	assert.NilError(t, err)
+	tracker := &logs.Tracker{
+		Reader: w.reader, Look: w.look, Changed: w.changed, Home: "home",
+		Client: func(name string) (kubernetes.Interface, error) {
+			for _, c := range clusters {
+				if c.name == name {
+					return c.client, nil
+				}
+			}
+			t.Errorf("nobody knows %s", name)
+			return nil, context.Canceled
+		},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	go func() {
+		_, err := tracker.Run(ctx, v, at)
+		w.done <- err
+	}()
+	return w
+}
+
+// on makes a cluster of that name with a pod that runs a mirror.
+func on(t *testing.T, mirror *inspect.Job) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.name = mirror.Context
+	c.newPod("train-on-"+c.name, ofSomebodyElse)
+	c.update("train-on-"+c.name, func(p *corev1.Pod) { p.OwnerReferences[0].UID = types.UID(mirror.UID) })
+	c.run("train-on-"+c.name, "main")
+	c.write("train-on-"+c.name, "main", "hello from "+c.name+"\n")
+	return c
+}
+
+// TestJobIsMoved: it waits, runs on one cluster and then on another, and ends.
+func TestJobIsMoved(t *testing.T) {
+	origin := member("home", delegation.Dispatch, delegation.Running)
+	inWest, inEast := mirrorOf(origin, "west", delegation.Running), mirrorOf(origin, "east", delegation.Running)
+	west, east := on(t, inWest), on(t, inEast)
+	type jobs = []*inspect.Job
+	w := track(t, fleetOf(jobs{origin}, nil), west, east)
+	w.awaitNote("note: waiting for pods: no mirror was found")
+	w.become(fleetOf(jobs{origin, inWest}, jobs{inWest}))
+	w.await("train-on-west/main", "hello from west\n")
+	// A cluster that does not answer for a moment may still run it.
+	w.become(fleetOf(jobs{origin}, nil, "west"))
+	west.write("train-on-west", "main", "still there\n")
+	w.await("train-on-west/main", "hello from west\nstill there\n")
+	// The mirror is gone, and another one is made elsewhere.
+	elsewhere := member("west", "x", delegation.Pending, otherName)
+	w.become(fleetOf(jobs{origin, inEast, elsewhere}, jobs{inEast}))
+	w.await("train-on-east/main", "hello from east\n")
+	west.write("train-on-west", "main", "goodbye\n")
+	w.await("train-on-west/main", "hello from west\nstill there\ngoodbye\n")
+	west.remove("train-on-west")
+	ended := *inEast
+	ended.Status = delegation.Failed
+	east.write("train-on-east", "main", "failed\n")
+	east.succeed("train-on-east")
+	w.become(fleetOf(jobs{origin, &ended, elsewhere}, jobs{&ended}))
+	assert.NilError(t, w.wait())
+	w.await("train-on-east/main", "hello from east\nfailed\n")
+	assert.DeepEqual(t, w.notes, []string{
+		"note: waiting for pods: no mirror was found",
+		"note: reading the pods of job ml/train on west; its origin is on home",
+		"note: reading the pods of job ml/train on east; its origin is on home",
+		"note: job ml/train has ended: Failed on east",
+	})
+}
+
+// TestJobRunsTwice: both are read.
+func TestJobRunsTwice(t *testing.T) {
+	origin := member("home", delegation.Dispatch, delegation.Running)
+	inWest, inEast := mirrorOf(origin, "west", delegation.Running), mirrorOf(origin, "east", delegation.Running)
+	west, east := on(t, inWest), on(t, inEast)
+	type jobs = []*inspect.Job
+	w := track(t, fleetOf(jobs{origin, inWest, inEast}, jobs{inWest, inEast}), west, east)
+	w.await("train-on-west/main", "hello from west\n")
+	w.await("train-on-east/main", "hello from east\n")
+	west.remove("train-on-west")
+	east.remove("train-on-east")
+	// MultiKueue deletes mirrors before anybody sees that they have ended.
+	ended := *origin
+	ended.Status = delegation.Complete
+	w.become(fleetOf(jobs{&ended}, nil, "nowhere"))
+	w.become(fleetOf(jobs{&ended, member("west", "x", "Pending", otherName), member("east", "x", "Pending", otherName)}, nil))
+	assert.NilError(t, w.wait())
+	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train has ended: Complete")
+}
+
+func otherName(j *inspect.Job) { j.Name, j.UID = "another", "another-on-"+j.Context }
+
+// TestJobIsDeleted: that ends it, too.
+func TestJobIsDeleted(t *testing.T) {
+	alone := member("home", delegation.BuiltIn, delegation.Running)
+	home := on(t, alone)
+	w := track(t, fleetOf([]*inspect.Job{alone}, nil), home)
+	w.awaitNote("note: no pods so far: not delegated: the built-in Job controller runs it here")
+	w.await("train-on-home/main", "hello from home\n")
+	home.remove("train-on-home")
+	w.become(fleetOf([]*inspect.Job{member("home", "x", "Pending", otherName)}, nil))
+	assert.NilError(t, w.wait())
+	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train was deleted")
+}
+
+// TestItIsLookedAgain although nobody says that something has changed.
+func TestItIsLookedAgain(t *testing.T) {
+	origin := member("home", delegation.Dispatch, delegation.Running)
+	w := track(t, fleetOf([]*inspect.Job{origin}, nil))
+	w.awaitNote("waiting for pods")
+	ended := *origin
+	ended.Status = delegation.Complete
+	w.mu.Lock()
+	w.view = fleetOf([]*inspect.Job{&ended}, nil)
+	w.mu.Unlock()
+	w.step(2 * time.Second)
+	assert.NilError(t, w.wait())
+}

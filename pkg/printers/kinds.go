@@ -1,0 +1,172 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Kinds writes a row for each kind. What its field may be and how many objects each
+// owner has stands below the row where a terminal is too narrow for it.
+func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
+	rows, err := kindTable(list, o, true).layout(0)
+	if err != nil {
+		return err
+	}
+	isBelow := o.Width > 0 && widest(rows) > o.Width && !o.NoHeaders
+	if isBelow {
+		if rows, err = kindTable(list, o, false).layout(o.Width); err != nil {
+			return err
+		}
+	}
+	if o.NoHeaders {
+		return writeLines(w, rows[1:]...)
+	}
+	var lines []string
+	if len(list.Items) > 0 {
+		lines = append(lines, palette{o.Color}.bold(rows[0]))
+	}
+	for i := range list.Items {
+		lines = append(lines, rows[i+1])
+		if isBelow {
+			for _, line := range wrap(kindDetails(&list.Items[i], o), o.Width, gap) {
+				lines = append(lines, palette{o.Color}.dim(line))
+			}
+		}
+	}
+	if err := writeLines(w, lines...); err != nil {
+		return err
+	}
+	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+}
+
+// kindColumn is a column of the table of kinds.
+type kindColumn struct {
+	title   string
+	shown   func(TableOptions) bool
+	cell    func(*inspect.ServedKind) string
+	shrinks bool
+	// isLong says that it stands below the row where there is no room in it.
+	isLong bool
+}
+
+// kindColumns are all columns of the table of kinds.
+func kindColumns() []kindColumn {
+	return []kindColumn{
+		{title: "CONTEXT", shrinks: true, shown: func(o TableOptions) bool { return o.Contexts }, cell: func(k *inspect.ServedKind) string { return Safe(k.Context) }},
+		{title: "KIND", shrinks: true, shown: always, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
+		{title: "APIVERSION", shrinks: true, shown: always, cell: func(k *inspect.ServedKind) string { return Safe(k.APIVersion) }},
+		{title: "FIELD", shrinks: true, shown: always, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.ManagedBy) }},
+		{title: "ALLOWED", shown: always, cell: func(k *inspect.ServedKind) string { return allowed(k, ",") }, isLong: true},
+		{title: "OBJECTS", shown: always, cell: func(k *inspect.ServedKind) string { return owned(k, "%[2]s=%[1]d", ",") }, isLong: true},
+		{title: "RESERVED", shown: wide, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Reserved) }, isLong: true},
+		{title: "CHANGE", shown: wide, cell: change, isLong: true},
+		{title: "KNOWN-BY", shown: wide, cell: knownBy, isLong: true},
+		// Its cells have blanks, so it is the last one.
+		{title: "SINCE", shown: wide, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Since) }, isLong: true},
+	}
+}
+
+func kindTable(list *inspect.KindList, o TableOptions, long bool) *table {
+	p, t := palette{o.Color}, &table{}
+	var columns []kindColumn
+	for _, c := range kindColumns() {
+		if c.shown(o) && (long || !c.isLong) {
+			columns = append(columns, c)
+			t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
+		}
+	}
+	for i := range list.Items {
+		var cells []string
+		for _, c := range columns {
+			cells = append(cells, p.absent(c.cell(&list.Items[i])))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t
+}
+
+// allowed are the values that the field may have.
+func allowed(k *inspect.ServedKind, separator string) string {
+	switch {
+	case k.ManagedBy == "":
+		return none
+	case len(k.Allowed) == 0:
+		return "any"
+	}
+	values := make([]string, len(k.Allowed))
+	for i, value := range k.Allowed {
+		values[i] = Safe(string(value))
+	}
+	return strings.Join(values, separator)
+}
+
+// owned is how many objects each owner has. The format is given the number and the
+// owner.
+func owned(k *inspect.ServedKind, format, separator string) string {
+	switch {
+	case k.ManagedBy == "":
+		return none
+	case k.Owners == nil:
+		return unknown
+	case len(k.Owners) == 0:
+		return "0"
+	}
+	counts := make([]string, len(k.Owners))
+	for i, o := range k.Owners {
+		counts[i] = fmt.Sprintf(format, o.Count, Safe(string(o.ManagedBy)))
+	}
+	return strings.Join(counts, separator)
+}
+
+// change says whether the field can be changed.
+func change(k *inspect.ServedKind) string {
+	if k.ManagedBy == "" {
+		return none
+	}
+	return absentIfEmpty(string(k.Change))
+}
+
+// knownBy is what tells of the kind.
+func knownBy(k *inspect.ServedKind) string {
+	if k.Discovered {
+		return "schema"
+	}
+	return "table"
+}
+
+// kindDetails are in words what stands in no column.
+func kindDetails(k *inspect.ServedKind, o TableOptions) string {
+	var parts []string
+	if k.ManagedBy == "" {
+		parts = append(parts, "served without the field")
+	} else {
+		parts = append(parts, "objects: "+owned(k, "%d %s", ", "), "allowed: "+allowed(k, ", "))
+	}
+	if o.Wide {
+		for _, c := range kindColumns() {
+			if cell := c.cell(k); !c.shown(TableOptions{}) && c.isLong && cell != none {
+				parts = append(parts, strings.ToLower(c.title)+": "+cell)
+			}
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// PrintKinds writes kinds one after the other, in a format that IsPerJob: their names
+// as --kinds takes them, each once, or columns.
+func (f *Format) PrintKinds(w io.Writer, kinds []inspect.ServedKind) error {
+	if f.name != "name" {
+		return printColumns(f, w, kinds)
+	}
+	var names []string
+	for i := range kinds {
+		if name := Safe(kinds[i].Resource); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return writeLines(w, names...)
+}

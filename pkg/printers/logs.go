@@ -1,0 +1,114 @@
+package printers
+
+import (
+	"bytes"
+	"hash/fnv"
+	"image/color"
+	"io"
+	"sync"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
+)
+
+// PrefixMode says which lines of logs begin with whose they are.
+type PrefixMode int
+
+const (
+	// PrefixSeveral: all lines, once there is more than one container.
+	PrefixSeveral PrefixMode = iota
+	PrefixAlways
+	PrefixNever
+)
+
+// LogOptions say how lines of logs look.
+type LogOptions struct {
+	Prefix PrefixMode
+	Color  bool
+}
+
+// Logs writes lines of logs as their programs wrote them, each in one piece, with
+// whose they are in front: "POD CONTAINER LINE", and the context before these
+// where it is more than one. It may be used by several goroutines.
+type Logs struct {
+	w       io.Writer
+	options LogOptions
+	colors  palette
+
+	mu       sync.Mutex
+	expected map[logs.Container]bool
+	contexts map[string]bool
+	prefixes map[logs.Container]string
+	// isOpen says that the last line written has no newline.
+	isOpen bool
+	text   []byte
+}
+
+// NewLogs makes one.
+func NewLogs(w io.Writer, o LogOptions) *Logs {
+	return &Logs{
+		w: w, options: o, colors: palette{o.Color},
+		expected: map[logs.Container]bool{}, contexts: map[string]bool{}, prefixes: map[logs.Container]string{},
+	}
+}
+
+// Expect tells of a container whose lines may come.
+func (l *Logs) Expect(c logs.Container) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected[c] = true
+	if !l.contexts[c.Context] {
+		l.contexts[c.Context] = true
+		clear(l.prefixes)
+	}
+}
+
+// Write writes lines of a container.
+func (l *Logs) Write(c logs.Container, lines []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = l.text[:0]
+	if l.isOpen {
+		l.text = append(l.text, '\n')
+	}
+	prefix := l.prefix(c)
+	for len(lines) > 0 {
+		end := bytes.IndexByte(lines, '\n') + 1
+		l.isOpen = end == 0
+		if l.isOpen {
+			end = len(lines)
+		}
+		l.text = append(append(l.text, prefix...), lines[:end]...)
+		lines = lines[end:]
+	}
+	_, err := l.w.Write(l.text)
+	return err
+}
+
+func (l *Logs) prefix(c logs.Container) string {
+	if l.options.Prefix == PrefixNever || l.options.Prefix == PrefixSeveral && len(l.expected) < 2 {
+		return ""
+	}
+	if prefix, ok := l.prefixes[c]; ok {
+		return prefix
+	}
+	text := Safe(c.Pod) + " " + Safe(c.Name)
+	if len(l.contexts) > 1 {
+		text = Safe(c.Context) + " " + text
+	}
+	prefix := l.colors.logs(c.Pod, text) + " "
+	l.prefixes[c] = prefix
+	return prefix
+}
+
+// logs colours the prefix of a pod's lines: by its name, so that it has the same
+// colour each time. Red is left for what is faulty, and black, white and the bright
+// colours are what backgrounds have.
+func (p palette) logs(pod, text string) string {
+	colors := []color.Color{lipgloss.Cyan, lipgloss.Green, lipgloss.Magenta, lipgloss.Yellow, lipgloss.Blue}
+	hash := fnv.New32a()
+	// It never fails.
+	_, _ = hash.Write([]byte(pod))
+	return p.colored(colors[int(hash.Sum32()%uint32(len(colors)))], text)
+}
