@@ -1,0 +1,289 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
+)
+
+// TestDispatchKinds dispatches objects of other kinds than Job. Nobody runs them: the
+// tests write what their controllers would.
+func TestDispatchKinds(t *testing.T) {
+	for _, cluster := range []string{management, worker1} {
+		servesKinds(t, cluster, kinds.Known, kinds.Others)
+	}
+	for name, test := range map[string]func(*testing.T){
+		"to the end": kindsToTheEnd, "a failure": kindsFailure, "interrupted": kindsInterrupted, "deleted": kindsDeleted,
+		"cancelled": kindsCancelled, "that never end": kindsThatNeverEnd, "as MultiKueue": kindsAsMultiKueue,
+		"of a file": kindsOfAFile, "preflight": kindsPreflight, "selected": kindsSelected, "recreated": kindsRecreated, "named": kindsNamed,
+	} {
+		t.Run(name, test)
+	}
+}
+
+func kindsToTheEnd(t *testing.T) {
+	const ns = "dispatch-kinds-end"
+	l := jobSet(t, ns, "train")
+	// A Job of the same name is another thing.
+	origin(t, ns, "train")
+	d := dispatches(t, ns, "jobset/train")
+	made := d.expect(dispatch.MirrorCreated, "train")
+	assert.Equal(t, made.Origin.Kind+" "+made.Mirror.APIVersion, "JobSet jobset.x-k8s.io/v1alpha2")
+	mirror := l.get(worker1)
+	assert.Equal(t, string(mirror.GetUID()), made.Mirror.UID)
+	assert.Assert(t, at(mirror, "spec", "managedBy") == nil)
+	assert.Equal(t, mirror.GetLabels()[delegation.OriginUIDLabel], string(l.get(management).GetUID()))
+	lease, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), l.kind.LeaseName("train"), metav1.GetOptions{})
+	assert.NilError(t, err)
+	assert.Equal(t, lease.OwnerReferences[0].Kind, "JobSet")
+
+	// The whole status comes back, and what goes from it goes.
+	l.reports(`{"replicatedJobsStatus":[{"active":2,"name":"workers"}],"restarts":1,"temporary":{"a":1}}`)
+	l.hasStatus(`{"replicatedJobsStatus":[{"active":2,"name":"workers"}],"restarts":1,"temporary":{"a":1}}`)
+	assert.Equal(t, d.expect(dispatch.StatusCopied, "train").Status, delegation.Running)
+	l.reports(`{"restarts":2,"temporary":null}`)
+	l.hasStatus(`{"replicatedJobsStatus":[{"active":2,"name":"workers"}],"restarts":2}`)
+
+	// What holds it back, and its labels, go the other way; nothing else does.
+	l.patch(management, `{metadata: {labels: {team: a}}, spec: {suspend: true, failurePolicy: {maxRestarts: 3}}}`)
+	assert.Assert(t, contains(d.expect(dispatch.Warned, "train").Message, "spec.failurePolicy"))
+	d.expect(dispatch.SpecPushed, "train")
+	mirror = l.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "suspend") == true })
+	assert.Assert(t, mirror.GetLabels()["team"] == "a" && at(mirror, "spec", "failurePolicy") == nil)
+	l.patch(management, `{spec: {suspend: false}}`)
+	l.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "suspend") == false })
+
+	l.reports(`{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"done","lastTransitionTime":"2026-08-20T09:00:00Z"}]}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.seen[len(d.seen)-1].Event, dispatch.Completed)
+	assert.DeepEqual(t, l.get(management).Object["status"], l.get(worker1).Object["status"])
+	assert.Equal(t, at(l.get(worker1), "spec", "ttlSecondsAfterFinished"), int64(24*60*60))
+	_, err = client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), l.kind.LeaseName("train"), metav1.GetOptions{})
+	assert.Assert(t, apierrors.IsNotFound(err), "the Lease is left: %v", err)
+
+	// The same command once more tells the same end, and changes nothing.
+	before := l.get(management).GetResourceVersion()
+	again := dispatches(t, ns, "jobset/train")
+	assert.Equal(t, again.end(), 0, again.told.String())
+	assert.Equal(t, l.get(management).GetResourceVersion(), before)
+	other, stderr, code := run(t, "dispatch", "jobset/train", "-n", ns, "--context", management, "--to", worker1, "--namespace-to", "default")
+	assert.Equal(t, code, 1, other)
+	assert.Assert(t, contains(stderr, "jobset "+ns+"/train is Complete", "recreate -n "+ns+" jobset/train"), stderr)
+}
+
+func kindsFailure(t *testing.T) {
+	const ns = "dispatch-kinds-fails"
+	mpi := newLike(t, "mpijob", ns, "bad", delegation.Dispatch, `{runPolicy: {ttlSecondsAfterFinished: 60}}`)
+	d := dispatches(t, ns, "mpijob/bad", "--mirror-ttl", "0")
+	d.expect(dispatch.MirrorCreated, "bad")
+	assert.Assert(t, at(mpi.get(worker1), "spec", "runPolicy", "managedBy") == nil && at(mpi.get(worker1), "spec", "runPolicy", "ttlSecondsAfterFinished") == nil)
+	mpi.reports(`{conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: too often}]}`)
+	assert.Equal(t, d.end(), 5, d.told.String())
+	assert.Assert(t, contains(d.seen[len(d.seen)-1].Message, "it failed (BackoffLimitExceeded): too often"))
+	mpi.eventually(worker1, isAway)
+	assert.Assert(t, contains(d.told.String(), "the MPIJob failed"), d.told.String())
+
+	// Nothing keeps its owner from being changed; then it is somebody else's.
+	newLike(t, "mpijob", ns, "taken", delegation.Dispatch, `{}`)
+	d = dispatches(t, ns, "mpijob/taken")
+	d.expect(dispatch.MirrorCreated, "taken")
+	(&like{t, mpi.kind, ns, "taken"}).patch(management, `{spec: {runPolicy: {managedBy: null}}}`)
+	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Assert(t, contains(d.told.String(), "its spec.runPolicy.managedBy was changed, and is built-in now", "delete mpijobs.kubeflow.org taken"), d.told.String())
+}
+
+func kindsInterrupted(t *testing.T) {
+	const ns = "dispatch-kinds-interrupted"
+	l := jobSet(t, ns, "long")
+	d := dispatches(t, ns, "jobset/long")
+	made := d.expect(dispatch.MirrorCreated, "long")
+	l.reports(`{restarts: 1}`)
+	d.expect(dispatch.StatusCopied, "long")
+	// Somebody else is turned away meanwhile.
+	other := dispatches(t, ns, "jobsets/long")
+	assert.Equal(t, other.end(), 1)
+	assert.Assert(t, contains(other.told.String(), "jobset "+ns+"/long", "is dispatching it already"), other.told.String())
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+	// What happens meanwhile is seen when it is gone on with.
+	l.reports(`{restarts: 2}`)
+	d = dispatches(t, ns, "jobset/long", "--on-interrupt", "delete")
+	assert.Equal(t, d.expect(dispatch.MirrorFound, "long").Mirror.UID, made.Mirror.UID)
+	l.hasStatus(`{"restarts":2}`)
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+	l.eventually(worker1, isAway)
+	o := l.get(management)
+	assert.Assert(t, o.Object["status"] == nil && o.GetAnnotations()[delegation.MirrorAnnotation] == "", "%v", o.Object)
+
+	// It can be dispatched again, and left once it runs.
+	d = dispatches(t, ns, "jobset/long", "--detach-after-start")
+	d.expect(dispatch.MirrorCreated, "long")
+	l.reports(`{replicatedJobsStatus: [{name: workers, active: 1}]}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.seen[len(d.seen)-1].Event, dispatch.Detached)
+
+	// Where people read, they are told how to go on.
+	cmd := command(t, "jobs-managedby", "dispatch", "jobset/long", "-n", ns, "--context", management, "--to", worker1, "--timeout", "2s")
+	var told strings.Builder
+	cmd.Stderr, cmd.Stdout = &told, &told
+	assert.ErrorContains(t, cmd.Run(), "exit status 124")
+	assert.Assert(t, contains(told.String(), "dispatch jobset/long -n "+ns, "cancel jobset/long -n "+ns, "timed out"), told.String())
+	assert.Assert(t, !contains(told.String(), "succeeded"), told.String())
+}
+
+func kindsDeleted(t *testing.T) {
+	const ns = "dispatch-kinds-deleted"
+	l := jobSet(t, ns, "origin-goes")
+	d := dispatches(t, ns, "jobset/origin-goes")
+	d.expect(dispatch.MirrorCreated, "origin-goes")
+	assert.NilError(t, l.on(management).Delete(t.Context(), l.name, metav1.DeleteOptions{}))
+	assert.Equal(t, d.end(), 1, d.told.String())
+	l.eventually(worker1, isAway)
+	assert.Assert(t, contains(d.told.String(), "jobset "+ns+"/origin-goes was deleted before it ended"), d.told.String())
+
+	l = jobSet(t, ns, "mirror-goes")
+	d = dispatches(t, ns, "jobset/mirror-goes")
+	d.expect(dispatch.MirrorCreated, "mirror-goes")
+	l.reports(`{restarts: 1}`)
+	l.hasStatus(`{"restarts":1}`)
+	assert.NilError(t, l.on(worker1).Delete(t.Context(), l.name, metav1.DeleteOptions{}))
+	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.count(dispatch.MirrorDeleted), 1)
+	assert.DeepEqual(t, l.get(management).Object["status"], map[string]any{"restarts": int64(1)})
+	d = dispatches(t, ns, "jobset/mirror-goes", "--new-mirror")
+	d.expect(dispatch.MirrorCreated, "mirror-goes")
+	d.signal(syscall.SIGTERM)
+	assert.Equal(t, d.end(), 143)
+
+	// What is none of ours is left alone.
+	l = jobSet(t, ns, "taken")
+	_, err := l.on(worker1).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": map[string]any{"name": "taken"}, "spec": map[string]any{},
+	}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	d = dispatches(t, ns, "jobset/taken")
+	assert.Equal(t, d.end(), 1)
+	assert.Assert(t, contains(d.seen[0].Message, "is there already, and is none of ours", "delete jobsets.jobset.x-k8s.io taken"), "%v", d.seen)
+}
+
+func kindsCancelled(t *testing.T) {
+	const ns = "dispatch-kinds-cancelled"
+	l := jobSet(t, ns, "train")
+	d := dispatches(t, ns, "jobset/train")
+	d.expect(dispatch.MirrorCreated, "train")
+	l.reports(`{restarts: 1, replicatedJobsStatus: [{name: workers, active: 2}]}`)
+	d.expect(dispatch.StatusCopied, "train")
+	out, told, code := run(t, "cancel", "jobset/train", "-n", ns, "--context", management, "--to", worker1)
+	assert.Equal(t, code, 0, told)
+	assert.Assert(t, contains(out, "jobset "+ns+"/train", "its mirror on worker-1 is removed"), out)
+	assert.Equal(t, d.end(), 5, d.told.String())
+	assert.Equal(t, d.seen[len(d.seen)-1].Event, dispatch.Cancelled)
+	l.eventually(worker1, isAway)
+	o := l.get(management)
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	assert.Equal(t, len(conditions), 1)
+	condition, _ := conditions[0].(map[string]any)
+	assert.Equal(t, fmt.Sprint(condition["type"], condition["status"], condition["reason"]), "FailedTrue"+dispatch.CancelReason)
+	assert.Equal(t, at(o, "status", "restarts"), int64(1))
+
+	// One whose mirror has ended gets that end.
+	l = jobSet(t, ns, "ended")
+	d = dispatches(t, ns, "jobset/ended")
+	d.expect(dispatch.MirrorCreated, "ended")
+	d.signal(syscall.SIGINT)
+	d.end()
+	l.reports(`{conditions: [{type: Completed, status: "True", reason: Done}]}`)
+	_, told, code = run(t, "cancel", "-l", "!none", "--kinds", "jobset", "-n", ns, "--context", management, "--to", worker1)
+	assert.Equal(t, code, 0, told)
+	l.hasStatus(`{"conditions":[{"reason":"Done","status":"True","type":"Completed"}]}`)
+	l.eventually(worker1, isAway)
+}
+
+// kindsThatNeverEnd are gone on with until somebody ends them, whatever they say.
+func kindsThatNeverEnd(t *testing.T) {
+	const ns = "dispatch-kinds-endless"
+	for kind, statuses := range map[string][3]string{
+		"raycluster": {`{"state":"failed"}`, `{"state":"ready"}`, ""},
+		"rayservice": {`{"serviceStatus":""}`, `{"serviceStatus":"Running"}`, `{"serviceStatus":"Running"}`},
+	} {
+		l := newLike(t, kind, ns, "chat", delegation.MultiKueue, `{}`)
+		d := dispatches(t, ns, kind+"/chat", "--as-multikueue")
+		d.expect(dispatch.MirrorCreated, "chat")
+		l.reports(statuses[0])
+		l.hasStatus(statuses[0])
+		l.reports(statuses[1])
+		l.hasStatus(statuses[1])
+		out, told, code := run(t, "cancel", kind+"/chat", "--as-multikueue", "-n", ns, "--context", management, "--to", worker1)
+		assert.Equal(t, code, 0, told)
+		assert.Equal(t, d.end(), 5, d.told.String())
+		assert.Equal(t, d.seen[len(d.seen)-1].Event, dispatch.Cancelled)
+		l.eventually(worker1, isAway)
+		o := l.get(management)
+		assert.Equal(t, o.GetAnnotations()[delegation.MirrorAnnotation], "")
+		if statuses[2] != "" {
+			l.hasStatus(statuses[2])
+			assert.Assert(t, contains(out, "its status stays as it was, because a status of a RayService cannot say that it was ended"), out)
+		} else {
+			assert.Equal(t, at(o, "status", "state"), "failed")
+		}
+		d = dispatches(t, ns, kind+"/chat", "--as-multikueue", "--on-interrupt", "delete")
+		d.expect(dispatch.MirrorCreated, "chat")
+		d.signal(syscall.SIGTERM)
+		assert.Equal(t, d.end(), 143, d.told.String())
+	}
+}
+
+// kindsAsMultiKueue allow no owner of ours; where Kueue is there, it is left alone.
+func kindsAsMultiKueue(t *testing.T) {
+	const ns = "dispatch-kinds-multikueue"
+	l := newLike(t, "trainjob", ns, "tune", delegation.MultiKueue, `{suspend: false}`)
+	to := []string{"dispatch", "trainjob/tune", "-n", ns, "--context", management, "--to", worker1}
+	_, told, code := run(t, to...)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(told, "its API takes only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue", "--as-multikueue"), told)
+	_, told, code = run(t, append(to, "--as-multikueue", "--managed-by", "kueue.x-k8s.io/multikueue")...)
+	assert.Equal(t, code, 2)
+	assert.Assert(t, contains(told, "cannot be combined with --managed-by"), told)
+
+	config, err := set.Config(management)
+	assert.NilError(t, err)
+	kueue, err := multikueue.NewCluster(t.Context(), management, config, "v1beta2")
+	assert.NilError(t, err)
+	_, told, code = run(t, append(to, "--as-multikueue")...)
+	assert.NilError(t, kueue.Remove(t.Context()))
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(told, "context management: Kueue is installed there", "leave it to MultiKueue") && !contains(told, "make the Job anew"), told)
+	assert.Assert(t, l.get(worker1) == nil)
+
+	d := dispatches(t, ns, "trainjob/tune", "--as-multikueue")
+	assert.Assert(t, contains(d.expect(dispatch.Warned, "tune").Message, "Kubeflow Trainer before v2.3.0 does not heed spec.managedBy"))
+	d.expect(dispatch.MirrorCreated, "tune")
+	// The API server fills it in, which does not make a delegated mirror of it.
+	assert.Equal(t, at(l.get(worker1), "spec", "managedBy"), "trainer.kubeflow.org/trainjob-controller")
+	l.patch(management, `{spec: {suspend: true}}`)
+	l.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "suspend") == true })
+	d.signal(syscall.SIGINT)
+	d.end()
+	d = dispatches(t, ns, "trainjob/tune", "--as-multikueue")
+	d.expect(dispatch.MirrorFound, "tune")
+	l.reports(`{"conditions":[{"type":"Complete","status":"True","reason":"JobsCompleted","message":"","lastTransitionTime":"2026-08-20T09:00:00Z"}]}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	// What has our own owner value can be dispatched as MultiKueue's all the same.
+	aw := newLike(t, "appwrapper", ns, "wrapped", delegation.MultiKueue, `{components: []}`)
+	d = dispatches(t, ns, "appwrapper/wrapped", "--as-multikueue", "--mirror-ttl", "0")
+	d.expect(dispatch.MirrorCreated, "wrapped")
+	aw.reports(`{phase: Succeeded}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+}

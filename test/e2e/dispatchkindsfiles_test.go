@@ -1,0 +1,172 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
+)
+
+func kindsOfAFile(t *testing.T) {
+	const ns = "dispatch-kinds-file"
+	namespaces(t, ns)
+	file := filepath.Join(t.TempDir(), "all.yaml")
+	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1}]}}}\n"
+	others := "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec: {replicatedJobs: []}\n" +
+		"---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: train}\nspec: {size: 3}\n"
+	refused := "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\nspec: {}\n" +
+		"---\napiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train}\nspec: {}\n---\napiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: train}\n"
+	assert.NilError(t, os.WriteFile(file, []byte(job+others+refused), 0o600))
+	_, told, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(told, `all.yaml, document 6: this is of kind "Nothing" (example.com/v1), which context management does not serve`), told)
+	assert.NilError(t, os.WriteFile(file, []byte(job+others+strings.Split(refused, "---\napiVersion: example.com")[0]), 0o600))
+	_, told, code = run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(told, "trainjob "+ns+"/train cannot be managed by", "rayjob "+ns+"/train", "a whole or not at all"), told)
+	assert.Assert(t, jobOf(t, management, ns, "train") == nil)
+
+	assert.NilError(t, os.WriteFile(file, []byte(job+others), 0o600))
+	out, told, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1, "--dry-run", "-o", "name")
+	assert.Equal(t, code, 0, told)
+	assert.Equal(t, out, "job.batch/train\njobset.jobset.x-k8s.io/train\nwidget.example.com/train\n")
+	d := dispatches(t, ns, "-f", file)
+	for range 3 {
+		d.expect(dispatch.MirrorCreated, "train")
+	}
+	sets := &like{t, kindNamed(t, "jobset"), ns, "train"}
+	widgets := &like{t, delegation.Kind{Kind: "Widget", Resource: sets.kind.Resource.GroupResource().WithVersion("v1beta1")}, ns, "train"}
+	widgets.kind.Resource.Group, widgets.kind.Resource.Resource = "example.com", "widgets"
+	assert.Equal(t, at(widgets.get(management), "spec", "managedBy"), string(delegation.Dispatch))
+	assert.Assert(t, at(widgets.get(worker1), "spec", "managedBy") == nil)
+	sets.reports(`{conditions: [{type: Completed, status: "True"}]}`)
+	widgets.reports(`{conditions: [{type: Succeeded, status: "True"}], result: {answer: 42}}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, at(widgets.get(management), "status", "result", "answer"), int64(42))
+	sameEnd(t, ns, "train")
+}
+
+func kindNamed(t *testing.T, name string) delegation.Kind {
+	t.Helper()
+	k, known := delegation.KindNamed(name)
+	assert.Assert(t, known)
+	return k
+}
+
+func kindsPreflight(t *testing.T) {
+	const ns = "dispatch-kinds-preflight"
+	servesKinds(t, worker2, kinds.Old)
+	namespaces(t, ns)
+	_, err := client(t, worker2).CoreV1().Namespaces().Create(t.Context(), namespaceNamed(ns), metav1.CreateOptions{})
+	assert.NilError(t, err)
+	jobSet(t, ns, "train")
+	mpi := newLike(t, "mpijob", ns, "train", delegation.Dispatch, `{mpiReplicaSpecs: {}}`)
+	_, told, code := run(t, "dispatch", "jobset/train", "mpijob/train", "-n", ns, "--context", management, "--to", worker2)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(told, "the API of jobsets.jobset.x-k8s.io", "is not there", "the API of mpijobs.kubeflow.org", "is there as v1, and the MPIJob is of v2beta1"), told)
+
+	// Every template's needs are looked at, and copied where that is wanted.
+	mpi.patch(management, `{spec: {mpiReplicaSpecs: {
+	  Launcher: {template: {spec: {containers: [{name: main, image: registry.example/batch:1, envFrom: [{configMapRef: {name: settings}}]}]}}},
+	  Worker: {template: {spec: {serviceAccountName: runner, containers: [{name: main, image: registry.example/batch:1, env: [{name: A, valueFrom: {secretKeyRef: {name: token, key: a}}}]}]}}}}}}`)
+	for kind, make1 := range map[string]func() error{
+		"settings": func() error {
+			_, err := client(t, management).CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, metav1.CreateOptions{})
+			return err
+		},
+		"token": func() error {
+			_, err := client(t, worker1).CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}}, metav1.CreateOptions{})
+			return err
+		},
+	} {
+		assert.NilError(t, make1(), kind)
+	}
+	_, told, code = run(t, "dispatch", "mpijob/train", "-n", ns, "--context", management, "--to", worker1, "--dry-run=server")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(told, "ConfigMap "+ns+"/settings", "container main needs it", "Secret "+ns+"/token", "has no key a", "ServiceAccount "+ns+"/runner",
+		"the MPIJob cannot run on worker-1 as it is"), told)
+	_, err = client(t, worker1).CoreV1().Secrets(ns).Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}, StringData: map[string]string{"a": "b"}}, metav1.UpdateOptions{})
+	assert.NilError(t, err)
+	_, err = client(t, worker1).CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "runner"}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	d := dispatches(t, ns, "mpijob/train", "--with-dependencies")
+	d.expect(dispatch.DependencyCopied, "train")
+	d.expect(dispatch.MirrorCreated, "train")
+	mpi.reports(`{conditions: [{type: Succeeded, status: "True"}]}`)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	copied, err := client(t, worker1).CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{})
+	assert.NilError(t, err)
+	assert.Equal(t, copied.OwnerReferences[0].Kind, "MPIJob")
+}
+
+func kindsSelected(t *testing.T) {
+	const ns = "dispatch-kinds-selected"
+	for _, name := range []string{"a", "b"} {
+		jobSet(t, ns, name).patch(management, `{metadata: {labels: {run: "1"}}}`)
+	}
+	pr := newLike(t, "pipelinerun", ns, "a", delegation.Dispatch, `{status: PipelineRunPending}`)
+	pr.patch(management, `{metadata: {labels: {run: "1"}}}`)
+	d := dispatches(t, ns, "-l", "run=1", "--kinds", "all", "--timeout", "20s", "--on-interrupt", "delete")
+	for range 3 {
+		d.expect(dispatch.MirrorCreated, "")
+	}
+	assert.Equal(t, at(pr.get(worker1), "spec", "status"), "PipelineRunPending")
+	pr.patch(management, `{spec: {status: null}}`)
+	pr.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "status") == nil })
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+	pr.eventually(worker1, isAway)
+}
+
+func kindsRecreated(t *testing.T) {
+	const ns = "dispatch-kinds-recreated"
+	l := newLike(t, "jobset", ns, "train", "", `{suspend: true}`)
+	old := l.get(management).GetUID()
+	backup := filepath.Join(t.TempDir(), "old.yaml")
+	out, told, code := run(t, "recreate", "jobset/train", "-n", ns, "--context", management, "--managed-by", string(delegation.Dispatch), "--yes", "--backup", backup)
+	assert.Equal(t, code, 0, told)
+	assert.Assert(t, contains(out+told, "+  managedBy: jobmanagedby.github.io/dispatch", "jobset.jobset.x-k8s.io/train recreated", "the old jobset is kept in"), out+told)
+	o := l.get(management)
+	assert.Assert(t, o.GetUID() != old && at(o, "spec", "managedBy") == string(delegation.Dispatch) && at(o, "spec", "suspend") == true)
+	text, err := os.ReadFile(backup)
+	assert.NilError(t, err)
+	assert.Assert(t, contains(string(text), "kind: JobSet", "# JobSet "+ns+"/train of context management"), "%s", text)
+}
+
+func kindsNamed(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"dispatch", "jbset/a"}, 2, `did you mean "jobset"?`},
+		{[]string{"dispatch", "jobset/"}, 2, "is not of the form [KIND/]NAME; a namespace is given with -n"},
+		{[]string{"dispatch", "jobset/a/b"}, 2, "is not of the form [KIND/]NAME"},
+		{[]string{"dispatch", "jobset/a", "--kinds", "all"}, 2, "--kinds goes with --selector"},
+		{[]string{"dispatch", "thing/a"}, 1, `context management: it serves no kind "thing" that can be delegated`},
+		{[]string{"dispatch", "jobset/none"}, 1, `there is no jobset "none" in namespace "default"; -f FILE creates one`},
+		{[]string{"dispatch", "jobset.jobset.x-k8s.io/none"}, 1, `there is no jobset "none"`},
+		{[]string{"cancel", "jobset/none"}, 1, "there is no jobset default/none"},
+		{[]string{"recreate", "jobset/none", "--managed-by", ""}, 1, `there is no jobset "none" in namespace "default"`},
+	} {
+		args := append(tt.args, "--context", management)
+		if tt.args[0] != "recreate" {
+			args = append(args, "--to", worker1)
+		} else {
+			args = append(args, "--yes")
+		}
+		_, told, code := run(t, args...)
+		assert.Equal(t, code, tt.code, told)
+		assert.Assert(t, contains(told, tt.want), told)
+	}
+}

@@ -1,0 +1,331 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
+)
+
+// kindsFleet are the management cluster and a worker that serve all kinds, and decoys
+// on the former; each kind has one object there, named like the kind.
+type kindsFleet struct {
+	ns      string
+	samples []kinds.Sample
+	// origins and mirrors are the objects that were created, by their names.
+	origins, mirrors map[string]*unstructured.Unstructured
+}
+
+// TestKinds has clusters serve all kinds that can be delegated.
+func TestKinds(t *testing.T) {
+	for cluster, parts := range map[string][]kinds.Part{
+		management: {kinds.Known, kinds.Others, kinds.Decoys}, worker1: {kinds.Known, kinds.Others},
+	} {
+		config, err := set.Config(cluster)
+		assert.NilError(t, err)
+		t.Cleanup(func() { assert.NilError(t, kinds.Remove(context.Background(), config, parts...)) })
+		assert.NilError(t, kinds.Install(t.Context(), config, parts...))
+	}
+	t.Run("are found, and nothing else", kindsAreFound)
+	t.Run("from unclaimed to the end", kindsFromUnclaimedToTheEnd)
+	t.Run("that may not be listed", kindsThatMayNotBeListed)
+	t.Run("without managedBy", kindsWithoutManagedBy)
+	t.Run("in a bundle", kindsInABundle)
+}
+
+// playKinds creates one origin of each kind that is wanted, in a namespace that both
+// clusters have.
+func playKinds(t *testing.T, ns string, wanted func(*kinds.Sample) bool) *kindsFleet {
+	t.Helper()
+	f := &kindsFleet{ns: ns, origins: map[string]*unstructured.Unstructured{}, mirrors: map[string]*unstructured.Unstructured{}}
+	for _, cluster := range []string{management, worker1} {
+		_, err := client(t, cluster).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+		assert.NilError(t, err)
+	}
+	samples, err := kinds.Samples(os.DirFS("../../pkg/delegation/testdata/kinds"))
+	assert.NilError(t, err)
+	f.samples = slices.DeleteFunc(samples, func(s kinds.Sample) bool { return !wanted(&s) })
+	for i := range f.samples {
+		s := &f.samples[i]
+		o := s.New(ns, s.Kind.Name)
+		if s.Kind.Template {
+			// Nothing is made of it while the test runs.
+			assert.NilError(t, unstructured.SetNestedField(o.Object, true, "spec", "suspend"))
+		}
+		f.origins[s.Kind.Name] = f.create(t, management, s, o)
+	}
+	return f
+}
+
+func (f *kindsFleet) create(t *testing.T, cluster string, s *kinds.Sample, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	created, err := dynamicClient(t, cluster).Resource(s.Kind.Resource).Namespace(f.ns).Create(t.Context(), o, metav1.CreateOptions{})
+	assert.NilError(t, err, "%s on %s", s.Kind, cluster)
+	return created
+}
+
+// mirror has MultiKueue give all origins to the worker.
+func (f *kindsFleet) mirror(t *testing.T) {
+	t.Helper()
+	for i := range f.samples {
+		if s := &f.samples[i]; !s.Kind.Template {
+			f.mirrors[s.Kind.Name] = f.create(t, worker1, s, s.Mirror(f.origins[s.Kind.Name]))
+		}
+	}
+}
+
+// enter brings those pairs whose kind has a state into it, as their controllers would,
+// and says which these are. A Job's own controllers are at work, and what they do is
+// tested elsewhere.
+func (f *kindsFleet) enter(t *testing.T, state string) (entered []string) {
+	t.Helper()
+	for i := range f.samples {
+		s := &f.samples[i]
+		if s.Kind.IsJob() || s.Kind.Template || !slices.Contains(s.States(), state) {
+			continue
+		}
+		assert.NilError(t, s.Enter(t.Context(), dynamicClient(t, worker1), f.mirrors[s.Kind.Name], state))
+		assert.NilError(t, s.Enter(t.Context(), dynamicClient(t, management), f.origins[s.Kind.Name], state))
+		entered = append(entered, s.Kind.Name)
+	}
+	return entered
+}
+
+// delegatable are the kinds that can be delegated.
+func delegatable(s *kinds.Sample) bool { return !s.Kind.IsUnmanaged() }
+
+const bothContexts = "--contexts=" + management + "," + worker1
+
+// kindsAreFound: kinds finds whatever can be delegated, and nothing else.
+func kindsAreFound(t *testing.T) {
+	f := playKinds(t, "kinds-found", delegatable)
+	out, told, code := run(t, "kinds", "-n", f.ns, "-o", "json", "--context", management)
+	assert.Equal(t, code, 0, "%s", told)
+	var list inspect.KindList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+
+	want := map[string]inspect.ServedKind{}
+	for i := range f.samples {
+		k := f.samples[i].Kind
+		want[k.Name] = inspect.ServedKind{
+			Context: management, Kind: k.Kind, APIVersion: k.Resource.GroupVersion().String(), Resource: k.Resource.GroupResource().String(),
+			ManagedBy: strings.Join(k.ManagedBy, "."), Template: k.Template, Allowed: k.Allowed, Reserved: k.Reserved,
+			Defaulted: k.Defaulted, Change: k.Change, Discovered: k.Discovered, Since: k.Since,
+			Owners: []inspect.KindOwner{{ManagedBy: delegation.MultiKueue, Count: 1}},
+		}
+	}
+	// What only their schemas tell.
+	widget, gadget := want["widget"], want["gadget"]
+	widget.Reserved = "example.com/widget-controller"
+	gadget.Reserved, gadget.Defaulted = "example.com/gadget-controller", true
+	gadget.Allowed = []delegation.Owner{"example.com/gadget-controller", delegation.MultiKueue}
+	want["widget"], want["gadget"] = widget, gadget
+
+	got := map[string]inspect.ServedKind{}
+	for _, k := range list.Items {
+		assert.Assert(t, k.ClusterUID != "")
+		k.ClusterUID = ""
+		got[strings.ToLower(k.Kind)] = k
+	}
+	assert.DeepEqual(t, got, want)
+	assert.Equal(t, len(list.Items), len(want))
+	assert.Equal(t, len(list.Errors), 0)
+}
+
+// kindsFromUnclaimedToTheEnd: objects of every kind are listed under their owner,
+// unclaimed at first; each is paired with its mirror; and their states are told as
+// their controllers write them.
+func kindsFromUnclaimedToTheEnd(t *testing.T) {
+	f := playKinds(t, "kinds-states", delegatable)
+	want := map[string]delegation.Status{}
+	for name := range f.origins {
+		want[name] = delegation.Unclaimed
+	}
+	want["cronjob"], want["raycronjob"] = delegation.Suspended, delegation.Suspended
+	list := []string{"--kinds", "all", "-n", f.ns, "--context", management}
+	jobs := eventually(t, want, list...)
+	for name, j := range jobs {
+		assert.Equal(t, j.ManagedBy, delegation.MultiKueue, name)
+		assert.Equal(t, len(j.Mirrors), 0, name)
+	}
+
+	f.mirror(t)
+	for i := range f.samples {
+		k := f.samples[i].Kind
+		if k.Template {
+			continue
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			tr := trace(t, k.Name+"/"+k.Name, "-n", f.ns, healthy)
+			assert.Equal(t, tr.Origin.Context, management)
+			assert.Equal(t, tr.Origin.UID, string(f.origins[k.Name].GetUID()))
+			assert.Equal(t, len(tr.Mirrors), 1)
+			m := tr.Mirrors[0]
+			assert.Equal(t, m.Context, worker1)
+			assert.Equal(t, m.UID, string(f.mirrors[k.Name].GetUID()))
+			assert.Equal(t, m.ManagedBy, delegation.BuiltIn)
+			assert.Assert(t, m.Relation == inspect.ByMultiKueue && m.Current, "%+v", m)
+		})
+	}
+
+	// A Job's state is its own controller's.
+	delete(want, "job")
+	for _, state := range []struct {
+		name   string
+		status delegation.Status
+	}{{"running", delegation.Running}, {"succeeded", delegation.Complete}, {"failed", delegation.Failed}} {
+		for _, name := range f.enter(t, state.name) {
+			want[name] = state.status
+		}
+		jobs := ls(t, "--kinds", "all", "-n", f.ns, bothContexts, "--delegated")
+		delete(jobs, "job")
+		got := map[string]delegation.Status{}
+		for name, j := range jobs {
+			got[name] = j.Status
+			if !j.Row().Template {
+				assert.Equal(t, len(j.Mirrors), 1, name)
+				assert.Equal(t, j.Mirrors[0].Context, worker1, name)
+			}
+		}
+		assert.DeepEqual(t, got, want)
+	}
+}
+
+// kindsThatMayNotBeListed: what may not be read of one group takes nothing from
+// the others.
+func kindsThatMayNotBeListed(t *testing.T) {
+	f := playKinds(t, "kinds-forbidden", delegatable)
+	const user = "no-ray"
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}}
+	for _, s := range f.samples {
+		if s.Kind.Resource.Group != "ray.io" {
+			role.Rules = append(role.Rules, rbacv1.PolicyRule{
+				APIGroups: []string{s.Kind.Resource.Group}, Resources: []string{s.Kind.Resource.Resource}, Verbs: []string{"list"},
+			})
+		}
+	}
+	roles := client(t, management).RbacV1()
+	_, err := roles.Roles(f.ns).Create(t.Context(), role, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	_, err = roles.RoleBindings(f.ns).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+
+	out, _, code := run(t, "ls", "--kinds", "all", "-n", f.ns, "-o", "json", "--context", management, "--as", user)
+	assert.Equal(t, code, 4)
+	var list inspect.OwnerList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	var got, want []string
+	for _, g := range list.Items {
+		for _, j := range g.Jobs {
+			got = append(got, j.Name)
+		}
+	}
+	for _, s := range f.samples {
+		if s.Kind.Resource.Group != "ray.io" {
+			want = append(want, s.Kind.Name)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	assert.DeepEqual(t, got, want)
+	for _, resource := range []string{"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"} {
+		assert.Assert(t, slices.ContainsFunc(list.Errors, func(e inspect.ContextError) bool {
+			return e.Context == management && contains(e.Message, resource)
+		}), "%s: %+v", resource, list.Errors)
+	}
+}
+
+// kindsWithoutManagedBy: MultiKueue moves what has no such field too, and its marks
+// tell.
+func kindsWithoutManagedBy(t *testing.T) {
+	f := playKinds(t, "kinds-unmanaged", func(s *kinds.Sample) bool { return s.Kind.Name == "leaderworkerset" || s.Kind.Name == "statefulset" })
+	f.mirror(t)
+	for name, origin := range f.origins {
+		tr := trace(t, name+"/"+name, "-n", f.ns, healthy)
+		assert.Equal(t, tr.Origin.UID, string(origin.GetUID()))
+		assert.Equal(t, len(tr.Mirrors), 1, name)
+		assert.Equal(t, tr.Mirrors[0].UID, string(f.mirrors[name].GetUID()))
+		assert.Assert(t, tr.Mirrors[0].Relation == inspect.ByMultiKueue && tr.Mirrors[0].Current, name)
+	}
+}
+
+// kindsInABundle: what is said of all kinds live is said of their snapshot.
+func kindsInABundle(t *testing.T) {
+	f := playKinds(t, "kinds-bundle", func(s *kinds.Sample) bool {
+		return delegatable(s) && !s.Kind.IsJob() || s.Kind.Name == "leaderworkerset"
+	})
+	f.mirror(t)
+	f.enter(t, "running")
+	// Nobody is at work there.
+	sample := f.samples[slices.IndexFunc(f.samples, func(s kinds.Sample) bool { return s.Kind.Name == "jobset" })]
+	forgotten := sample.New(f.ns, "forgotten")
+	assert.NilError(t, unstructured.SetNestedField(forgotten.Object, "example.com/nobody", sample.Kind.ManagedBy...))
+	f.create(t, management, &sample, forgotten)
+	dir := filepath.Join(t.TempDir(), "new")
+	_, told, code := run(t, "snapshot", dir, "-n", f.ns, bothContexts)
+	assert.Equal(t, code, 0, "%s", told)
+	for _, args := range [][]string{
+		{"ls", "--kinds", "all", "-o", "json"},
+		{"ls", "--kinds", "lws,widgets,gadgets.example.com", "-o", "json"},
+		{"kinds", "-o", "json"},
+		{"trace", "rayjob/rayjob", "-o", "json"},
+		{"trace", "gadget/gadget", "-o", "json"},
+		{"trace", "lws/leaderworkerset", "-o", "json"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			live, told, code := run(t, append(args, "-n", f.ns, bothContexts)...)
+			assert.Equal(t, code, 0, "%s", told)
+			back, told, code := run(t, append(args, "--from", dir)...)
+			assert.Equal(t, code, 0, "%s", told)
+			assert.Equal(t, back, live)
+		})
+	}
+	t.Run("check", func(t *testing.T) {
+		live := codesOf(t, "-n", f.ns, bothContexts)
+		assert.Assert(t, slices.ContainsFunc(live, func(code string) bool { return strings.HasSuffix(code, " JobSet forgotten") }), "%s", live)
+		assert.DeepEqual(t, codesOf(t, "--from", dir), live)
+	})
+	t.Run("only some kinds", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "new")
+		_, told, code := run(t, "snapshot", dir, "-n", f.ns, bothContexts, "--kinds", "jobset,widgets")
+		assert.Equal(t, code, 0, "%s", told)
+		assert.Equal(t, len(ls(t, "--kinds", "jobset,widget", "--from", dir)), 3)
+		out, _, code := run(t, "ls", "--kinds", "all", "--from", dir)
+		assert.Equal(t, code, 4)
+		assert.Assert(t, contains(out, "the bundle was made without rayjobs.ray.io; make it again with --kinds all"), "%s", out)
+		_, told, code = run(t, "snapshot", filepath.Join(t.TempDir(), "new"), "--kinds", "jobsett")
+		assert.Equal(t, code, 2)
+		assert.Assert(t, contains(told, `unknown kind "jobsett"; did you mean "jobset"?`), "%s", told)
+	})
+}
+
+// codesOf are the findings of all kinds, as code and name.
+func codesOf(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, told, code := run(t, append([]string{"check", "--kinds", "all", "--grace", "0s", "--fail-on", "none", "-o", "json"}, args...)...)
+	assert.Equal(t, code, 0, "%s", told)
+	var list inspect.FindingList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	var codes []string
+	for _, f := range list.Items {
+		codes = append(codes, f.Code+" "+f.Context+" "+f.Kind+" "+f.Name)
+	}
+	return codes
+}

@@ -1,0 +1,378 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// kubelet serves the logs of a cluster's pods to its API server, which finds it by
+// the addresses of the nodes. kwok plays all the rest of a kubelet.
+type kubelet struct {
+	t       *testing.T
+	cluster string
+
+	mu      sync.Mutex
+	changed chan struct{}
+	// logs are the lines of pods, by name, each written a second after the other.
+	logs map[string][]string
+	// ended are pods that write no more; cuts counts how often all connections broke.
+	ended map[string]bool
+	cuts  int
+}
+
+// playKubelet has the nodes of a cluster lead to a kubelet of the test's own.
+func playKubelet(t *testing.T, cluster string) *kubelet {
+	t.Helper()
+	k := &kubelet{t: t, cluster: cluster, changed: make(chan struct{}), logs: map[string][]string{}, ended: map[string]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.serve)
+	server := httptest.NewTLSServer(mux)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	address, err := url.Parse(server.URL)
+	assert.NilError(t, err)
+	patch := fmt.Appendf(nil, `{"status": {"addresses": [{"type": "InternalIP", "address": %q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %s}}}}`, address.Hostname(), address.Port())
+	nodes, err := client(t, cluster).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	assert.NilError(t, err)
+	for _, n := range nodes.Items {
+		_, err := client(t, cluster).CoreV1().Nodes().PatchStatus(t.Context(), n.Name, patch)
+		assert.NilError(t, err)
+	}
+	return k
+}
+
+func (k *kubelet) change(do func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	do()
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// write has a pod write lines.
+func (k *kubelet) write(pod string, lines ...string) {
+	k.change(func() { k.logs[pod] = append(k.logs[pod], lines...) })
+}
+
+// cut breaks all connections.
+func (k *kubelet) cut() { k.change(func() { k.cuts++ }) }
+
+// succeed ends pods.
+func (k *kubelet) succeed(ns string, pods ...string) {
+	k.t.Helper()
+	for _, pod := range pods {
+		k.change(func() { k.ended[pod] = true })
+		_, err := client(k.t, k.cluster).CoreV1().Pods(ns).Patch(k.t.Context(), pod, types.StrategicMergePatchType,
+			[]byte(`{"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "state": {"running": null, "terminated": {"exitCode": 0}}}]}}`), metav1.PatchOptions{}, "status")
+		assert.NilError(k.t, err)
+	}
+}
+
+// pods waits until a Job has so many running pods, and returns their names in the
+// order of their completion indexes.
+func (k *kubelet) pods(ns, job string, n int) []string {
+	k.t.Helper()
+	var names []string
+	err := wait.PollUntilContextTimeout(k.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		list, err := client(k.t, k.cluster).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
+		names = nil
+		for _, p := range list.Items {
+			if p.Status.Phase == corev1.PodRunning {
+				names = append(names, p.Annotations[batchv1.JobCompletionIndexAnnotation]+" "+p.Name)
+			}
+		}
+		return err == nil && len(names) == n, err
+	})
+	assert.NilError(k.t, err)
+	slices.Sort(names)
+	for i := range names {
+		_, names[i], _ = strings.Cut(names[i], " ")
+	}
+	return names
+}
+
+// serve serves a log in the way of a kubelet.
+func (k *kubelet) serve(w http.ResponseWriter, r *http.Request) {
+	q, pod := r.URL.Query(), r.PathValue("pod")
+	since, _ := time.Parse(time.RFC3339, q.Get("sinceTime"))
+	k.mu.Lock()
+	sent, cuts := 0, k.cuts
+	if tail, err := strconv.Atoi(q.Get("tailLines")); err == nil {
+		sent = max(0, len(k.logs[pod])-tail)
+	}
+	k.mu.Unlock()
+	for {
+		k.mu.Lock()
+		lines, isEnded, isCut, changed := slices.Clone(k.logs[pod]), k.ended[pod], k.cuts > cuts, k.changed
+		k.mu.Unlock()
+		for ; sent < len(lines); sent++ {
+			if at := time.Date(2026, 8, 30, 6, 0, sent, 0, time.UTC); !at.Before(since) {
+				fmt.Fprintf(w, "%s %s", at.Format("2006-01-02T15:04:05.000000000Z07:00"), lines[sent])
+			}
+		}
+		if isCut {
+			panic(http.ErrAbortHandler)
+		}
+		if isEnded || q.Get("follow") != "true" {
+			return
+		}
+		w.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// logsOf runs logs and returns what it prints, and what it tells.
+func logsOf(t *testing.T, code int, args ...string) (out, told string) {
+	t.Helper()
+	cmd := command(t, append([]string{"jobs-managedby", "logs"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	assert.Equal(t, cmd.ProcessState.ExitCode(), code, "%s%s", &stdout, &stderr)
+	return stdout.String(), stderr.String()
+}
+
+// followsLogs starts logs -f; what it tells comes between the lines.
+func followsLogs(t *testing.T, args ...string) *lines {
+	t.Helper()
+	cmd := command(t, append([]string{"jobs-managedby", "logs", "-f"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	cmd.Stderr = cmd.Stdout
+	assert.NilError(t, cmd.Start())
+	l := &lines{t: t, cmd: cmd, ch: make(chan string, 1000)}
+	go l.read(out)
+	return l
+}
+
+// ends waits for the command to end, with that line as its last one.
+func (l *lines) ends(last string) {
+	l.t.Helper()
+	l.expect("^" + last + "$")
+	for line := range l.ch {
+		l.t.Errorf("there is another line: %s", line)
+	}
+	assert.NilError(l.t, l.cmd.Wait())
+}
+
+func TestLogsFindTheCluster(t *testing.T) {
+	const ns = "logs"
+	manager, paris, tokyo := playKueue(t, ns)
+	playKubelet(t, management)
+	one := playKubelet(t, worker1)
+	indexed := func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
+	createJobs(t, management, submitted(ns, "train", fixture.Pods(2), indexed), submitted(ns, "sweep", fixture.Suspended()), submitted(ns, "done"))
+	createJobs(t, management, fixture.New(ns, "alone", fixture.RunsFor("2h")))
+	createJobs(t, management, fixture.New(ns, "twice", fixture.RunsFor("2h")))
+	createJobs(t, worker2, fixture.New(ns, "twice", fixture.RunsFor("2h")))
+	_, err := manager.Dispatch(t.Context(), ns, "train", paris)
+	assert.NilError(t, err)
+	assert.NilError(t, manager.Hold(t.Context(), ns, "sweep", "insufficient quota for gpu", paris, tokyo))
+	pods := one.pods(ns, "train", 2)
+	for i, pod := range pods {
+		one.write(pod, fmt.Sprintf("epoch 1 of %d\n", i), "epoch 2 \x1b[1m\xff")
+	}
+	want := fmt.Sprintf("%[1]s main epoch 1 of 0\n%[1]s main epoch 2 \x1b[1m\xff\n%[2]s main epoch 1 of 1\n%[2]s main epoch 2 \x1b[1m\xff", pods[0], pods[1])
+
+	t.Run("the mirror's", func(t *testing.T) {
+		out, told := logsOf(t, 0, "train", "-n", ns, healthy)
+		assert.Equal(t, out, want)
+		assert.Equal(t, told, "note: reading the pods of job logs/train on worker-1; its origin is on management\n")
+		out, told = logsOf(t, 0, "job/train", "-n", ns, "--context", worker1)
+		assert.Equal(t, out, want)
+		assert.Equal(t, told, "")
+	})
+	t.Run("as much as is asked for", func(t *testing.T) {
+		out, _ := logsOf(t, 0, "train", "-n", ns, "--context", worker1, "--tail", "1", "--timestamps", "--prefix=false")
+		assert.Equal(t, out, "2026-08-30T06:00:01.000000000Z epoch 2 \x1b[1m\xff\n2026-08-30T06:00:01.000000000Z epoch 2 \x1b[1m\xff")
+		out, _ = logsOf(t, 0, "train", "-n", ns, "--context", worker1, "--since-time", "2026-08-30T06:00:02Z")
+		assert.Equal(t, out, "")
+	})
+	t.Run("in colour", func(t *testing.T) {
+		out, _ := logsOf(t, 0, "train", "-n", ns, "--context", worker1, "--tail", "1", "--color", "always")
+		for _, pod := range pods {
+			assert.Assert(t, strings.Contains(out, "m"+pod+" main\x1b[m epoch 2"), "%q", out)
+		}
+	})
+	t.Run("of whom nobody runs", func(t *testing.T) {
+		_, told := logsOf(t, 1, "sweep", "-n", ns, healthy)
+		assert.Equal(t, told, "error: there are no logs of sweep: no worker has taken it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
+	})
+	t.Run("of whom is not delegated", func(t *testing.T) {
+		_, told := logsOf(t, 0, "alone", "-n", ns, healthy)
+		assert.Equal(t, told, "")
+	})
+	t.Run("of whom there are two", func(t *testing.T) {
+		_, told := logsOf(t, 1, "twice", "-n", ns, healthy)
+		assert.Equal(t, told, "error: twice is the name of several that have nothing to do with each other: context management, namespace logs, context worker-2, namespace logs; choose one with --context\n")
+	})
+	t.Run("of whom there is none", func(t *testing.T) {
+		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
+		assert.Equal(t, told, "error: job \"nobody\" was not found in namespace \"logs\" of contexts management, worker-1, worker-2; -n or -A looks elsewhere\n")
+	})
+	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
+		_, err := manager.Dispatch(t.Context(), ns, "done", paris)
+		assert.NilError(t, err)
+		one.succeed(ns, one.pods(ns, "done", 1)...)
+		waitFinished(t, worker1, ns, "done")
+		assert.NilError(t, manager.Finish(t.Context(), ns, "done", paris))
+		waitGone(t, worker1, ns, "done")
+		for _, follow := range []string{"-f=false", "-f"} {
+			_, told := logsOf(t, 1, "done", "-n", ns, healthy, follow)
+			assert.Equal(t, told, "error: there are no logs of done: it has ended (Complete), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it\n")
+		}
+	})
+}
+
+// TestLogsFollow: from before there are pods, over broken connections and on another
+// cluster, to the end.
+func TestLogsFollow(t *testing.T) {
+	const ns = "logs-follow"
+	manager, paris, tokyo := playKueue(t, ns)
+	one, two := playKubelet(t, worker1), playKubelet(t, worker2)
+	createJobs(t, management, submitted(ns, "train", fixture.Suspended()))
+	assert.NilError(t, manager.Hold(t.Context(), ns, "train", "insufficient quota for gpu", paris, tokyo))
+	l := followsLogs(t, "train", "-n", ns, healthy)
+	l.expect("^note: waiting for pods: no worker has taken it: worker-1, worker-2: ExceedsMaxQuota")
+	assert.NilError(t, manager.Admit(t.Context(), ns, "train", paris, tokyo))
+	l.expect("^note: reading the pods of job logs-follow/train on worker-1; its origin is on management$")
+	pod := one.pods(ns, "train", 1)[0]
+	one.write(pod, "first\n", "second\n")
+	l.expect("^second$")
+	one.cut()
+	one.write(pod, "third\n")
+	assert.DeepEqual(t, l.expect("^third$"), []string(nil))
+
+	// It is evicted there, and given to the other one.
+	policy := metav1.DeletePropagationBackground
+	assert.NilError(t, client(t, worker1).BatchV1().Jobs(ns).Delete(t.Context(), "train", metav1.DeleteOptions{PropagationPolicy: &policy}))
+	waitGone(t, worker1, ns, "train")
+	one.change(func() { one.ended[pod] = true })
+	origin, err := manager.Mirror(t.Context(), ns, "train")
+	assert.NilError(t, err)
+	assert.NilError(t, manager.Delete(t.Context(), "Workload", ns, delegation.Job().WorkloadNames("train", string(origin.UID), 0)[0]))
+	_, err = manager.Dispatch(t.Context(), ns, "train", tokyo)
+	assert.NilError(t, err)
+	l.expect("^note: reading the pods of job logs-follow/train on worker-2; its origin is on management$")
+	again := two.pods(ns, "train", 1)[0]
+	two.write(again, "once more\n")
+	l.expect("^worker-2 " + again + " main once more$")
+	two.write(again, "done\n")
+	two.succeed(ns, again)
+	waitFinished(t, worker2, ns, "train")
+	assert.NilError(t, manager.Finish(t.Context(), ns, "train", tokyo))
+	l.expect("^worker-2 " + again + " main done$")
+	l.ends("note: job logs-follow/train has ended: Complete( on worker-2)?")
+}
+
+func TestLogsFollowRetries(t *testing.T) {
+	const ns = "logs-retries"
+	k := playKubelet(t, management)
+	createJobs(t, management, fixture.New(ns, "flaky", fixture.RunsFor("2h")))
+	first := k.pods(ns, "flaky", 1)[0]
+	k.write(first, "fails\n")
+	l := followsLogs(t, "flaky", "-n", ns, healthy)
+	l.expect("^fails$")
+	k.change(func() { k.ended[first] = true })
+	_, err := client(t, management).CoreV1().Pods(ns).Patch(t.Context(), first, types.StrategicMergePatchType,
+		[]byte(`{"status": {"phase": "Failed", "containerStatuses": [{"name": "main", "state": {"running": null, "terminated": {"exitCode": 1}}}]}}`), metav1.PatchOptions{}, "status")
+	assert.NilError(t, err)
+	second := k.pods(ns, "flaky", 1)[0]
+	k.write(second, "works\n")
+	l.expect("^" + second + " main works$")
+	assert.Equal(t, l.interrupt(), 130)
+}
+
+// TestLogsFollowOverARestart of the API server.
+func TestLogsFollowOverARestart(t *testing.T) {
+	const ns = "logs-restart"
+	k := playKubelet(t, worker2)
+	createJobs(t, worker2, fixture.New(ns, "steady", fixture.RunsFor("2h")))
+	pod := k.pods(ns, "steady", 1)[0]
+	l := followsLogs(t, "steady", "-n", ns, "--context", worker2)
+	k.write(pod, "before\n")
+	l.expect("^before$")
+	assert.NilError(t, set.Stop(t.Context(), worker2))
+	k.write(pod, "meanwhile\n")
+	told := l.expect("^note: context worker-2 does not answer, and is tried again: .*connection refused")
+	assert.Equal(t, len(told), 0, "%q", told)
+	assert.NilError(t, set.Start(t.Context(), worker2))
+	k.write(pod, "after\n")
+	lines := l.expect("^after$")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "note: context worker-2 answers again" })
+	assert.DeepEqual(t, lines, []string{"meanwhile"})
+	k.succeed(ns, pod)
+	l.ends("note: job logs-restart/steady has ended: Complete")
+}
+
+// TestLogsTellWhatCouldNotBeRead: a cluster that is down does not keep the others
+// from being read.
+func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
+	const ns = "logs-partial"
+	k := playKubelet(t, worker1)
+	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy("flows.example.com/runner")))
+	createJobs(t, worker1, fixture.New(ns, "train", fixture.RunsFor("2h")))
+	pod := k.pods(ns, "train", 1)[0]
+	k.write(pod, "one\n")
+	out, told := logsOf(t, 4, "train", "-n", ns, "--contexts", "management,worker-1,dead")
+	assert.Equal(t, out, "one\n")
+	assert.Assert(t, contains(told, "error: context dead: could not reach the cluster", "note: reading the pods of job logs-partial/train on worker-1", "error: 1 of 3 contexts could not be read"), told)
+	_, told = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
+	assert.Assert(t, contains(told, "error: there are no logs of train: nobody has taken it up"), told)
+}
+
+func waitFinished(t *testing.T, cluster, ns, name string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		j, err := client(t, cluster).BatchV1().Jobs(ns).Get(ctx, name, metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+			return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
+		}), err
+	})
+	assert.NilError(t, err)
+}
+
+// waitGone waits until nothing is left of a Job and its pods.
+func waitGone(t *testing.T, cluster, ns, name string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		selected := metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name}
+		pods, err := client(t, cluster).CoreV1().Pods(ns).List(ctx, selected)
+		if err != nil || len(pods.Items) > 0 {
+			return false, err
+		}
+		jobs, err := client(t, cluster).BatchV1().Jobs(ns).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		return err == nil && len(jobs.Items) == 0, err
+	})
+	assert.NilError(t, err)
+}
