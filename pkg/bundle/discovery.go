@@ -69,14 +69,7 @@ func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
 			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{},
 		}), nil
 	case len(steps) == 1:
-		list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-		for _, gv := range s.served {
-			if gv.Group == "" || len(list.Groups) > 0 && list.Groups[len(list.Groups)-1].Name == gv.Group {
-				continue
-			}
-			list.Groups = append(list.Groups, *s.group(gv.Group))
-		}
-		return encode(list), nil
+		return s.groups(), nil
 	case len(steps) == 2 && steps[0] == "apis":
 		if group := s.group(steps[1]); group != nil {
 			return encode(group), nil
@@ -90,6 +83,18 @@ func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
 		return s.resources(schema.GroupVersion{Group: steps[1], Version: steps[2]})
 	}
 	return nil, notServed(schema.GroupResource{}, "")
+}
+
+// groups describes all API groups.
+func (s *server) groups() []byte {
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	for _, gv := range s.served {
+		if gv.Group == "" || len(list.Groups) > 0 && list.Groups[len(list.Groups)-1].Name == gv.Group {
+			continue
+		}
+		list.Groups = append(list.Groups, *s.group(gv.Group))
+	}
+	return encode(list)
 }
 
 // group describes an API group; nil if it is not served.

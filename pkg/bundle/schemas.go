@@ -18,7 +18,7 @@ import (
 const kindsExtension = "x-kubernetes-group-version-kind"
 
 // openAPI is the path of the schemas, as its steps.
-var openAPI = []string{"openapi", "v3"}
+func openAPI() []string { return []string{"openapi", "v3"} }
 
 // openAPIPath is where the schemas of a group and version are, below openAPI.
 func openAPIPath(gv schema.GroupVersion) string {
@@ -43,7 +43,7 @@ func (s *server) schemas(steps []string) ([]byte, *apierrors.StatusError) {
 			hash := fnv.New64a()
 			_, _ = hash.Write(d)
 			index.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{
-				ServerRelativeURL: s.prefix + "/" + strings.Join(openAPI, "/") + "/" + path + "?hash=" + strconv.FormatUint(hash.Sum64(), 16),
+				ServerRelativeURL: s.prefix + "/" + strings.Join(openAPI(), "/") + "/" + path + "?hash=" + strconv.FormatUint(hash.Sum64(), 16),
 			}
 		}
 		return encode(index), nil

@@ -105,8 +105,8 @@ func (s *server) answer(request *http.Request) ([]byte, *apierrors.StatusError) 
 	switch {
 	case len(steps) == 1 && steps[0] == "version":
 		return s.versionInfo(), nil
-	case len(steps) >= len(openAPI) && slices.Equal(steps[:len(openAPI)], openAPI):
-		return s.schemas(steps[len(openAPI):])
+	case len(steps) >= len(openAPI()) && slices.Equal(steps[:len(openAPI())], openAPI()):
+		return s.schemas(steps[len(openAPI()):])
 	case steps[0] == "api" && len(steps) < 3, steps[0] == "apis" && len(steps) < 4:
 		return s.discover(steps)
 	case steps[0] == "api":

@@ -182,10 +182,10 @@ func headerOf(item []byte) (h header) {
 			return
 		}
 		eachBytes(value, func(number protowire.Number, value []byte) {
-			switch number {
-			case metaName:
+			if number == metaName {
 				h.name = string(value)
-			case metaAnnotations:
+			}
+			if number == metaAnnotations {
 				h.annotate(value)
 			}
 		})
@@ -197,10 +197,10 @@ func headerOf(item []byte) (h header) {
 func (h *header) annotate(entry []byte) {
 	var key, value []byte
 	eachBytes(entry, func(number protowire.Number, text []byte) {
-		switch number {
-		case entryKey:
+		if number == entryKey {
 			key = text
-		case entryValue:
+		}
+		if number == entryValue {
 			value = text
 		}
 	})

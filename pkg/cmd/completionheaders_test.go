@@ -25,7 +25,7 @@ func metadataOf(n int) *metav1.PartialObjectMetadataList {
 			Name: fmt.Sprintf("job-%05d", i), Namespace: "team", UID: "1", Generation: 3, CreationTimestamp: metav1.Now(),
 			Labels:        map[string]string{"team": "research"},
 			Annotations:   map[string]string{"example.com/long": strings.Repeat("x", 100)},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}},
 		}}
 		if i == 0 {
 			item.Annotations[delegation.MirrorAnnotation] = "c/n/job-00000/u"

@@ -133,12 +133,15 @@ func NeedsClaim(owner Owner, s State) bool {
 	return owner == MultiKueue && !s.StatusWritten && !s.Deleting
 }
 
+// hasRunningPods says whether pods run or have run, as far as they are counted.
+func (s State) hasRunningPods() bool {
+	return s.Active > 0 && (s.Ready == nil || *s.Ready > 0) || s.Succeeded > 0 || s.Failed > 0
+}
+
 // StatusOf judges an object's state. claimed is whether a sign outside of the
 // object shows that its owner took it up; it matters only where NeedsClaim.
 func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
-	hasRun := s.Succeeded > 0 || s.Failed > 0
-	isRunning := s.Active > 0 && (s.Ready == nil || *s.Ready > 0) || hasRun || shows(k.Reading.Running, s)
-	isLeft := s.Active > 0 || shows(k.Reading.Running, s)
+	shownRunning := shows(k.Reading.Running, s)
 	switch {
 	case s.Deleting:
 		return Terminating
@@ -148,9 +151,9 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 		return Failed
 	case !owner.IsBuiltIn() && !k.Template && !s.StatusWritten && !claimed:
 		return Unclaimed
-	case shows(k.Reading.Suspended, s), s.Suspend && !isLeft:
+	case shows(k.Reading.Suspended, s), s.Suspend && s.Active == 0 && !shownRunning:
 		return Suspended
-	case isRunning:
+	case shownRunning, s.hasRunningPods():
 		return Running
 	case k.Reading.Strict:
 		return Unknown

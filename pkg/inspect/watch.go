@@ -79,6 +79,33 @@ func Watch(ctx context.Context, c *fleet.Cluster, q Query, changes chan<- Change
 	w.run()
 }
 
+// deletion and inStep are what stands in a watcher's queue beside reads.
+type (
+	deletion struct {
+		kind   delegation.Kind
+		object any
+	}
+	inStep struct{}
+)
+
+// watcher turns what an informer tells into changes. All of its state is its
+// own goroutine's, but for lost.
+type watcher struct {
+	cluster *fleet.Cluster
+	query   Query
+	changes chan<- Change
+	ctx     context.Context
+	events  chan any
+	// known are the Jobs as they were told last, by their keys.
+	known map[string]Job
+	// identified is whether the cluster was asked for its identity again.
+	identified bool
+	// unclaimed are those to look up again.
+	unclaimed map[string]read
+
+	lost sync.Map
+}
+
 // kinds asks which kinds there are to be watched, until there is an answer.
 func (w *watcher) kinds() []delegation.Kind {
 	var kinds []delegation.Kind
@@ -121,33 +148,6 @@ func (w *watcher) informer(kind delegation.Kind) (cache.SharedIndexInformer, cac
 		return nil, nil, err
 	}
 	return informer, registration.HasSynced, nil
-}
-
-// deletion and inStep are what stands in a watcher's queue beside reads.
-type (
-	deletion struct {
-		kind   delegation.Kind
-		object any
-	}
-	inStep struct{}
-)
-
-// watcher turns what an informer tells into changes. All of its state is its
-// own goroutine's, but for lost.
-type watcher struct {
-	cluster *fleet.Cluster
-	query   Query
-	changes chan<- Change
-	ctx     context.Context
-	events  chan any
-	// known are the Jobs as they were told last, by their keys.
-	known map[string]Job
-	// identified is whether the cluster was asked for its identity again.
-	identified bool
-	// unclaimed are those to look up again.
-	unclaimed map[string]read
-
-	lost sync.Map
 }
 
 func (w *watcher) enqueue(event any) {

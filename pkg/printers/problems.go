@@ -91,6 +91,15 @@ func severityOf(problem dispatch.Problem) inspect.Severity {
 	return inspect.Warning
 }
 
+// problemGroup are problems that the same Jobs have.
+type problemGroup struct {
+	jobs []string
+	// kind is theirs, "" for Job; mixed is whether there are others among them.
+	kind     string
+	mixed    bool
+	problems []dispatch.Problem
+}
+
 // objectOf is what a problem is about.
 func (g problemGroup) objectOf(problem dispatch.Problem) string {
 	kind := cmp.Or(g.kind, jobKind)
@@ -103,15 +112,6 @@ func (g problemGroup) objectOf(problem dispatch.Problem) string {
 		return fmt.Sprintf("%d objects", len(g.jobs))
 	}
 	return fmt.Sprintf("%d %ss", len(g.jobs), kind)
-}
-
-// problemGroup are problems that the same Jobs have.
-type problemGroup struct {
-	jobs []string
-	// kind is theirs, "" for Job; mixed is whether there are others among them.
-	kind     string
-	mixed    bool
-	problems []dispatch.Problem
 }
 
 func (g problemGroup) title(all bool) string {

@@ -33,6 +33,7 @@ func TestDispatchKinds(t *testing.T) {
 }
 
 func kindsToTheEnd(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-end"
 	l := jobSet(t, ns, "train")
 	// A Job of the same name is another thing.
@@ -83,6 +84,7 @@ func kindsToTheEnd(t *testing.T) {
 }
 
 func kindsFailure(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-fails"
 	mpi := newLike(t, "mpijob", ns, "bad", delegation.Dispatch, `{runPolicy: {ttlSecondsAfterFinished: 60}}`)
 	d := dispatches(t, ns, "mpijob/bad", "--mirror-ttl", "0")
@@ -104,6 +106,7 @@ func kindsFailure(t *testing.T) {
 }
 
 func kindsInterrupted(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-interrupted"
 	l := jobSet(t, ns, "long")
 	d := dispatches(t, ns, "jobset/long")
@@ -144,6 +147,7 @@ func kindsInterrupted(t *testing.T) {
 }
 
 func kindsDeleted(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-deleted"
 	l := jobSet(t, ns, "origin-goes")
 	d := dispatches(t, ns, "jobset/origin-goes")
@@ -179,6 +183,7 @@ func kindsDeleted(t *testing.T) {
 }
 
 func kindsCancelled(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-cancelled"
 	l := jobSet(t, ns, "train")
 	d := dispatches(t, ns, "jobset/train")
@@ -213,6 +218,7 @@ func kindsCancelled(t *testing.T) {
 
 // kindsThatNeverEnd are gone on with until somebody ends them, whatever they say.
 func kindsThatNeverEnd(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-endless"
 	for kind, statuses := range map[string][3]string{
 		"raycluster": {`{"state":"failed"}`, `{"state":"ready"}`, ""},
@@ -247,6 +253,7 @@ func kindsThatNeverEnd(t *testing.T) {
 
 // kindsAsMultiKueue allow no owner of ours; where Kueue is there, it is left alone.
 func kindsAsMultiKueue(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-multikueue"
 	l := newLike(t, "trainjob", ns, "tune", delegation.MultiKueue, `{suspend: false}`)
 	to := []string{"dispatch", "trainjob/tune", "-n", ns, "--context", management, "--to", worker1}

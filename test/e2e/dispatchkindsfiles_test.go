@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +19,7 @@ import (
 )
 
 func kindsOfAFile(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-file"
 	namespaces(t, ns)
 	file := filepath.Join(t.TempDir(), "all.yaml")
@@ -64,6 +66,7 @@ func kindNamed(t *testing.T, name string) delegation.Kind {
 }
 
 func kindsPreflight(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-preflight"
 	servesKinds(t, worker2, kinds.Old)
 	namespaces(t, ns)
@@ -110,6 +113,7 @@ func kindsPreflight(t *testing.T) {
 }
 
 func kindsSelected(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-selected"
 	for _, name := range []string{"a", "b"} {
 		jobSet(t, ns, name).patch(management, `{metadata: {labels: {run: "1"}}}`)
@@ -129,6 +133,7 @@ func kindsSelected(t *testing.T) {
 }
 
 func kindsRecreated(t *testing.T) {
+	t.Helper()
 	const ns = "dispatch-kinds-recreated"
 	l := newLike(t, "jobset", ns, "train", "", `{suspend: true}`)
 	old := l.get(management).GetUID()
@@ -144,6 +149,7 @@ func kindsRecreated(t *testing.T) {
 }
 
 func kindsNamed(t *testing.T) {
+	t.Helper()
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -159,7 +165,7 @@ func kindsNamed(t *testing.T) {
 		{[]string{"cancel", "jobset/none"}, 1, "there is no jobset default/none"},
 		{[]string{"recreate", "jobset/none", "--managed-by", ""}, 1, `there is no jobset "none" in namespace "default"`},
 	} {
-		args := append(tt.args, "--context", management)
+		args := append(slices.Clone(tt.args), "--context", management)
 		if tt.args[0] != "recreate" {
 			args = append(args, "--to", worker1)
 		} else {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"testing"
@@ -121,7 +122,7 @@ func (l *like) hasStatus(status string) {
 	assert.NilError(l.t, err)
 	l.eventually(management, func(o *unstructured.Unstructured) bool {
 		got, err := json.Marshal(o.Object["status"])
-		return err == nil && string(got) == string(text)
+		return err == nil && bytes.Equal(got, text)
 	})
 }
 

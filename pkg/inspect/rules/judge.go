@@ -59,7 +59,7 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	found := detect(whole, all, o)
 	for _, part := range slices.Sorted(maps.Keys(apart)) {
 		for _, f := range detect(apart[part], all, o) {
-			if isSame := func(other judged) bool { return f.isSame(other) }; f.concerns(part) && !slices.ContainsFunc(found, isSame) {
+			if f.concerns(part) && !slices.ContainsFunc(found, f.isSame) {
 				found = append(found, f)
 			}
 		}
@@ -86,15 +86,6 @@ func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
 	return uncovered(found)
 }
 
-// concerns says whether a finding is about objects of a kind.
-func (j *judged) concerns(part inspect.Part) bool {
-	return slices.Contains(j.parts, part)
-}
-
-func (j *judged) isSame(other judged) bool {
-	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
-}
-
 // judged is a finding with the rule that made it.
 type judged struct {
 	inspect.Finding
@@ -102,6 +93,15 @@ type judged struct {
 	// parts are the kinds of its Jobs, and kinds their names.
 	parts []inspect.Part
 	kinds []string
+}
+
+// concerns says whether a finding is about objects of a kind.
+func (j *judged) concerns(part inspect.Part) bool {
+	return slices.Contains(j.parts, part)
+}
+
+func (j *judged) isSame(other judged) bool {
+	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
 }
 
 // findings makes findings of what a rule has seen for long enough.

@@ -35,7 +35,7 @@ there; what is on the worker goes on. Until then submit TrainJobs to no queue th
 				if row.Ignored == "" {
 					return
 				}
-				s := r.sighting(v)
+				s := r.sighting()
 				s.Message = fmt.Sprintf("%s ignores %s; the controller on %s %s", row.Ignored, fieldOf(row), r.job.Context, r.what())
 				s.Remedy = fmt.Sprintf("upgrade it on %s to %s or later, and then delete what it has made there: %s", r.job.Context, row.Since, r.delete())
 				v.Report(s)
@@ -64,7 +64,7 @@ off, and delete the mirror. Where it is made again, upgrade that controller. Set
 				if row.Ignored != "" {
 					return
 				}
-				s := r.sighting(v)
+				s := r.sighting()
 				s.Message = fmt.Sprintf("it is managed by %s, and its own controller on %s %s", r.job.ManagedBy, r.job.Context, r.what())
 				s.Remedy = "delete what it has made there: " + r.delete()
 				if row.Since != "" {
@@ -123,7 +123,7 @@ func (r *ownRun) what() string {
 	return fmt.Sprintf("has made %s of it", named(Of(r.parts[0])))
 }
 
-func (r *ownRun) sighting(v *View) Sighting {
+func (r *ownRun) sighting() Sighting {
 	j := r.job
 	s := Sighting{Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: []string{ownerOf(j)}}
 	runs := len(r.pods) > 0

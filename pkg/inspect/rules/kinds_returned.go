@@ -86,13 +86,15 @@ it. Then set managedBy, which can be done as long as it is not set, or create th
 		Detect: func(v *View) {
 			told := map[*inspect.Job]bool{}
 			for _, r := range v.returned() {
-				if as := writtenAs(r.origin); as != "" && !told[r.origin] {
-					told[r.origin] = true
-					s := blind(r.origin, as)
-					s.Evidence = append(s.Evidence, r.proof, stateOf(r.mirror))
-					s.Jobs = append(s.Jobs, r.mirror)
-					v.Report(s)
+				as := writtenAs(r.origin)
+				if as == "" || told[r.origin] {
+					continue
 				}
+				told[r.origin] = true
+				s := blind(r.origin, as)
+				s.Evidence = append(s.Evidence, r.proof, stateOf(r.mirror))
+				s.Jobs = append(s.Jobs, r.mirror)
+				v.Report(s)
 			}
 			for _, s := range v.Submissions() {
 				if as := writtenAs(s.Job()); as != "" && !told[s.Job()] && isLive(s) {

@@ -11,6 +11,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
+// isLiveMirror says whether MultiKueue made a mirror, and it has not ended.
+func isLiveMirror(m inspect.Mirror) bool {
+	return m.Relation == inspect.ByMultiKueue && m.Current && isLiveJob(m.Job)
+}
+
 func cutOff() Rule {
 	return Rule{
 		Code: "JM054", Undated: true, Title: "left on a cluster whose MultiKueueCluster is gone", Severity: inspect.Warning,
@@ -34,7 +39,7 @@ and MultiKueue cleans up within a minute.`,
 					continue
 				}
 				for _, m := range p.Mirrors {
-					if m.Relation == inspect.ByMultiKueue && m.Current && isLiveJob(m.Job) && d.isCutOff(m.Job.Context) && !e.isPlaced(d, p, m.Job) {
+					if isLiveMirror(m) && d.isCutOff(m.Job.Context) && !e.isPlaced(d, p, m.Job) {
 						v.Report(unreached(d, m.Job, []*inspect.Job{p.Origin, m.Job}))
 					}
 				}

@@ -70,7 +70,7 @@ func download(ctx context.Context, transport http.RoundTripper, address string) 
 			return 0, err
 		}
 		body, err := io.ReadAll(response.Body)
-		if err = errors.Join(err, response.Body.Close()); err != nil {
+		if err := errors.Join(err, response.Body.Close()); err != nil {
 			return 0, err
 		}
 		if response.StatusCode != http.StatusOK {
