@@ -4,6 +4,7 @@
 BIN := bin
 CLUSTERS := $(BIN)/clusters
 TOOLS := $(BIN)/tools
+RELEASE_TOOLS := $(addprefix $(TOOLS)/,goreleaser krew validate-krew-manifest)
 PLUGIN := $(BIN)/kubectl-jobmanagedby
 # Where make install puts the plugin.
 PREFIX ?= $(shell go env GOPATH)
@@ -69,10 +70,15 @@ test-unit: ## Run the tests that need no cluster
 bench: build clusters ## Measure ls beside kubectl and a raw download, and how fast dispatch is, in minutes
 	go run ./test/bench
 	go run ./test/bench/dispatch
+	go run ./test/bench/kinds
 
 .PHONY: generate
 generate: ## Write generated files anew
 	go run ./hack/docs
+
+.PHONY: pictures
+pictures: ## Draw the README's pictures anew, of what the plugin prints on examples/fleet
+	go run ./hack/pictures
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
@@ -85,10 +91,28 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 .PHONY: verify
 verify: lint ## Check that generated files and go.mod are fresh, and lint
 	go run ./hack/docs -check
+	go run ./hack/pictures -check
 	go mod tidy -diff
 	cd test/clusters/controlplane && go mod tidy -diff
 	cd test/validation && go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
+	cd hack/release/tools && go mod tidy -diff
+
+.PHONY: release-check
+# HERE=1 does so for this machine's platform alone: compiling for the five others
+# is what takes long the first time.
+release-check: clusters $(RELEASE_TOOLS) ## Build a release, publish nothing, and install it as krew does
+	$(TOOLS)/goreleaser check
+	sed $(if $(HERE),-e "s|^    goos: .*|    goos: [$$(go env GOOS)]|" -e "s|^    goarch: .*|    goarch: [$$(go env GOARCH)]|",'') .goreleaser.yaml >$(BIN)/goreleaser.yaml
+	@# A signature needs an identity, and an SBOM needs syft.
+	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=sign $(if $(shell command -v syft),,--skip=sbom)
+	go run ./hack/release $(if $(HERE),-here)
+
+# A module of their own: goreleaser alone has more dependencies than all else.
+$(RELEASE_TOOLS): $(TOOLS)/%: hack/release/tools/go.mod hack/release/tools/go.sum
+	@mkdir -p $(TOOLS)
+	cd hack/release/tools && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(CURDIR)/$@ $(shell sed -n 's,^\t\(.*/$*\(/v[0-9]*\)*\)$$,\1,p' hack/release/tools/go.mod)
+	@touch $@
 
 $(TOOLS)/%: hack/tools/go.mod hack/tools/go.sum
 	@mkdir -p $(TOOLS)

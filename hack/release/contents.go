@@ -1,0 +1,143 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// checkContents checks that every archive has what it is to have, that there are
+// packages, and that the cask has everything put in place.
+func (d *dist) checkContents(manDir string) error {
+	pages, err := filepath.Glob(filepath.Join(manDir, "*.1"))
+	if err != nil || len(pages) == 0 {
+		return fmt.Errorf("there are no man pages in %s: %w", manDir, err)
+	}
+	for i, page := range pages {
+		pages[i] = "man/" + filepath.Base(page)
+	}
+	var errs []error
+	var packages []string
+	for _, platform := range d.platforms {
+		errs = append(errs, d.checkArchive(platform, pages))
+		switch platform {
+		case "linux/amd64":
+			packages = append(packages, "*_amd64.deb", "*.x86_64.rpm")
+		case "linux/arm64":
+			packages = append(packages, "*_arm64.deb", "*.aarch64.rpm")
+		}
+	}
+	for _, pattern := range packages {
+		if found, err := filepath.Glob(filepath.Join(d.dir, pattern)); err != nil || len(found) != 1 {
+			errs = append(errs, fmt.Errorf("there is not one package %s in %s: %q", pattern, d.dir, found))
+		}
+	}
+	// Homebrew has nothing for Windows.
+	if !strings.HasPrefix(d.platforms[0], "windows/") {
+		errs = append(errs, d.checkCask(pages))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *dist) checkArchive(platform string, pages []string) error {
+	program := binary
+	if strings.HasPrefix(platform, "windows/") {
+		program += ".exe"
+	}
+	want := map[string]fs.FileMode{program: 0o755, completion: 0o755, "LICENSE": 0o644, "README.md": 0o644}
+	for _, page := range pages {
+		want[page] = 0o644
+	}
+	file := d.archive(platform)
+	list := listTar
+	if strings.HasSuffix(file, ".zip") {
+		list = listZip
+	}
+	found, err := list(file)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", file, err)
+	}
+	if !maps.Equal(found, want) {
+		return fmt.Errorf("%s has %s, and is to have %s", file, modes(found), modes(want))
+	}
+	return nil
+}
+
+func modes(files map[string]fs.FileMode) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		words = append(words, fmt.Sprintf("%s (%o)", name, files[name]))
+	}
+	return strings.Join(words, ", ")
+}
+
+// listTar returns the files of a .tar.gz with their permissions.
+func listTar(file string) (map[string]fs.FileMode, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]fs.FileMode{}
+	for r := tar.NewReader(unzipped); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if h.FileInfo().Mode().IsRegular() {
+			files[h.Name] = h.FileInfo().Mode().Perm()
+		}
+	}
+}
+
+// listZip is listTar for a .zip.
+func listZip(file string) (map[string]fs.FileMode, error) {
+	r, err := zip.OpenReader(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	files := map[string]fs.FileMode{}
+	for _, f := range r.File {
+		if f.Mode().IsRegular() {
+			files[f.Name] = f.Mode().Perm()
+		}
+	}
+	return files, nil
+}
+
+// checkCask checks that Homebrew is told of the program, of what kubectl runs for
+// its completion, and of all man pages.
+func (d *dist) checkCask(pages []string) error {
+	file := filepath.Join(d.dir, "homebrew", "Casks", "kubectl-jobmanagedby.rb")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	lines := []string{fmt.Sprintf("  binary %q\n", binary), fmt.Sprintf("  binary %q\n", completion)}
+	for _, page := range pages {
+		lines = append(lines, fmt.Sprintf("  manpage %q\n", page))
+	}
+	for _, line := range lines {
+		if !strings.Contains(string(text), line) {
+			return fmt.Errorf("%s lacks the line %s", file, strings.TrimSpace(line))
+		}
+	}
+	return nil
+}
