@@ -33,7 +33,7 @@ type follower struct {
 	first   []*pod
 	isReady bool
 	isEnd   bool
-	// unread counts logs that could not be read, or not wholly.
+	// unread counts what could not be read, or not wholly.
 	unread int
 	wg     sync.WaitGroup
 }
@@ -72,7 +72,7 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 		return err
 	}
 	if f.unread > 0 {
-		return fmt.Errorf("%d logs on %s could not be read, or not wholly", f.unread, t.Job.Context)
+		return fmt.Errorf("not all logs on %s could be read, or not wholly", t.Job.Context)
 	}
 	return nil
 }
@@ -94,15 +94,18 @@ func (f *follower) run(synced <-chan struct{}) {
 		return
 	}
 	// The watch may be behind what is known of the object.
-	if last, err := f.target.list(f.ctx); err == nil {
-		for _, o := range last {
-			f.pods.put(o)
-		}
+	last, err := f.target.list(f.ctx)
+	for _, o := range last {
+		f.pods.put(o)
 	}
 	f.begin()
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.isEnd = true
-	f.mu.Unlock()
+	if err != nil && f.ctx.Err() == nil {
+		f.unread++
+		f.note("error: " + err.Error())
+	}
 }
 
 // asked takes in how a request for the pods ended.

@@ -283,5 +283,5 @@ func TestLogsThatAreGone(t *testing.T) {
 	c.remove("train-0")
 	f.step(time.Second)
 	f.awaitNote("the pod is gone before all of it was read")
-	assert.Error(t, f.end(), "1 logs on worker could not be read, or not wholly")
+	assert.Error(t, f.end(), "not all logs on worker could be read, or not wholly")
 }

@@ -34,7 +34,7 @@ func Place(v *inspect.Inventory, pair inspect.Pair) Placement {
 		return p
 	}
 	slices.SortStableFunc(mirrors, func(a, b *inspect.Job) int {
-		return b.CreationTimestamp.Time.Compare(a.CreationTimestamp.Time)
+		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
 	})
 	for _, j := range mirrors {
 		if hasPods(v, j) {

@@ -88,9 +88,7 @@ func (c *call) awaitThat(what string, holds func() bool) {
 		select {
 		case <-changed:
 		case <-late:
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.t.Fatalf("waited for %s; notes are %q", what, c.notes)
+			c.t.Fatalf("waited for %s", what)
 		}
 	}
 }

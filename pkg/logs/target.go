@@ -118,7 +118,7 @@ func sortPods(pods []*corev1.Pod) {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(
 			cmp.Compare(completionIndex(a), completionIndex(b)),
-			a.CreationTimestamp.Time.Compare(b.CreationTimestamp.Time),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			cmp.Compare(a.Name, b.Name),
 		)
 	})

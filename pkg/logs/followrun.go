@@ -1,0 +1,157 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// attempt is where the reading of a run stands.
+type attempt struct {
+	pod   *corev1.Pod
+	state state
+	// err is how the last connection ended, nil if well; isFollowed says that one
+	// ended well on which the log was followed.
+	err        error
+	isFollowed bool
+	// failures are those since a line was read last, and delay is how long to wait
+	// before the next connection; zero is not at all.
+	failures int
+	delay    time.Duration
+}
+
+// note notes how a connection ended. hasRead is whether it brought any line.
+func (a *attempt) note(err error, follow, hasRead bool) {
+	a.err = err
+	if err == nil || hasRead {
+		a.failures = 0
+	}
+	if err == nil {
+		a.isFollowed = follow
+	} else {
+		a.failures++
+	}
+}
+
+// advance connects once, and says whether the run is read to its end, or as far as
+// it can be.
+func (c *containerFollower) advance(a *attempt) (isDone bool) {
+	follow, before := a.state.isRunning && !c.isEnough(a.pod), c.reading.taken
+	err := c.connect(a.pod, follow)
+	if c.ctx.Err() != nil || c.isFatal(err) {
+		return true
+	}
+	a.note(err, follow, c.reading.taken > before)
+	if c.isOverWith(a) {
+		return true
+	}
+	c.tellFailure(err)
+	switch isLast := !a.state.isRunning || c.isEnough(a.pod); {
+	case err == nil && !follow:
+		c.tellLingering(a)
+		return true
+	case err == nil && isLast:
+		// It ended while it was followed: what came last is asked for, at once.
+		a.delay = 0
+	case isLast && (a.failures >= tries || isClosed(c.enough)):
+		c.giveUp(err)
+		return true
+	default:
+		a.delay = min(soon<<max(0, a.failures-1), late)
+	}
+	return false
+}
+
+// isOverWith asks how the pod is now, and says whether there is nothing more to read
+// of the run.
+func (c *containerFollower) isOverWith(a *attempt) bool {
+	// Where nobody answers, what the watch has told last has to do.
+	c.get()
+	o, isGone, _ := c.pod.latest()
+	if isGone {
+		if a.err != nil && !a.isFollowed {
+			c.giveUp(errors.New("the pod is gone before all of it was read"))
+		}
+		return true
+	}
+	s := stateOf(o, c.reading.container.Name)
+	if !s.run.is(a.state.run) {
+		// What is missing of this run is read with the next one.
+		return true
+	}
+	a.pod, a.state = o, s
+	return false
+}
+
+// pause waits before the next connection, and says whether there is to be one.
+func (c *containerFollower) pause(d time.Duration) bool {
+	enough := c.enough
+	if isClosed(enough) {
+		enough = nil
+	}
+	timer := c.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.ctx.Done():
+		return false
+	case <-timer.C():
+	case <-enough:
+	}
+	return true
+}
+
+// isEnough says whether a pod is not followed any longer. One that was told to end
+// is.
+func (c *containerFollower) isEnough(o *corev1.Pod) bool {
+	return isClosed(c.enough) && o.DeletionTimestamp == nil
+}
+
+// connect reads the log on one connection; nil is that it ended well.
+func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	if follow && o.DeletionTimestamp == nil {
+		go func() {
+			select {
+			case <-c.enough:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	body, err := c.reading.open(ctx, follow, false)
+	if err == nil {
+		c.link.told(nil)
+		err = c.reading.pass(body, !follow)
+	} else if ctx.Err() == nil {
+		c.link.told(err)
+	}
+	if err != nil && ctx.Err() != nil && !isSink(err) {
+		return nil
+	}
+	return err
+}
+
+// readPrevious reads what is left of the run before the present one.
+func (c *containerFollower) readPrevious(now run) {
+	if lost := now.number - c.done.number - 2; lost > 0 {
+		c.note(fmt.Sprintf("note: container %s of pod %s was restarted %d times while it could not be read: of %d runs in between the logs are gone",
+			c.reading.container.Name, c.reading.container.Pod, now.number-c.done.number, lost))
+	}
+	err := c.reading.once(c.ctx, true)
+	for n := 1; err != nil && !isRefused(err) && n < tries && c.pause(soon); n++ {
+		err = c.reading.once(c.ctx, true)
+	}
+	switch {
+	case c.ctx.Err() != nil || c.isFatal(err):
+		return
+	case err != nil && !isRefused(err):
+		c.giveUp(err)
+	default:
+		// That there is none is nothing to tell: most likely all of it was read.
+	}
+	c.reading.restart(!c.isReopened)
+}
