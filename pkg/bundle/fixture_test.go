@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -59,16 +60,22 @@ func at(b *bundle.Bundle) clock.PassiveClock {
 	return clocktesting.NewFakePassiveClock(b.TakenAt())
 }
 
-// intercept has a function see each request before the bundle does.
+// intercept has a function see each request before the bundle does, one at a time.
 func intercept(b *bundle.Bundle, see func(*http.Request) error) []fleet.Context {
 	contexts := b.Contexts()
+	var mu sync.Mutex
+	one := func(r *http.Request) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return see(r)
+	}
 	for _, c := range contexts {
 		if c.Config == nil {
 			continue
 		}
 		next := c.Config.Transport
 		c.Config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			if err := see(r); err != nil {
+			if err := one(r); err != nil {
 				return nil, err
 			}
 			return next.RoundTrip(r)
