@@ -68,7 +68,7 @@ as a RayService, keeps its status, and is not dispatched any more.`,
 	flags.StringVar(&f.to, "to", "", "Context of the mirror's cluster, if others are not to be asked")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
-	f.owner.addTo(flags)
+	f.owner.addTo(flags, "")
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml), a line or document for each event")
 	cmd.RunE = runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })

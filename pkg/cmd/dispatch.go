@@ -104,7 +104,7 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist already are gone on with as they are")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
 	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
-	f.owner.addTo(flags)
+	f.owner.addTo(flags, ". Refused where Kueue is installed")
 	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
 	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to put on the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue over there; their pods keep theirs")
 	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to leave out of the mirrors, besides those that would make tools over there act on them")

@@ -45,10 +45,11 @@ type ownerFlags struct {
 	asMultiKueue bool
 }
 
-func (f *ownerFlags) addTo(flags *pflag.FlagSet) {
+// addTo adds the flags; more is what there is to know of --as-multikueue beside.
+func (f *ownerFlags) addTo(flags *pflag.FlagSet, more string) {
 	f.managedBy = string(delegation.Dispatch)
 	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
-	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, the spec.managedBy is "+string(delegation.MultiKueue)+", the only one besides their own controller's that some kinds allow. Refused where Kueue is installed")
+	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, the spec.managedBy is "+string(delegation.MultiKueue)+", the only one besides their own controller's that some kinds allow"+more)
 }
 
 // complete finishes the flags, given which of them the user has set.

@@ -176,11 +176,14 @@ spec:
       metadata: {name: one, namespace: ml, labels: {kueue.x-k8s.io/queue-name: q}}
       spec: {containers: [{name: main, image: i}], volumes: [{name: v, configMap: {name: own}}, {name: w, secret: {secretName: there}}]}
   - template: {apiVersion: v1, kind: ConfigMap, metadata: {name: own}}
+  - template: {apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {managedBy: kubernetes.io/job-controller}}
+  - template: {apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {managedBy: kueue.x-k8s.io/multikueue}}
 `), o))
 	plan := planFor(t, o, dispatch.PlanOptions{Kind: appWrapper, OriginCluster: "c", Namespace: "other"})
 	assert.DeepEqual(t, plan.Warnings, []string{
 		"In namespace other the pod template names other objects than in ml: Secret there.",
 		"What it wraps is of a namespace of its own, and stays so in namespace other: spec.components[0].template.metadata.namespace=ml.",
+		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, what is made of it runs only if that is there.",
 		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
 	assert.Equal(t, plan.Mirror.GetLabels()["job-name"], "mine")

@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // metadata leaves what a user writes: a server refuses a resourceVersion on
@@ -93,6 +95,19 @@ func (p *planner) spec() {
 			p.changed(Removed, dotted(path), value, "it is the origin's alone")
 		}
 	}
+	p.warnOfOwners()
+}
+
+// warnOfOwners tells of what the mirror's controller makes, and somebody else is to
+// run: it is not known who that is on the worker.
+func (p *planner) warnOfOwners() {
+	walk("spec", p.Mirror.Object["spec"], func(path string, object map[string]any) {
+		owner, _ := object["managedBy"].(string)
+		isReserved := func(k delegation.Kind) bool { return k.OwnerOf(owner).IsBuiltIn() }
+		if !slices.ContainsFunc(delegation.Kinds(), isReserved) {
+			p.warn("%s.managedBy is %s: on the worker, what is made of it runs only if that is there.", path, owner)
+		}
+	})
 }
 
 // jobSelector takes the selector off that the origin's API server has made.

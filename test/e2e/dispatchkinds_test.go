@@ -23,17 +23,21 @@ func TestDispatchKinds(t *testing.T) {
 	for _, cluster := range []string{management, worker1} {
 		servesKinds(t, cluster, kinds.Known, kinds.Others)
 	}
-	for name, test := range map[string]func(*testing.T){
-		"to the end": kindsToTheEnd, "a failure": kindsFailure, "interrupted": kindsInterrupted, "deleted": kindsDeleted,
-		"cancelled": kindsCancelled, "that never end": kindsThatNeverEnd, "as MultiKueue": kindsAsMultiKueue,
-		"of a file": kindsOfAFile, "preflight": kindsPreflight, "selected": kindsSelected, "recreated": kindsRecreated, "named": kindsNamed,
-	} {
-		t.Run(name, test)
-	}
+	t.Run("to the end", kindsToTheEnd)
+	t.Run("a failure", kindsFailure)
+	t.Run("interrupted", kindsInterrupted)
+	t.Run("deleted", kindsDeleted)
+	t.Run("cancelled", kindsCancelled)
+	t.Run("that never end", kindsThatNeverEnd)
+	t.Run("as MultiKueue", kindsAsMultiKueue)
+	t.Run("of a file", kindsOfAFile)
+	t.Run("preflight", kindsPreflight)
+	t.Run("selected", kindsSelected)
+	t.Run("recreated", kindsRecreated)
+	t.Run("named", kindsNamed)
 }
 
 func kindsToTheEnd(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-end"
 	l := jobSet(t, ns, "train")
 	// A Job of the same name is another thing.
@@ -48,6 +52,8 @@ func kindsToTheEnd(t *testing.T) {
 	lease, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), l.kind.LeaseName("train"), metav1.GetOptions{})
 	assert.NilError(t, err)
 	assert.Equal(t, lease.OwnerReferences[0].Kind, "JobSet")
+	told := ls(t, "-n", ns, "--context", management, "--kinds", "jobset")["train"].Dispatcher
+	assert.Assert(t, told != nil && told.Held && told.Holder == *lease.Spec.HolderIdentity, "%+v", told)
 
 	// The whole status comes back, and what goes from it goes.
 	l.reports(`{"replicatedJobsStatus":[{"active":2,"name":"workers"}],"restarts":1,"temporary":{"a":1}}`)
@@ -84,7 +90,6 @@ func kindsToTheEnd(t *testing.T) {
 }
 
 func kindsFailure(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-fails"
 	mpi := newLike(t, "mpijob", ns, "bad", delegation.Dispatch, `{runPolicy: {ttlSecondsAfterFinished: 60}}`)
 	d := dispatches(t, ns, "mpijob/bad", "--mirror-ttl", "0")
@@ -106,7 +111,6 @@ func kindsFailure(t *testing.T) {
 }
 
 func kindsInterrupted(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-interrupted"
 	l := jobSet(t, ns, "long")
 	d := dispatches(t, ns, "jobset/long")
@@ -147,7 +151,6 @@ func kindsInterrupted(t *testing.T) {
 }
 
 func kindsDeleted(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-deleted"
 	l := jobSet(t, ns, "origin-goes")
 	d := dispatches(t, ns, "jobset/origin-goes")
@@ -183,7 +186,6 @@ func kindsDeleted(t *testing.T) {
 }
 
 func kindsCancelled(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-cancelled"
 	l := jobSet(t, ns, "train")
 	d := dispatches(t, ns, "jobset/train")
@@ -218,7 +220,6 @@ func kindsCancelled(t *testing.T) {
 
 // kindsThatNeverEnd are gone on with until somebody ends them, whatever they say.
 func kindsThatNeverEnd(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-endless"
 	for kind, statuses := range map[string][3]string{
 		"raycluster": {`{"state":"failed"}`, `{"state":"ready"}`, ""},
@@ -251,9 +252,8 @@ func kindsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// kindsAsMultiKueue allow no owner of ours; where Kueue is there, it is left alone.
+// kindsAsMultiKueue: some allow no owner of ours; where Kueue is there, it is left alone.
 func kindsAsMultiKueue(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-multikueue"
 	l := newLike(t, "trainjob", ns, "tune", delegation.MultiKueue, `{suspend: false}`)
 	to := []string{"dispatch", "trainjob/tune", "-n", ns, "--context", management, "--to", worker1}

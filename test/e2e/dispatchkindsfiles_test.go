@@ -19,7 +19,6 @@ import (
 )
 
 func kindsOfAFile(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-file"
 	namespaces(t, ns)
 	file := filepath.Join(t.TempDir(), "all.yaml")
@@ -66,7 +65,6 @@ func kindNamed(t *testing.T, name string) delegation.Kind {
 }
 
 func kindsPreflight(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-preflight"
 	servesKinds(t, worker2, kinds.Old)
 	namespaces(t, ns)
@@ -113,7 +111,6 @@ func kindsPreflight(t *testing.T) {
 }
 
 func kindsSelected(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-selected"
 	for _, name := range []string{"a", "b"} {
 		jobSet(t, ns, name).patch(management, `{metadata: {labels: {run: "1"}}}`)
@@ -133,7 +130,6 @@ func kindsSelected(t *testing.T) {
 }
 
 func kindsRecreated(t *testing.T) {
-	t.Helper()
 	const ns = "dispatch-kinds-recreated"
 	l := newLike(t, "jobset", ns, "train", "", `{suspend: true}`)
 	old := l.get(management).GetUID()
@@ -149,7 +145,6 @@ func kindsRecreated(t *testing.T) {
 }
 
 func kindsNamed(t *testing.T) {
-	t.Helper()
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -165,7 +160,7 @@ func kindsNamed(t *testing.T) {
 		{[]string{"cancel", "jobset/none"}, 1, "there is no jobset default/none"},
 		{[]string{"recreate", "jobset/none", "--managed-by", ""}, 1, `there is no jobset "none" in namespace "default"`},
 	} {
-		args := append(slices.Clone(tt.args), "--context", management)
+		args := slices.Concat(tt.args, []string{"--context", management})
 		if tt.args[0] != "recreate" {
 			args = append(args, "--to", worker1)
 		} else {

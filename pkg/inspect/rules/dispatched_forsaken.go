@@ -106,7 +106,7 @@ func (x *forsaken) evidence() []string {
 // leaseLine quotes the Lease.
 func (x *forsaken) leaseLine() string {
 	o := x.Origin
-	name := fmt.Sprintf("Lease %s/%s", o.Namespace, delegation.LeaseName(o.Name))
+	name := fmt.Sprintf("Lease %s/%s", o.Namespace, o.Row().LeaseName(o.Name))
 	l := x.lease
 	if l == nil {
 		return fmt.Sprintf("%s: there is no %s with label %s=%s", o.Context, name, delegation.OriginUIDLabel, o.UID)
