@@ -2,7 +2,10 @@
 // fleet.
 //
 // A bundle is a folder: snapshot.yaml tells which contexts there were and when,
-// and for each context that could be read there is a v1 List of what it held.
+// and for each context that could be read there is a v1 List of what it held: Jobs
+// and objects of all other kinds that can be delegated, and what concerns them.
+// Which of these kinds were served snapshot.yaml tells too, so that no objects of a
+// kind can be told from no such kind.
 // Take reads a fleet, Recording.Write writes the folder, Open reads it back:
 // each context gets an API server in memory that answers from its List, so that
 // whatever reads clusters reads bundles, too.

@@ -62,6 +62,8 @@ func (k *ServedKind) resource() resource {
 	return resource{k.gvk().GroupVersion().WithResource(k.Plural), k.Kind, true}
 }
 
+func resourceOf(k delegation.Kind) resource { return resource{k.Resource, k.Kind, true} }
+
 // plurals are what the resources of kinds are called of which a file may hold objects.
 func (s *Snapshot) plurals(file string) map[schema.GroupVersionKind]string {
 	names := map[schema.GroupVersionKind]string{}

@@ -69,11 +69,15 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	if !apierrors.IsNotFound(jobsErr) {
 		r.context.Served = append(r.context.Served, batchv1.SchemeGroupVersion.String())
 	}
-	r.readKinds(ctx, r.findKinds(ctx), dispatched)
+	kinds := r.findKinds(ctx)
+	kindErrs := r.readKinds(ctx, kinds, dispatched)
 	r.note(events(), r.list(ctx, events(), r.namespace, metav1.ListOptions{}, r.isRelevant))
 	r.readLeases(ctx, dispatched)
 	r.readNamespaces(ctx)
 	r.readKueue(ctx)
+	for i, err := range kindErrs {
+		r.note(resourceOf(kinds[i]), err)
+	}
 	r.readVersion(ctx)
 	r.readSkew()
 	if apierrors.IsForbidden(jobsErr) {
@@ -165,12 +169,12 @@ func (r *reader) keep(res resource, o map[string]any) {
 	namespace, _ := metadata["namespace"].(string)
 	name, _ := metadata["name"].(string)
 	text, err := json.Marshal(o)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
 		r.note(res, fmt.Errorf("%s %q cannot be written: %w", res.kind, name, err))
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.records = append(r.records, &record{group: res.Group, kind: res.kind, namespace: namespace, name: name, json: text})
 }
 

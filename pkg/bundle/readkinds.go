@@ -17,15 +17,14 @@ import (
 const atOnce = 4
 
 // readKinds reads all objects of these kinds, and the pods of all kinds that have
-// objects.
-func (r *reader) readKinds(ctx context.Context, kinds []delegation.Kind, dispatched map[string]bool) {
+// objects. It returns what went wrong with each kind, to be noted behind what matters
+// more.
+func (r *reader) readKinds(ctx context.Context, kinds []delegation.Kind, dispatched map[string]bool) []error {
 	var mu sync.Mutex
 	podLabels := sets.New(batchv1.JobNameLabel)
-	r.inParallel(len(kinds), func(i int) (resource, error) {
+	errs := inParallel(len(kinds), func(i int) error {
 		k := kinds[i]
-		told := servedKind(k)
-		res := told.resource()
-		return res, r.list(ctx, res, r.namespace, metav1.ListOptions{LabelSelector: k.Selector}, func(o map[string]any) bool {
+		return r.list(ctx, resourceOf(k), r.namespace, metav1.ListOptions{LabelSelector: k.Selector}, func(o map[string]any) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			if k.PodLabel != "" {
@@ -36,27 +35,28 @@ func (r *reader) readKinds(ctx context.Context, kinds []delegation.Kind, dispatc
 		})
 	})
 	labels := sets.List(podLabels)
-	r.inParallel(len(labels), func(i int) (resource, error) {
-		return pods(), r.listAll(ctx, pods(), metav1.ListOptions{LabelSelector: labels[i]})
-	})
+	for _, err := range inParallel(len(labels), func(i int) error {
+		return r.listAll(ctx, pods(), metav1.ListOptions{LabelSelector: labels[i]})
+	}) {
+		r.note(pods(), err)
+	}
+	return errs
 }
 
-// inParallel reads n lists, a few at once, and notes what went wrong in their order.
-func (r *reader) inParallel(n int, read func(int) (resource, error)) {
-	resources, errs := make([]resource, n), make([]error, n)
+// inParallel reads n lists, a few at once, and returns what went wrong with each.
+func inParallel(n int, read func(int) error) []error {
+	errs := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i := range n {
 		group.Go(func() error {
-			resources[i], errs[i] = read(i)
+			errs[i] = read(i)
 			return nil
 		})
 	}
 	// What went wrong is in errs.
 	_ = group.Wait()
-	for i, err := range errs {
-		r.note(resources[i], err)
-	}
+	return errs
 }
 
 // isRelevant says whether an event is about an object that a bundle holds, or

@@ -59,6 +59,9 @@ type Kind struct {
 	// Unsynced says that MultiKueue never copies the status back, because the origin's
 	// own controller would overwrite it.
 	Unsynced bool
+	// OtherTTL says that ttlSecondsAfterFinished does not delete the object, but what
+	// it has made.
+	OtherTTL bool
 	// Discovered says that the kind is in no table: it was found by its schema.
 	Discovered bool
 }

@@ -6,6 +6,8 @@ const rayOperator = "ray.io/kuberay-operator"
 
 func rayKinds() []Kind {
 	job := rayKind("rayjob", "RayJob", "KubeRay v1.3.0")
+	// Its ttlSecondsAfterFinished deletes its RayCluster (kuberay: rayjob_types.go).
+	job.OtherTTL = true
 	job.Reading.Complete = []Sign{{
 		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "SUCCEEDED")},
 	}}

@@ -32,7 +32,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		Generation:        meta.GetGeneration(),
 		SpecWrittenAt:     specWrittenAt(fields),
 		DeletedAt:         meta.GetDeletionTimestamp(), Finalizers: meta.GetFinalizers(),
-		TTL:        secondsAt(content, kind.TTL()),
+		TTL:        ttl(kind, content),
 		Controller: metav1.GetControllerOf(meta),
 		WrittenAs:  writtenAs(fields),
 		PodValue:   delegation.TextAt(content, kind.PodValue...),
@@ -54,6 +54,14 @@ func timePointer(t time.Time) *metav1.Time {
 		return nil
 	}
 	return &metav1.Time{Time: t}
+}
+
+// ttl is after how many seconds the object is deleted once it has finished.
+func ttl(kind *delegation.Kind, content map[string]any) *int32 {
+	if kind.OtherTTL {
+		return nil
+	}
+	return secondsAt(content, kind.TTL())
 }
 
 func secondsAt(content map[string]any, path []string) *int32 {

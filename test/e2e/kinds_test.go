@@ -32,7 +32,7 @@ type kindsFleet struct {
 // TestKinds has clusters serve all kinds that can be delegated.
 func TestKinds(t *testing.T) {
 	for cluster, parts := range map[string][]kinds.Part{
-		management: {kinds.Known, kinds.Others, kinds.Decoys}, worker1: {kinds.Known, kinds.Others},
+		management: {kinds.Known, kinds.Others, kinds.Decoys}, worker1: {kinds.Known, kinds.Others}, worker2: {kinds.Old},
 	} {
 		config, err := set.Config(cluster)
 		assert.NilError(t, err)
@@ -40,6 +40,7 @@ func TestKinds(t *testing.T) {
 		assert.NilError(t, kinds.Install(t.Context(), config, parts...))
 	}
 	t.Run("are found, and nothing else", kindsAreFound)
+	t.Run("are found in old versions", oldKindsAreFound)
 	t.Run("from unclaimed to the end", kindsFromUnclaimedToTheEnd)
 	t.Run("that may not be listed", kindsThatMayNotBeListed)
 	t.Run("without managedBy", kindsWithoutManagedBy)
@@ -143,6 +144,24 @@ func kindsAreFound(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 	assert.Equal(t, len(list.Items), len(want))
 	assert.Equal(t, len(list.Errors), 0)
+}
+
+// oldKindsAreFound: a cluster with the controllers of then has the kinds of then.
+func oldKindsAreFound(t *testing.T) {
+	out, told, code := run(t, "kinds", "-o", "json", "--context", worker2)
+	assert.Equal(t, code, 0, "%s", told)
+	var list inspect.KindList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	var got []string
+	for _, k := range list.Items {
+		got = append(got, k.APIVersion+" "+k.Kind+" "+k.ManagedBy+" "+k.Reserved)
+	}
+	assert.DeepEqual(t, got, []string{
+		"batch/v1 Job spec.managedBy kubernetes.io/job-controller",
+		"batch/v1 CronJob spec.jobTemplate.spec.managedBy kubernetes.io/job-controller",
+		"kubeflow.org/v2alpha1 TrainJob spec.managedBy kubeflow.org/trainjob-controller",
+		"kubeflow.org/v1 MPIJob spec.runPolicy.managedBy kubeflow.org/training-operator",
+	})
 }
 
 // kindsFromUnclaimedToTheEnd: objects of every kind are listed under their owner,

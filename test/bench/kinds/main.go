@@ -103,7 +103,7 @@ func (b *bench) compare(howMany, objects, contexts int, downloads []*downloads) 
 			}
 			return all, nil
 		}},
-		{"ls --howMany " + names, b.ls},
+		{"ls --kinds " + names, b.ls},
 		{"the same, with nothing cached of what clusters serve", func() (sample, error) {
 			if err := os.RemoveAll(b.cache); err != nil {
 				return sample{}, err
@@ -123,7 +123,7 @@ func (b *bench) compare(howMany, objects, contexts int, downloads []*downloads) 
 			}
 		}
 	}
-	fmt.Printf("%d objects of each of %d howMany in each of %d clusters; medians of %d runs, taken in turn\n\n", objects, howMany, contexts, b.runs)
+	fmt.Printf("%d objects of each of %d kinds in each of %d clusters; medians of %d runs, taken in turn\n\n", objects, howMany, contexts, b.runs)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WHAT\tWALL\tMIN\tMAX\tOF THE DOWNLOADS\tMB")
 	first := median(samples[0])
