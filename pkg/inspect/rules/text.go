@@ -27,7 +27,7 @@ func named(o Object) string {
 // dispatchTo is the command that dispatches a Job to a namespace of a context, or
 // goes on with the mirror that it has there.
 func dispatchTo(j *inspect.Job, context, namespace string) string {
-	command := fmt.Sprintf("kubectl jobs-managedby dispatch %s -n %s --context %s --to %s", j.Name, j.Namespace, j.Context, context)
+	command := fmt.Sprintf("kubectl jobs-managedby dispatch %s -n %s --context %s --to %s", argument(j), j.Namespace, j.Context, context)
 	if namespace != j.Namespace {
 		command += " --namespace-to " + namespace
 	}
@@ -40,7 +40,7 @@ const newMirror = " --new-mirror"
 
 // cancel is the command that ends a dispatch.
 func cancel(j *inspect.Job) string {
-	return fmt.Sprintf("kubectl jobs-managedby cancel %s -n %s --context %s", j.Name, j.Namespace, j.Context) + ownerFlag(j)
+	return fmt.Sprintf("kubectl jobs-managedby cancel %s -n %s --context %s", argument(j), j.Namespace, j.Context) + ownerFlag(j)
 }
 
 // ownerFlag says whose a Job is to commands that take it for our own.

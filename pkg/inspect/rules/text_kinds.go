@@ -104,5 +104,14 @@ func giveTo(j *inspect.Job, owner delegation.Owner) string {
 	return change
 }
 
-// mayDispatch says whether the command dispatch takes objects of a kind.
-func mayDispatch(row delegation.Kind) bool { return row.IsJob() }
+// mayDispatch says whether the command dispatch takes objects of a kind under our own
+// owner.
+func mayDispatch(row delegation.Kind) bool { return !row.Template && row.Allows(delegation.Dispatch) }
+
+// argument is an object as an argument of our commands: KIND/NAME, but for a Job.
+func argument(j *inspect.Job) string {
+	if row := j.Row(); !row.IsJob() {
+		return row.String() + "/" + j.Name
+	}
+	return j.Name
+}

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -55,11 +56,12 @@ func run(ctx context.Context, programs, binary string, runs, jobs int) (err erro
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	set, err := clusters.Up(ctx, clusters.Config{Programs: programs, Dir: filepath.Join(dir, "clusters"), Names: []string{cluster}, Nodes: 1})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, set.Down(), os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, set.Down()) }()
 	config, err := set.Config(cluster)
 	if err != nil {
 		return err
@@ -72,15 +74,22 @@ func run(ctx context.Context, programs, binary string, runs, jobs int) (err erro
 	if err != nil {
 		return err
 	}
+	// It takes connections, and never says a word.
+	hangs, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hangs.Close()) }()
 
 	fmt.Printf("%d Jobs of about 3 kB in one namespace; medians of %d runs, taken in turn\n\n", jobs, runs)
 	if err := compare(runs,
 		measurement{"raw download of their metadata", func() (int, error) { return download(ctx, config) }},
 		measurement{"the plugin: trace -n team <TAB>", s.complete(plugin, "__complete", "trace", "-n", namespace, "")},
-		measurement{"the same through kubectl", s.complete("kubectl", "__complete", "jobs-managedby", "trace", "-n", namespace, "")},
+		measurement{"the same with all the time it needs", s.patient().complete(plugin, "__complete", "trace", "-n", namespace, "")},
+		measurement{"the plugin through kubectl: trace -n team <TAB>", s.complete("kubectl", "__complete", "jobs-managedby", "trace", "-n", namespace, "")},
 		measurement{"the plugin: cancel -n team <TAB>", s.complete(plugin, "__complete", "cancel", "-n", namespace, "")},
 		measurement{"the plugin: ls -n <TAB>", s.complete(plugin, "__complete", "ls", "-n", "")},
-		measurement{"the plugin, nobody listens: trace <TAB>", s.complete(plugin, "__complete", "trace", "--server", "https://192.0.2.1", "")},
+		measurement{"the plugin: trace <TAB>, of a server that hangs", s.complete(plugin, "__complete", "trace", "--server", "https://"+hangs.Addr().String(), "")},
 		measurement{"the plugin: explain <TAB>, which asks nobody", s.complete(plugin, "__complete", "explain", "")},
 	); err != nil {
 		return err
@@ -130,6 +139,13 @@ func newShell(ctx context.Context, set *clusters.Set, dir, binary string) (*shel
 		return nil, fmt.Errorf("install the script: %w: %s", err, out)
 	}
 	return s, nil
+}
+
+// patient is a shell that waits for as long as it takes.
+func (s *shell) patient() *shell {
+	p := *s
+	p.env = append(slices.Clone(s.env), "KUBECTL_JOBS_MANAGEDBY_COMPLETION_TIMEOUT=1m")
+	return &p
 }
 
 func (s *shell) command(program string, args ...string) *exec.Cmd {
