@@ -67,10 +67,11 @@ test-unit: ## Run the tests that need no cluster
 	go test -race ./cmd/... ./internal/... ./pkg/... ./test/readme/...
 
 .PHONY: bench
-bench: build clusters ## Measure ls beside kubectl and a raw download, and how fast dispatch is, in minutes
+bench: build clusters ## Measure ls beside kubectl and a raw download, and how fast dispatch and completion are, in minutes
 	go run ./test/bench
 	go run ./test/bench/dispatch
 	go run ./test/bench/kinds
+	go run ./test/bench/completion
 
 .PHONY: generate
 generate: ## Write generated files anew

@@ -126,22 +126,23 @@ func (c *choices) put(choice string, isFirst bool) {
 func (c *choices) all() ([]string, cobra.ShellCompDirective) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	sorted := slices.Sorted(maps.Keys(c.found))
-	if len(sorted) > mostChoices {
-		return fold(sorted, len(c.typed)), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
 	var first, others []string
-	for _, choice := range sorted {
+	for _, choice := range slices.Sorted(maps.Keys(c.found)) {
 		if c.found[choice] {
 			first = append(first, choice)
 		} else {
 			others = append(others, choice)
 		}
 	}
-	if len(first) > 0 && len(others) > 0 {
-		return append(first, others...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	told := cobra.ShellCompDirectiveNoFileComp
+	if len(others) > mostChoices {
+		others, told = fold(others, len(c.typed)), told|cobra.ShellCompDirectiveNoSpace
 	}
-	return sorted, directive(sorted)
+	if len(first) > 0 && len(others) > 0 {
+		told |= cobra.ShellCompDirectiveKeepOrder
+	}
+	all := slices.Concat(first, others)
+	return all, told | directive(all)
 }
 
 // none says whether nothing was found so far.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,8 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
 // hideKubeconfig hides that of whoever runs the test, and returns where another is
@@ -45,20 +51,33 @@ func kubeconfig(t *testing.T, current string, servers map[string]string) {
 	assert.NilError(t, clientcmd.WriteToFile(*config, hideKubeconfig(t)))
 }
 
-// apiServer answers every list with the metadata of so many Jobs, and counts what it
-// is asked for.
-func apiServer(t *testing.T, jobs int) (url string, asked *atomic.Int32) {
+// apiServer has so many Jobs, of which the first one is dispatched, and counts what
+// it is asked for. It has as many objects of every other kind, by the same names.
+func apiServer(t *testing.T, n int) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
-	body := protobufOf(t, metadataOf(jobs))
+	jobs := &batchv1.JobList{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "JobList"}}
+	table := &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Name", Format: "name"}, {Name: "Age"}}}
+	for i := range n {
+		job := fixture.New("team", fmt.Sprintf("job-%05d", i))
+		if i == 0 {
+			job.Annotations = map[string]string{delegation.MirrorAnnotation: "c/n/" + job.Name + "/u"}
+			fixture.ManagedBy(string(delegation.Dispatch))(job)
+		}
+		jobs.Items = append(jobs.Items, *job)
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{job.Name, "5m"}})
+	}
+	if n > mostChoices {
+		jobs.Items, jobs.Continue = jobs.Items[:mostChoices], "more"
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
-			http.Error(w, "no more than metadata is here", http.StatusNotAcceptable)
-			return
+		var answer any = jobs
+		if strings.Contains(r.Header.Get("Accept"), "as=Table") {
+			answer = table
 		}
-		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
-		_, _ = w.Write(body)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, asked
@@ -85,7 +104,8 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 		{"objects of a kind", []string{"trace", "--context", "west", "rayjob/"}, "rayjob/job-00000", 0},
 		{"Jobs that are dispatched", []string{"cancel", ""}, "job-00000", 1},
 		{"each Job once", []string{"cancel", "job-00000", ""}, "", 1},
-		{"Jobs that cannot be looked into", []string{"dispatch", "job-00001", ""}, "job-00000 job-00002", 2},
+		{"Jobs to dispatch", []string{"dispatch", "job-00001", ""}, "job-00000", 1},
+		{"Jobs of another owner", []string{"dispatch", "--managed-by", "a.b/c", ""}, "", 1},
 		{"namespaces", []string{"ls", "-n", ""}, "job-00000 job-00001 job-00002", 1},
 		{"namespaces over there", []string{"dispatch", "--to", "west", "--namespace-to", ""}, "job-00000", 0},
 		{"Secrets", []string{"dispatch", "--with-secret", ""}, "job-00000 job-00001 job-00002", 1},
@@ -214,6 +234,12 @@ func TestVeryManyNames(t *testing.T) {
 	assert.Equal(t, len(choices), 100)
 	assert.Equal(t, choices[99], "job-099\t100 begin so")
 	assert.Equal(t, directive, "6")
+
+	choices, directive = completed(t, "cancel", "")
+	assert.Equal(t, len(choices), 101)
+	assert.Equal(t, choices[0], "job-00000", "of those that were looked into")
+	assert.Equal(t, choices[1], "job-000\t99 begin so")
+	assert.Equal(t, directive, "38")
 
 	choices, directive = completed(t, "trace", "job-0991")
 	assert.Equal(t, len(choices), 10)

@@ -82,8 +82,8 @@ func inEach(contexts []fleet.Context, do func(*fleet.Context) error) (worked int
 }
 
 // collect lists a collection, and says whether any of the contexts could be read.
-func collect(ctx context.Context, contexts []fleet.Context, of collection, visit func(header)) (isRead bool) {
-	return inEach(contexts, func(in *fleet.Context) error { return listHeaders(ctx, in, of, visit) }) > 0
+func collect(ctx context.Context, contexts []fleet.Context, of collection, visit func(name string)) (isRead bool) {
+	return inEach(contexts, func(in *fleet.Context) error { return listNames(ctx, in, of, visit) }) > 0
 }
 
 // jobsOf are the Jobs of a namespace, or of all.
@@ -92,16 +92,13 @@ func jobsOf(namespace string) collection {
 }
 
 // addNew has visit add names that no word before says already.
-func addNew(w word, found *choices) func(header) {
-	return func(h header) {
-		if !slices.Contains(w.args, h.name) {
-			found.add(h.name)
+func addNew(w word, found *choices) func(name string) {
+	return func(name string) {
+		if !slices.Contains(w.args, name) {
+			found.add(name)
 		}
 	}
 }
-
-// addAny has visit add all names.
-func addAny(found *choices) func(header) { return func(h header) { found.add(h.name) } }
 
 // jobs are the Jobs of the namespace.
 func (c *completer) jobs(ctx context.Context, w word, found *choices) {
@@ -111,23 +108,26 @@ func (c *completer) jobs(ctx context.Context, w word, found *choices) {
 
 // dispatched are the Jobs that have, or had, a mirror.
 func (c *completer) dispatched(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.where(w, currentContext)
-	add := addNew(w, found)
-	collect(ctx, contexts, jobsOf(namespace), func(h header) {
-		if marks := delegation.MarksOf(nil, h.annotations); marks != nil && !marks.Mirror.IsZero() {
-			add(h)
-		}
-	})
+	c.those(ctx, w, func(j *batchv1.Job) bool {
+		marks := delegation.MarksOf(j.Labels, j.Annotations)
+		return marks != nil && !marks.Mirror.IsZero()
+	}, found)
 }
 
 // dispatchable are the Jobs that dispatch takes: those of its owner that have not
-// ended. Where there are more Jobs than can be looked into, those that were come
-// first, and behind them all others.
+// ended.
 func (c *completer) dispatchable(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.where(w, currentContext)
 	owner := delegation.Job().OwnerOf(w.flag("managed-by"))
+	c.those(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
+}
+
+// those are the Jobs of the namespace that are wanted. Where there are more than can
+// be looked into, the wanted ones of the first come first, and behind them all
+// others.
+func (c *completer) those(ctx context.Context, w word, wants func(*batchv1.Job) bool, found *choices) {
+	contexts, namespace := c.where(w, currentContext)
 	areAll := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
-		if ownerOf(j) == owner && !hasEnded(j) && !slices.Contains(w.args, j.Name) {
+		if wants(j) && !slices.Contains(w.args, j.Name) {
 			found.addFirst(j.Name)
 		}
 	})
@@ -211,7 +211,7 @@ func (c *completer) traced(ctx context.Context, w word, found *choices) {
 	for _, k := range delegation.Kinds() {
 		if k.IsNamed(typed) {
 			of := collection{GroupVersionResource: k.Resource, namespace: namespace, selector: k.Selector}
-			collect(ctx, contexts, of, func(h header) { found.add(typed + "/" + h.name) })
+			collect(ctx, contexts, of, func(name string) { found.add(typed + "/" + name) })
 		}
 	}
 }
@@ -219,7 +219,7 @@ func (c *completer) traced(ctx context.Context, w word, found *choices) {
 // namespaces are those of the chosen context.
 func (c *completer) namespaces(ctx context.Context, w word, found *choices) {
 	contexts, _ := c.where(w, currentContext)
-	collect(ctx, contexts, coreOf("namespaces", metav1.NamespaceAll), addAny(found))
+	collect(ctx, contexts, coreOf("namespaces", metav1.NamespaceAll), found.add)
 }
 
 // namespacesThere are those of the context that --to names.
@@ -230,14 +230,14 @@ func (c *completer) namespacesThere(ctx context.Context, w word, found *choices)
 		return
 	}
 	if _, there, err := c.flags.loadPair(c.env, to); err == nil && there.Err == nil {
-		collect(ctx, []fleet.Context{there}, coreOf("namespaces", metav1.NamespaceAll), addAny(found))
+		collect(ctx, []fleet.Context{there}, coreOf("namespaces", metav1.NamespaceAll), found.add)
 	}
 }
 
 // secrets are those beside the Jobs.
 func (c *completer) secrets(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.where(w, currentContext)
-	collect(ctx, contexts, coreOf("secrets", namespace), addAny(found))
+	collect(ctx, contexts, coreOf("secrets", namespace), found.add)
 }
 
 func coreOf(resource, namespace string) collection {
@@ -272,7 +272,7 @@ func (c *completer) queues(ctx context.Context, w word, found *choices) {
 	for _, version := range []string{"v1beta2", "v1beta1"} {
 		resource := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "localqueues"}
 		of := collection{GroupVersionResource: resource, namespace: namespace}
-		if collect(ctx, contexts, of, addAny(found)) {
+		if collect(ctx, contexts, of, found.add) {
 			return
 		}
 	}
