@@ -19,7 +19,7 @@ import (
 const (
 	// completionTime is how long whoever has pressed TAB waits for what has to be
 	// asked for. The start of kubectl and of the plugin comes on top.
-	completionTime = 220 * time.Millisecond
+	completionTime = 235 * time.Millisecond
 	// completionTimeVariable is for clusters that are further away.
 	completionTimeVariable = "KUBECTL_JOBS_MANAGEDBY_COMPLETION_TIMEOUT"
 	// mostChoices is how many choices a shell is given. bash takes longer to show
