@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/cmd/get"
 
+	// Before package get, which would have translations read.
 	_ "github.com/jobmanagedby/kubectl-jobmanagedby/internal/untranslated"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
