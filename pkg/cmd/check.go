@@ -59,7 +59,7 @@ func newCheckCommand(env Environment, global *globalFlags) *cobra.Command {
 		Use: "check [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Find delegated Jobs that are stuck, orphaned or run twice, and say what to do",
+		Short:                 "Find Jobs that are stuck, orphaned or run twice, and what to do",
 		Long: `Look at delegated Jobs, their mirrors, and what MultiKueue has made of them, on
 all contexts of the kubeconfig unless some are chosen, and tell what is wrong, the
 worst first: a code, what was seen, and what to do. explain CODE tells more.

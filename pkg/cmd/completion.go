@@ -38,7 +38,7 @@ later versions of the plugin too. kubectl's own completion has to be set up: see
 kubectl completion --help.
 
 What is in a cluster is asked of the context that the words so far choose, by trace
-of all of them, and within a fifth of a second: what does not answer by then gives
+of all of them, and within a quarter of a second: what does not answer by then gives
 nothing to choose from, and no message either. For clusters that are far away,
 TIMEOUT=1s in the environment waits longer.
 

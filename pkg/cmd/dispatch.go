@@ -84,14 +84,17 @@ delegated to MultiKueue, where that is not installed.`,
   NAME dispatch train -n ml --to worker-1 --dry-run=server
 
   # All Jobs of an experiment, with the ConfigMaps that they need
-  NAME dispatch -l experiment=a -n ml --to worker-1 --with-dependencies
+  NAME dispatch -l experiment=a -n ml --to worker-1 \
+      --with-dependencies
 
   # A JobSet, and a TrainJob that nobody but MultiKueue may own
   NAME dispatch jobset/train -n ml --to worker-1
-  NAME dispatch trainjob/tune -n ml --to worker-1 --as-multikueue
+  NAME dispatch trainjob/tune -n ml --to worker-1 \
+      --as-multikueue
 
   # Wait an hour at most, and leave nothing running
-  NAME dispatch train -n ml --to worker-1 --timeout 1h --on-interrupt=delete`, "NAME", env.displayName()),
+  NAME dispatch train -n ml --to worker-1 --timeout 1h \
+      --on-interrupt=delete`, "NAME", env.displayName()),
 	}
 	f.addFlags(cmd)
 	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })

@@ -26,7 +26,8 @@ where it is documented. Without a CODE, list all of them. No cluster is asked.`,
   NAME explain JM034
 
   # What is known of it, from what check has found
-  NAME check -A -o jsonpath='{.items[0].code}' | xargs NAME explain`, "NAME", env.displayName()),
+  NAME check -A -o jsonpath='{.items[0].code}' |
+      xargs NAME explain`, "NAME", env.displayName()),
 		Args: atMostOne("a code", "CODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all := rules.All()

@@ -2,30 +2,41 @@ package cmd
 
 import (
 	"fmt"
+	"io"
+	"strings"
+	"text/template"
 
+	"github.com/mitchellh/go-wordwrap"
 	"github.com/spf13/cobra"
 )
 
 // usageTemplate is what kubectl's own help looks like. kubectl's templater is
 // not used: the hints at its end leave "kubectl " out of a plugin's name.
-const usageTemplate = `{{if .HasExample}}Examples:
-{{.Example}}
+const usageTemplate = `{{with .Example}}Examples:
+{{.}}
 
 {{end}}{{if .HasAvailableSubCommands}}Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 
-{{end}}{{if .HasAvailableLocalFlags}}{{if .HasParent}}Options:
-{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}
+{{end}}{{if .HasParent}}{{with flagUsages . .LocalFlags}}{{.}}
 
 {{end}}{{end}}Usage:
   {{if .Runnable}}{{.UseLine}}{{else}}{{.CommandPath}} COMMAND [options]{{end}}
-{{if .HasAvailableSubCommands}}
-Use "{{.CommandPath}} COMMAND --help" for more information about a given command.{{end}}
-Use "{{.Root.CommandPath}} options" for a list of global command-line options (applies to all commands).
-`
 
+{{if .HasAvailableSubCommands -}}
+Use "{{.CommandPath}} COMMAND --help" for more of a command, and
+"{{.Root.CommandPath}} options" for the options that all commands have.
+{{else -}}
+Use "{{.Root.CommandPath}} options" for the options that all commands have.
+{{end}}`
+
+// setHelp sets how help looks, and fits the texts of all commands into its width.
 func setHelp(root *cobra.Command) {
-	root.SetUsageTemplate(usageTemplate)
+	usage := template.Must(template.New("usage").Funcs(template.FuncMap{
+		"flagUsages": flagUsages,
+		"rpad":       func(s string, width int) string { return fmt.Sprintf("%-*s", width, s) },
+	}).Parse(usageTemplate))
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Execute(cmd.OutOrStderr(), cmd) })
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
@@ -37,6 +48,19 @@ func setHelp(root *cobra.Command) {
 			return found.Help()
 		},
 	})
+	for _, cmd := range append(root.Commands(), root) {
+		cmd.Long = fill(cmd.Long)
+		cmd.DisableFlagsInUseLine = true
+	}
+}
+
+// fill fits paragraphs into the width of help.
+func fill(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = wordwrap.WrapString(strings.Join(strings.Fields(p), " "), helpWidth)
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 func newOptionsCommand() *cobra.Command {
@@ -45,8 +69,7 @@ func newOptionsCommand() *cobra.Command {
 		Short: "List the options that all commands have",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "The following options can be passed to any command:\n\n%s",
-				cmd.Root().PersistentFlags().FlagUsagesWrapped(80))
+			_, err := io.WriteString(cmd.OutOrStdout(), flagUsages(cmd, cmd.Root().PersistentFlags())+"\n")
 			return err
 		},
 	}

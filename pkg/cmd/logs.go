@@ -78,7 +78,7 @@ else is told on standard error.`,
   NAME logs train -n ml -f
 
   # What all containers of its pods have written in the last ten minutes
-  NAME logs train -n ml --all-containers --since 10m --timestamps
+  NAME logs train -n ml --all-containers --since 10m
 
   # The logs of a JobSet, into a file without colours or names
   NAME logs jobset/sweep -n ml --prefix=false > sweep.log`, "NAME", env.displayName()),

@@ -59,22 +59,27 @@ An owner of '' is the built-in controller, which runs the Job in its own cluster
 A Job that runs, that is dispatched, or that belongs to a CronJob or the like is
 left alone without --force. One that has ended runs once more.`,
 		Example: strings.ReplaceAll(`  # Have this plugin dispatch a Job, instead of running it here
-  NAME recreate train -n ml --managed-by DISPATCH
+  NAME recreate train -n ml \
+      --managed-by DISPATCH
 
   # Take a Job to MultiKueue, into the queue that its team uses
-  NAME recreate train -n ml --managed-by MULTIKUEUE --queue research
+  NAME recreate train -n ml \
+      --managed-by MULTIKUEUE --queue research
 
   # Have the built-in controller run it here after all
   NAME recreate train -n ml --managed-by ''
 
   # Have this plugin dispatch a JobSet
-  NAME recreate jobset/train -n ml --managed-by DISPATCH
+  NAME recreate jobset/train -n ml \
+      --managed-by DISPATCH
 
   # Only show what would become of it, as the API server sees it
-  NAME recreate train -n ml --managed-by example.com/runner --dry-run=server
+  NAME recreate train -n ml \
+      --managed-by example.com/runner --dry-run=server
 
   # In a script: no question, and the copy of the old Job where it can be found
-  NAME recreate train -n ml --managed-by '' --yes --backup train-before.yaml`, "NAME", env.displayName()),
+  NAME recreate train -n ml --managed-by '' \
+      --yes --backup train-before.yaml`, "NAME", env.displayName()),
 	}
 	cmd.Example = strings.NewReplacer("DISPATCH", string(delegation.Dispatch), "MULTIKUEUE", string(delegation.MultiKueue)).Replace(cmd.Example)
 	flags := cmd.Flags()

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"bytes"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// minorCommands need no examples: kubectl's own have none either.
+var minorCommands = []string{"jobs-managedby", "options", "version"}
+
+func TestHelp(t *testing.T) {
+	all := documented(t)
+	assert.Assert(t, len(all) > 10)
+	for _, cmd := range all {
+		t.Run(cmd.Name(), func(t *testing.T) {
+			help := helpOf(t, cmd)
+			for line := range strings.Lines(help) {
+				assert.Assert(t, len(line) <= helpWidth+1 || strings.HasSuffix(line, " [options]\n"), "%d columns: %s", len(line)-1, line)
+			}
+			others := strings.NewReplacer("kubectl jobs-managedby", "", "kubectl-jobs_managedby", "", "kubectl_complete-jobs_managedby", "", string(delegation.Dispatch), "").Replace(help)
+			assert.Assert(t, !regexp.MustCompile(`jobs?[-_]?managedby`).MatchString(others), "a name that users do not type: %s", others)
+			if slices.Contains(minorCommands, cmd.Name()) {
+				return
+			}
+			assert.Assert(t, strings.Contains(help, cmd.Long) && cmd.Long != "")
+			assert.Assert(t, strings.Count(cmd.Example, "  # ") >= 3, cmd.Example)
+			if flags := localFlags(cmd); len(flags) > 4 {
+				assert.Assert(t, strings.Count(help, "\nOptions ") > 1, "%d options in one group", len(flags))
+			}
+		})
+	}
+}
+
+// TestExamples: what the examples call is there, and takes these flags.
+func TestExamples(t *testing.T) {
+	for _, cmd := range documented(t) {
+		example := strings.ReplaceAll(cmd.Example, "\\\n", "")
+		for _, call := range regexp.MustCompile(`kubectl jobs-managedby ([^|>)\n]*)`).FindAllStringSubmatch(example, -1) {
+			root, _ := newRootCommand(Environment{})
+			words := strings.Fields(strings.NewReplacer("''", "built-in", "'", "").Replace(call[1]))
+			called, rest, err := root.Find(words)
+			assert.NilError(t, err, call[0])
+			assert.Assert(t, called != root, call[0])
+			assert.NilError(t, called.ParseFlags(rest), call[0])
+		}
+	}
+}
+
+// TestFlagGroups: no flag is missing from help, and no group has one that is not there.
+func TestFlagGroups(t *testing.T) {
+	unused := map[string]bool{}
+	for _, group := range flagGroups {
+		for _, name := range strings.Fields(group.flags) {
+			assert.Assert(t, !unused[name], "--%s is in two groups", name)
+			unused[name] = true
+		}
+	}
+	for _, cmd := range documented(t) {
+		flags := localFlags(cmd)
+		if !cmd.HasParent() {
+			cmd.PersistentFlags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag) })
+		}
+		for _, flag := range flags {
+			assert.Assert(t, groupOf(cmd, flag) >= 0, "%s --%s is in no group", cmd.Name(), flag.Name)
+			delete(unused, flag.Name)
+			delete(unused, cmd.Name()+"~"+flag.Name)
+		}
+	}
+	assert.Equal(t, len(unused), 0, "no command has %q", slices.Sorted(maps.Keys(unused)))
+}
+
+// documented are all commands that users see.
+func documented(t *testing.T) []*cobra.Command {
+	t.Helper()
+	root, _ := newRootCommand(Environment{})
+	root.InitDefaultHelpFlag()
+	all := []*cobra.Command{root}
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() {
+			cmd.InitDefaultHelpFlag()
+			all = append(all, cmd)
+		}
+	}
+	return all
+}
+
+// localFlags are the flags of a command that others do not have.
+func localFlags(cmd *cobra.Command) (flags []*pflag.Flag) {
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if cmd.HasParent() {
+			flags = append(flags, flag)
+		}
+	})
+	return flags
+}
+
+func helpOf(t *testing.T, cmd *cobra.Command) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	assert.NilError(t, cmd.Help())
+	return out.String()
+}
