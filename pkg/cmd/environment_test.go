@@ -63,6 +63,9 @@ func TestExitCode(t *testing.T) {
 		{&signalError{syscall.SIGTERM}, 143, ""},
 		// Where several apply, the smallest.
 		{errors.Join(interrupt, partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
+		{errors.Join(partial, errors.New("the disk is full")), 1, "error: 1 of 3 contexts could not be read, or not wholly\nerror: the disk is full\n"},
+		{errors.Join(&findingsError{"2 errors"}, partial, interrupt), 3, "error: found 2 errors\nerror: 1 of 3 contexts could not be read, or not wholly\n"},
+		{fmt.Errorf("what was told before: %w", partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 	} {
 		var told bytes.Buffer
 		assert.Equal(t, exitCode(&told, tt.err), tt.code, "%v", tt.err)

@@ -67,25 +67,35 @@ func exitCode(w io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	code := codeOf(err)
-	if code < ExitSignal {
-		fmt.Fprintf(w, "error: %s\n", printers.SafeLines(message(err)))
+	for _, message := range messages(err) {
+		fmt.Fprintf(w, "error: %s\n", printers.SafeLines(message))
 	}
-	return code
+	return codeOf(err)
 }
 
-// message is what the user is told of an error; that a signal ended the command
-// is known to who sent it.
-func message(err error) string {
-	var found *findingsError
-	if errors.As(err, &found) {
-		return found.Error()
+// messages are what the user is told of an error, one for each of those that it is
+// made of. That a signal ended the command is known to who sent it.
+func messages(err error) (told []string) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			told = append(told, messages(e)...)
+		}
+		return told
 	}
-	var partial *partialError
-	if errors.As(err, &partial) {
-		return partial.Error()
+	var (
+		found   *findingsError
+		partial *partialError
+		signal  *signalError
+	)
+	switch {
+	case errors.As(err, &signal):
+		return nil
+	case errors.As(err, &found):
+		return []string{found.Error()}
+	case errors.As(err, &partial):
+		return []string{partial.Error()}
 	}
-	return err.Error()
+	return []string{err.Error()}
 }
 
 // codeOf is the smallest code of all that an error is made of.

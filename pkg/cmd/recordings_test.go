@@ -11,8 +11,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -22,15 +20,7 @@ const recordings = "../../test/recordings"
 // run runs the plugin in this process, with nothing of this machine's.
 func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, errOut bytes.Buffer
-	code = Run(Environment{
-		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut},
-		Program:   "kubectl-jobs_managedby",
-		Args:      args,
-		LookupEnv: func(string) (string, bool) { return "", false },
-		Clock:     clock.RealClock{},
-	})
-	return out.String(), errOut.String(), code
+	return runIn(t, "kubectl-jobs_managedby", nil, args...)
 }
 
 func eachRecording(t *testing.T, do func(t *testing.T, name, dir string)) {

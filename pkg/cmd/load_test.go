@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// nowhere is a server that refuses connections.
+const nowhere = "https://127.0.0.1:1"
+
+// TestUsualContexts: the environment variable stands for --contexts, and anything
+// that the call says of contexts comes before it.
+func TestUsualContexts(t *testing.T) {
+	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "prod-eu": nowhere + "/eu", "prod-us": nowhere + "/us", "prod-old": nowhere + "/old"})
+	for _, tt := range []struct {
+		name, variable string
+		args           []string
+		want           string
+	}{
+		{"without it", "", []string{"ls"}, "lab"},
+		{"blank", " , ", []string{"ls"}, "lab"},
+		{"patterns", "prod-*, ^prod-old", []string{"ls"}, "prod-eu prod-us"},
+		{"of a command that looks at all", "prod-*,^prod-old", []string{"check"}, "prod-eu prod-us"},
+		{"--contexts", "prod-*", []string{"ls", "--contexts", "lab"}, "lab"},
+		{"--context", "prod-*", []string{"ls", "--context", "prod-us"}, "prod-us"},
+		{"--all-contexts", "prod-*", []string{"ls", "--all-contexts"}, "lab prod-eu prod-old prod-us"},
+		{"--server", "prod-*", []string{"ls", "--server", nowhere}, "lab"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			variables := map[string]string{contextsVariable: tt.variable}
+			stdout, stderr, code := runIn(t, "kubectl-jobs_managedby", variables, append(tt.args, "-o", "json")...)
+			assert.Equal(t, code, ExitPartial, stderr)
+			var list inspect.OwnerList
+			assert.NilError(t, json.Unmarshal([]byte(stdout), &list), stdout)
+			var asked []string
+			for _, e := range list.Errors {
+				asked = append(asked, e.Context)
+			}
+			assert.Equal(t, strings.Join(asked, " "), tt.want)
+		})
+	}
+
+	_, stderr, code := runIn(t, "kubectl-jobs_managedby", map[string]string{contextsVariable: "staging"}, "ls")
+	assert.Equal(t, code, ExitError)
+	assert.Assert(t, strings.HasPrefix(stderr, "error: the environment variable "+contextsVariable+": "), stderr)
+}
+
+// TestCommandsAtOnce: commands of one process share nothing that changes.
+func TestCommandsAtOnce(t *testing.T) {
+	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
+	calls := [][]string{
+		{"ls", "-A", "--from", exampleFleet},
+		{"ls", "-A", "--from", exampleFleet, "-o", "json", "--kinds", "all"},
+		{"ls", "-A", "--color", "always", "--from", exampleFleet},
+		{"ls", "-o", "json"},
+		{"kinds", "-A", "--from", exampleFleet},
+		{"trace", "sweep", "-n", "ml", "--from", exampleFleet},
+		{"check", "-A", "--from", exampleFleet, "-o", "sarif"},
+		{"explain", "JM001"},
+		{"dispatch", "--help"},
+		{"lss"},
+	}
+	type result struct {
+		stdout, stderr string
+		code           int
+	}
+	runs := func(args []string) (r result) {
+		r.stdout, r.stderr, r.code = runIn(t, "kubectl-jobs_managedby", nil, args...)
+		return r
+	}
+	alone := make([]result, len(calls))
+	for i, args := range calls {
+		alone[i] = runs(args)
+		assert.Assert(t, alone[i].stdout+alone[i].stderr != "", args)
+	}
+	const times = 4
+	together := make([]result, times*len(calls))
+	var wg sync.WaitGroup
+	for i := range together {
+		wg.Go(func() { together[i] = runs(calls[i%len(calls)]) })
+	}
+	wg.Wait()
+	for i, got := range together {
+		assert.Equal(t, got, alone[i%len(calls)], "%q", calls[i%len(calls)])
+	}
+}
