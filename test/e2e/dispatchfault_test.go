@@ -4,7 +4,9 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
@@ -100,4 +102,43 @@ func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 	}
 	assert.Equal(t, d.end(), 0, d.told.String())
 	sameEnd(t, ns, "train")
+}
+
+// TestDispatchInterruptedTwice: the first Ctrl-C does what it should in good order,
+// and where that hangs, the second ends all at once. Nothing is left half done.
+func TestDispatchInterruptedTwice(t *testing.T) {
+	const ns = "dispatch-twice"
+	kubeconfig, proxy := behindProxy(t, worker1)
+	origin(t, ns, "train", fixture.RunsFor("2h"))
+	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig, "--on-interrupt", "delete")
+	d.expect(dispatch.StatusCopied, "train")
+	_, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`))
+	assert.NilError(t, err)
+	d.signal(syscall.SIGINT)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.end()
+	}()
+	again := time.NewTicker(500 * time.Millisecond)
+	defer again.Stop()
+	for isOver := false; !isOver; {
+		select {
+		case <-again.C:
+			// It may have ended meanwhile.
+			_ = d.cmd.Process.Signal(syscall.SIGINT)
+		case <-ended:
+			isOver = true
+		}
+	}
+	status, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	assert.Assert(t, ok && status.Signaled() && status.Signal() == syscall.SIGINT, "it ended with %v: %s", d.cmd.ProcessState, d.told.String())
+
+	// The same command goes on with the same mirror.
+	mirror := jobOf(t, worker1, ns, "train")
+	assert.Assert(t, mirror != nil)
+	next := dispatches(t, ns, "train", "--detach-after-start")
+	assert.Equal(t, next.end(), 0, next.told.String())
+	assert.Equal(t, next.count(dispatch.MirrorFound), 1)
+	assert.Equal(t, jobOf(t, worker1, ns, "train").UID, mirror.UID)
 }
