@@ -16,7 +16,8 @@ func codesPage() []byte {
 
 What ` + "`check`" + ` finds. The same text is printed by ` + "`explain CODE`" + `. Codes up to JM063 are the numbers of a
 catalogue of the ways in which MultiKueue's Jobs go wrong; from JM101 on stands what holds for
-every owner, and from JM201 on what concerns ` + "`dispatch`" + `. A code is never used for anything else.
+every owner, from JM201 on what concerns ` + "`dispatch`" + `, and from JM301 on what single kinds do. A code
+is never used for anything else.
 
 | code | severity | what is wrong |
 |---|---|---|

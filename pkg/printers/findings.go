@@ -96,7 +96,7 @@ func details(f *inspect.Finding, o TableOptions) []string {
 	if len(f.Jobs) > 1 || len(f.Jobs) == 1 && !isAbout(f, f.Jobs[0]) {
 		add("jobs", jobNames(f.Jobs, o.Wide))
 	}
-	add("do", f.Remedy)
+	lines = append(lines, remedy(f.Remedy, o)...)
 	return append(lines, "")
 }
 

@@ -79,7 +79,7 @@ func problemLines(problem dispatch.Problem, row string, width int, o TableOption
 		lines = append(append(lines, row), wrap(message, o.Width, gap)...)
 	}
 	if problem.Remedy != "" {
-		lines = append(lines, detail("do", problem.Remedy, o)...)
+		lines = append(lines, remedy(problem.Remedy, o)...)
 	}
 	return lines
 }
@@ -165,10 +165,20 @@ func rank(problem dispatch.Problem) int {
 	return 1
 }
 
+// detailIndent is where the texts of details begin, behind their labels.
+var detailIndent = strings.Repeat(" ", len("  ")+labelWidth+len(gap))
+
 // detail is a labelled text below a row, as findings have it.
 func detail(label, text string, o TableOptions) []string {
-	indent := strings.Repeat(" ", len("  ")+labelWidth+len(gap))
-	lines := wrap(Safe(text), o.Width, indent)
-	lines[0] = "  " + palette{o.Color}.dim(pad(label, labelWidth)) + gap + strings.TrimPrefix(lines[0], indent)
+	return labelled(label, wrap(Safe(text), o.Width, detailIndent), o)
+}
+
+// remedy tells what to do, below a row. Commands in it stand in backquotes.
+func remedy(text string, o TableOptions) []string {
+	return labelled("do", advice(Safe(text), detailIndent, o), o)
+}
+
+func labelled(label string, lines []string, o TableOptions) []string {
+	lines[0] = "  " + palette{o.Color}.dim(pad(label, labelWidth)) + gap + strings.TrimPrefix(lines[0], detailIndent)
 	return lines
 }

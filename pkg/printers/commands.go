@@ -1,0 +1,70 @@
+package printers
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// quote stands around commands in a text.
+const quote = "`"
+
+// advice lays out a text in which commands stand in backquotes, at an indent. Where
+// there is a width, a command has lines of its own that a shell takes as they are.
+func advice(text, indent string, o TableOptions) []string {
+	parts := strings.Split(text, quote)
+	if o.Width == 0 || len(parts) == 1 {
+		return wrap(text, o.Width, indent)
+	}
+	p := palette{o.Color}
+	var lines []string
+	for i, part := range parts {
+		isCommand := i%2 == 1
+		if isCommand {
+			for _, line := range continued(part, indent+gap, o.Width) {
+				lines = append(lines, indent+gap+p.bold(strings.TrimPrefix(line, indent+gap)))
+			}
+			continue
+		}
+		// What joins it to the command before.
+		part = strings.TrimSpace(strings.TrimLeft(part, ",;:."))
+		if part != "" {
+			lines = append(lines, wrap(part, o.Width, indent)...)
+		}
+	}
+	return lines
+}
+
+// continued is a shell's command in lines that are joined by backslashes. A word, with
+// all that is quoted in it, is never broken, even if it is wider.
+func continued(command, indent string, width int) []string {
+	const onward = ` \`
+	var lines []string
+	line := indent
+	for i, word := range words(command) {
+		switch {
+		case i == 0:
+			line += word
+		case lipgloss.Width(line+" "+word+onward) > width:
+			lines = append(lines, line+onward)
+			line = indent + gap + word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// words are the words of a command, quotes and all.
+func words(command string) []string {
+	var within rune
+	return strings.FieldsFunc(command, func(r rune) bool {
+		switch {
+		case within == 0 && (r == '\'' || r == '"'):
+			within = r
+		case r == within:
+			within = 0
+		}
+		return r == ' ' && within == 0
+	})
+}
