@@ -44,10 +44,11 @@ demo-down: clusters ## Take the demo's clusters down
 	@go run ./test/demo -down
 
 .PHONY: examples
-examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fleet
+examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fleet, and its pictures
 	@go run ./test/demo -record examples/fleet
 	@go run ./test/demo -down
 	@go test ./test/readme -update
+	@$(MAKE) pictures
 
 .PHONY: test
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
