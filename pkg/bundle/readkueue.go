@@ -23,7 +23,7 @@ func (r *reader) readKueue(ctx context.Context) {
 		r.note(kueueResource("", everything, "", false), err)
 		return
 	}
-	versions := slices.DeleteFunc(kueueVersions(), func(v string) bool {
+	versions := slices.DeleteFunc(kueue.Versions(), func(v string) bool {
 		return !slices.ContainsFunc(group.Versions, func(s metav1.GroupVersionForDiscovery) bool { return s.Version == v })
 	})
 	if len(versions) == 0 {

@@ -2,19 +2,12 @@ package bundle
 
 import (
 	"context"
-	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
-
-// chunk is how many objects are asked for at once, as kubectl does
-// (cmdutil.DefaultChunkSize).
-const chunk = 500
 
 // listAll keeps all objects of a resource, of the wanted namespace where it has
 // namespaces.
@@ -37,35 +30,8 @@ func (r *reader) list(ctx context.Context, res resource, namespace string, o met
 
 // visit asks for objects in chunks and calls do for each.
 func (r *reader) visit(ctx context.Context, res resource, namespace string, o metav1.ListOptions, do func(map[string]any)) error {
-	o.Limit = chunk
-	for {
-		request, err := r.cluster.JSON(res.GroupVersionResource, namespace)
-		if err != nil {
-			return err
-		}
-		var page struct {
-			metav1.ListMeta `json:"metadata"`
-			Items           []map[string]any `json:"items"`
-		}
-		err = decode(ctx, request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, fleet.ListOptionsVersion()), &page)
-		var status apierrors.APIStatus
-		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-			// What the chunks come from was compacted away: go on from the same
-			// place in the present state.
-			o.Continue = status.Status().Continue
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, item := range page.Items {
-			do(item)
-		}
-		if page.Continue == "" {
-			return nil
-		}
-		o.Continue = page.Continue
-	}
+	err := fleet.EachObject(ctx, r.cluster, res.GroupVersionResource, namespace, o, do)
+	return causeOf(ctx, err)
 }
 
 // get reads one object.
@@ -80,7 +46,11 @@ func (r *reader) get(ctx context.Context, res resource, namespace, name string) 
 }
 
 func decode(ctx context.Context, request *rest.Request, into any) error {
-	err := fleet.DecodeJSON(request.Do(ctx), into)
+	return causeOf(ctx, fleet.DecodeJSON(request.Do(ctx), into))
+}
+
+// causeOf is an error, or why ctx is over where it is.
+func causeOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -9,10 +9,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// kueueVersions are the versions of Kueue's API that are read, the preferred
-// first. Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
-func kueueVersions() []string { return []string{"v1beta2", "v1beta1"} }
-
 // resource is a kind of object that a bundle holds.
 type resource struct {
 	schema.GroupVersionResource

@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,5 +58,5 @@ func (k Kind) TTL() []string {
 		return nil
 	}
 	last := len(k.ManagedBy) - 1
-	return append(append([]string{}, k.ManagedBy[:last]...), "ttlSecondsAfterFinished")
+	return slices.Concat(k.ManagedBy[:last], []string{"ttlSecondsAfterFinished"})
 }

@@ -3,6 +3,7 @@ package delegation
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 )
 
 // leasePrefix is what the names of all our Leases begin with.
@@ -31,7 +32,8 @@ func (k Kind) LeaseName(name string) string {
 	}
 	sum := sha256.Sum256([]byte(lease))
 	suffix := "-" + hex.EncodeToString(sum[:5])
-	return lease[:longestName-len(suffix)] + suffix
+	// A dot before the hyphen would make it no name.
+	return strings.TrimRight(lease[:longestName-len(suffix)], ".") + suffix
 }
 
 // IsDispatched says whether a Lease tells who looks after an object: its owner is

@@ -53,4 +53,9 @@ func TestLeaseName(t *testing.T) {
 	long := strings.Repeat("n", 253)
 	assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(long))), 0)
 	assert.Assert(t, jobSet.LeaseName(long) != jobSet.LeaseName(long[1:]))
+	// Wherever a long name is cut.
+	for n := range 63 {
+		dotted := strings.Repeat("n", 150+n) + "." + strings.Repeat("n", 100-n)
+		assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(dotted))), 0, jobSet.LeaseName(dotted))
+	}
 }

@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -75,17 +76,15 @@ func (p Place) String() string {
 func MarksOf(labels, annotations map[string]string) *Marks {
 	m := Marks{
 		MultiKueueOrigin: labels[MultiKueueOriginLabel],
-		Prebuilt:         annotations[PrebuiltWorkload],
+		Prebuilt:         cmp.Or(annotations[PrebuiltWorkload], labels[PrebuiltWorkload]),
 		Queue:            labels[QueueNameLabel],
 		PodGroup:         labels[PodGroupLabel],
 		Elastic:          annotations[ElasticMark] == "true",
 		OriginUID:        labels[OriginUIDLabel],
-		Origin:           parsePlace(annotations[OriginAnnotation], 3),
-		Mirror:           parsePlace(annotations[MirrorAnnotation], 4),
-	}
-	m.MultiKueueOriginUID = annotations[MultiKueueOriginUIDAnnotation]
-	if m.Prebuilt == "" {
-		m.Prebuilt = labels[PrebuiltWorkload]
+
+		MultiKueueOriginUID: annotations[MultiKueueOriginUIDAnnotation],
+		Origin:              parsePlace(annotations[OriginAnnotation], 3),
+		Mirror:              parsePlace(annotations[MirrorAnnotation], 4),
 	}
 	if m == (Marks{}) {
 		return nil

@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -114,10 +115,7 @@ func text(value any) string {
 	case string:
 		return v
 	case bool:
-		if v {
-			return "true"
-		}
-		return "false"
+		return strconv.FormatBool(v)
 	}
 	return ""
 }

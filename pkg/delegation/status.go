@@ -77,8 +77,8 @@ func (s State) condition(conditionType, status string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// Finished says since when an object is complete or failed: by the time that its
-// status tells, or else by that of the condition that says so. ok is false while
+// Finished says since when an object is complete or failed: by the time of the
+// condition that says so, or else by that which its status tells. ok is false while
 // it is unfinished; the time is zero where nobody wrote it down.
 func (k Kind) Finished(s State) (since time.Time, ok bool) {
 	for _, signs := range [][]Sign{k.Reading.Complete, k.Reading.Failed} {

@@ -3,15 +3,11 @@ package fleet
 import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 )
 
 // Kubernetes makes a client for all of the built-in API that talks protobuf.
 func (c *Cluster) Kubernetes() (kubernetes.Interface, error) {
-	config := rest.CopyConfig(c.config)
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	return kubernetes.NewForConfigAndClient(config, c.http)
+	return kubernetes.NewForConfigAndClient(c.protobuf(), c.http)
 }
 
 // Dynamic makes a client for objects of any kind, whose unknown fields survive.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
@@ -73,13 +74,20 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 // protobuf, and JSON with what knows no protobuf. apiPath is "/api" for the
 // core group and "/apis" for all others.
 func (c *Cluster) REST(gv schema.GroupVersion, apiPath string) (*rest.RESTClient, error) {
-	config := rest.CopyConfig(c.config)
+	config := c.protobuf()
 	config.APIPath = apiPath
 	config.GroupVersion = &gv
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	return rest.RESTClientForConfigAndClient(config, c.http)
+}
+
+// protobuf are the settings of clients that talk protobuf, and JSON with what knows
+// no protobuf.
+func (c *Cluster) protobuf() *rest.Config {
+	config := rest.CopyConfig(c.config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config
 }
 
 // Metadata makes a client that reads the metadata of any kind of object.
@@ -91,20 +99,28 @@ func (c *Cluster) Metadata() (metadata.Interface, error) {
 // read it is no error: it leaves UID empty. Open has done it for every cluster
 // that answered.
 func (c *Cluster) Identify(ctx context.Context) error {
+	uid, err := c.identity(ctx)
+	if err == nil && uid != "" {
+		c.UID = uid
+	}
+	return err
+}
+
+// identity is "" where the user may not read it.
+func (c *Cluster) identity(ctx context.Context) (string, error) {
 	client, err := c.Metadata()
 	if err != nil {
-		return err
+		return "", err
 	}
 	ns, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
 		Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-		return nil
+		return "", nil
 	case err != nil:
-		return err
+		return "", err
 	}
-	c.UID = string(ns.UID)
-	return nil
+	return string(ns.UID), nil
 }
 
 // key tells which clusters are the same one, asked the same question.

@@ -127,11 +127,12 @@ func (f *Fleet) open(ctx context.Context, c Context) *member {
 func (f *Fleet) identify(ctx context.Context, m *member) error {
 	start := f.clock.Now()
 	defer func() { m.spent += f.clock.Since(start) }()
-	if _, err := within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, m.ways[0].Identify(ctx)
-	}); err != nil {
+	// What is given up on may answer later, and must not touch the cluster then.
+	uid, err := within(ctx, f.timeout, m.ways[0].identity)
+	if err != nil {
 		return &Error{Context: m.context, Doing: "reach the cluster", Err: err}
 	}
+	m.ways[0].UID = uid
 	return nil
 }
 
@@ -188,7 +189,8 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 }
 
 // Again begins a new round of questions: every cluster has its whole time again,
-// is asked anew what it serves, and those that did not answer when the fleet was opened are tried once more.
+// is asked anew what it serves, and those that did not answer when the fleet was
+// opened are tried once more.
 func (f *Fleet) Again(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]

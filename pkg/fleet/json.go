@@ -1,10 +1,15 @@
 package fleet
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 )
@@ -39,6 +44,43 @@ func DecodeJSON(result rest.Result, into any) error {
 	return nil
 }
 
-// ListOptionsVersion is where client-go's scheme knows the options of lists: they
-// are the same for every group.
-func ListOptionsVersion() schema.GroupVersion { return schema.GroupVersion{Version: "v1"} }
+// chunk is how many objects are asked for at once, as kubectl does
+// (cmdutil.DefaultChunkSize).
+const chunk = 500
+
+// EachObject lists objects of any kind in chunks, as JSON that is decoded into Ts,
+// and calls visit for each. Where the snapshot that the chunks come from was compacted
+// away in between, the server offers a token to go on from the same place in the
+// present state, and that is taken.
+func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) error {
+	// client-go's scheme knows the options of lists in this version; they are the
+	// same for every group.
+	optionsVersion := schema.GroupVersion{Version: "v1"}
+	o.Limit = chunk
+	for {
+		request, err := c.JSON(r, namespace)
+		if err != nil {
+			return err
+		}
+		var page struct {
+			metav1.ListMeta `json:"metadata"`
+			Items           []T `json:"items"`
+		}
+		err = DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion).Do(ctx), &page)
+		var status apierrors.APIStatus
+		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+			o.Continue = status.Status().Continue
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, item := range page.Items {
+			visit(item)
+		}
+		if page.Continue == "" {
+			return nil
+		}
+		o.Continue = page.Continue
+	}
+}

@@ -61,11 +61,6 @@ func (b *Board) Apply(c Change) []Change {
 	return changes
 }
 
-// RefOf names a Job.
-func RefOf(j *Job) Ref {
-	return Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
-}
-
 func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
 	for _, j := range jobs {
 		if RefOf(j) == RefOf(wanted) {

@@ -15,10 +15,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// workloadVersions are the versions of the Workload API, the preferred first.
-// Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
-var workloadVersions = []string{"v1beta2", "v1beta1"}
-
 // batch is how many uids go into one label selector: about 4 kB of URL.
 const batch = 100
 
@@ -30,9 +26,10 @@ type settler struct {
 	cluster *fleet.Cluster
 	visit   func(Job)
 	waiting []read
-	// err is why Workloads could not be read. After the first error they are
-	// not asked for again.
-	err error
+	// asked is whether Workloads were asked for, and err why they could not be read.
+	// After the first error they are not asked for again.
+	asked bool
+	err   error
 }
 
 func newSettler(c *fleet.Cluster, visit func(Job)) *settler {
@@ -75,6 +72,7 @@ func (s *settler) flush(ctx context.Context) {
 			jobs[i] = &s.waiting[i].job
 			uids[i] = jobs[i].UID
 		}
+		s.asked = true
 		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), uids)
 	}
 	for _, r := range s.waiting {
@@ -95,6 +93,15 @@ func commonNamespace(jobs []*Job) string {
 	return jobs[0].Namespace
 }
 
+// madeFor selects the Workloads that were made for Jobs with these uids.
+func madeFor(uids []string) (metav1.ListOptions, error) {
+	isOneOf, err := labels.NewRequirement(kueue.JobUIDLabel, selection.In, uids)
+	if err != nil {
+		return metav1.ListOptions{}, err
+	}
+	return metav1.ListOptions{LabelSelector: isOneOf.String()}, nil
+}
+
 // claimedUIDs returns those of the uids that a Workload of the cluster was made
 // for. A cluster without Kueue has no Workloads, and so claims nothing.
 func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
@@ -102,14 +109,14 @@ func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids [
 	if err != nil {
 		return nil, err
 	}
-	isOneOf, err := labels.NewRequirement(kueue.JobUIDLabel, selection.In, uids)
+	madeForThem, err := madeFor(uids)
 	if err != nil {
 		return nil, err
 	}
 	claimed := sets.New[string]()
-	for _, version := range workloadVersions {
+	for _, version := range kueue.Versions() {
 		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
-		list, err := client.Resource(workloads).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: isOneOf.String()})
+		list, err := client.Resource(workloads).Namespace(namespace).List(ctx, madeForThem)
 		if apierrors.IsNotFound(err) {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func (v *Inventory) age(j *Job, t *metav1.Time) time.Duration {
 // dated. It is very long for what nobody dated, which is the zero time.
 func (v *Inventory) Age(name string, t time.Time) time.Duration {
 	if t.IsZero() {
-		return time.Duration(1<<63 - 1)
+		return math.MaxInt64
 	}
 	return v.clusterTime(name).Sub(t)
 }
@@ -227,7 +228,7 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 	x, isMap := a.(map[string]any)
 	y, bothMaps := b.(map[string]any)
 	if isMap && bothMaps {
-		for _, key := range slices.Sorted(maps.Keys(merged(x, y))) {
+		for _, key := range sets.List(sets.KeySet(x).Union(sets.KeySet(y))) {
 			c.walk(path+"."+key, x[key], y[key], without)
 		}
 		return
@@ -241,15 +242,6 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 		return
 	}
 	c.compare(path, a, b)
-}
-
-func merged(x, y map[string]any) map[string]any {
-	all := maps.Clone(x)
-	if all == nil {
-		all = map[string]any{}
-	}
-	maps.Copy(all, y)
-	return all
 }
 
 // elementName is what a person calls an element of a list: its name, if it has

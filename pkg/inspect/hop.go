@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -71,7 +72,7 @@ func missing(h Hop, err error, message string) Hop {
 
 // active is a hop's state by an Active condition.
 func (h *Hop) active(conditions []metav1.Condition) {
-	c := kueue.Condition(conditions, kueue.Active)
+	c := meta.FindStatusCondition(conditions, kueue.Active)
 	switch {
 	case c == nil:
 		h.State, h.Health, h.Message = stateUnknown, HealthWaiting, "no controller has written its status"
@@ -108,10 +109,10 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 		}
 		return h
 	}
-	finished, evicted := kueue.Condition(conditions, kueue.Finished), kueue.Condition(conditions, kueue.Evicted)
-	quota := kueue.Condition(conditions, kueue.QuotaReserved)
+	finished, evicted := meta.FindStatusCondition(conditions, kueue.Finished), meta.FindStatusCondition(conditions, kueue.Evicted)
+	quota := meta.FindStatusCondition(conditions, kueue.QuotaReserved)
 	switch {
-	case kueue.IsTrue(conditions, kueue.Finished):
+	case meta.IsStatusConditionTrue(conditions, kueue.Finished):
 		health := HealthOK
 		if finished.Reason != "Succeeded" && finished.Reason != "" {
 			health = HealthBad
@@ -119,11 +120,11 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 		return by(kueue.Finished, health, finished, reasoned(finished))
 	case w.Spec.Active != nil && !*w.Spec.Active:
 		return by("Deactivated", HealthBad, evicted, reasoned(evicted))
-	case kueue.IsTrue(conditions, kueue.Evicted):
+	case meta.IsStatusConditionTrue(conditions, kueue.Evicted):
 		return by(kueue.Evicted, HealthWaiting, evicted, reasoned(evicted))
-	case kueue.IsTrue(conditions, kueue.Admitted):
-		return by(kueue.Admitted, HealthOK, kueue.Condition(conditions, kueue.Admitted), podsMessage(conditions))
-	case kueue.IsTrue(conditions, kueue.QuotaReserved):
+	case meta.IsStatusConditionTrue(conditions, kueue.Admitted):
+		return by(kueue.Admitted, HealthOK, meta.FindStatusCondition(conditions, kueue.Admitted), podsMessage(conditions))
+	case meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved):
 		return by(kueue.QuotaReserved, HealthWaiting, quota, "")
 	case quota == nil:
 		return by("Pending", HealthWaiting, nil, "no condition so far; does Kueue run there?")
@@ -132,7 +133,7 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 }
 
 func podsMessage(conditions []metav1.Condition) string {
-	if c := kueue.Condition(conditions, kueue.PodsReady); c != nil && c.Status != metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(conditions, kueue.PodsReady); c != nil && c.Status != metav1.ConditionTrue {
 		return c.Message
 	}
 	return ""

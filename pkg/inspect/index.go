@@ -106,10 +106,10 @@ func (f *Facts) PodsOf(j *Job) []*Pod {
 	if f == nil || f.index == nil {
 		return nil
 	}
-	if pods := f.index.podsOfJob[j.UID]; len(pods) > 0 || j.podValue() == "" {
+	if pods := f.index.podsOfJob[j.UID]; len(pods) > 0 || j.PodLabelValue() == "" {
 		return pods
 	}
-	return f.index.podsLabelled[labelled(j.Namespace, j.Row().PodLabel, j.podValue())]
+	return f.index.podsLabelled[labelled(j.Namespace, j.Row().PodLabel, j.PodLabelValue())]
 }
 
 func labelled(namespace, label, value string) string { return namespace + "/" + label + "=" + value }

@@ -110,13 +110,29 @@ func (j *Job) Row() delegation.Kind {
 	return delegation.Kind{Name: strings.ToLower(gvk.Kind), Kind: gvk.Kind, Resource: gvk.GroupVersion().WithResource("")}
 }
 
-// podValue is the value of its kind's PodLabel on its pods; "" where it has none so
-// far.
-func (j *Job) podValue() string {
+// PodLabelValue is the value of its kind's PodLabel on its pods; "" where it has none
+// so far.
+func (j *Job) PodLabelValue() string {
 	if len(j.Row().PodValue) == 0 {
 		return j.Name
 	}
 	return j.PodValue
+}
+
+// Prebuilt is the Workload that a mirror runs under, "" if it names none.
+func (j *Job) Prebuilt() string {
+	if j.Marks == nil {
+		return ""
+	}
+	return j.Marks.Prebuilt
+}
+
+// Queue is the LocalQueue that a Job is submitted to, "" if it names none.
+func (j *Job) Queue() string {
+	if j.Marks == nil {
+		return ""
+	}
+	return j.Marks.Queue
 }
 
 // IsDelegated says whether another controller than its kind's own reconciles it.
@@ -129,6 +145,11 @@ type Ref struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`
+}
+
+// RefOf names a Job.
+func RefOf(j *Job) Ref {
+	return Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
 }
 
 // Duration is how long it has been running: from its start until it finished,
@@ -164,7 +185,8 @@ func (j *Job) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: j.APIVersion, Kind: j.Kind}
 }
 
-// DeepCopyObject returns a copy that shares no mutable part with j.
+// DeepCopyObject returns a copy that shares no mutable part with j, but for Object
+// and KindRow, which nobody changes.
 func (j *Job) DeepCopyObject() runtime.Object { return j.deepCopy() }
 
 func (j *Job) deepCopy() *Job {

@@ -165,11 +165,11 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 	}
 	// The errors are in partial.
 	_ = group.Wait()
+	slices.SortFunc(partial.Kinds, func(a, b *KindError) int { return strings.Compare(kindText(a.Kind), kindText(b.Kind)) })
 	if len(partial.Kinds) == len(kinds) {
 		// Nothing could be read, most likely for one reason.
 		return partial.Kinds[0].Err
 	}
-	slices.SortFunc(partial.Kinds, func(a, b *KindError) int { return strings.Compare(kindText(a.Kind), kindText(b.Kind)) })
 	return partial.orNil()
 }
 
@@ -192,7 +192,7 @@ func listObjectsOf(ctx context.Context, c *fleet.Cluster, q Query, kind delegati
 	slim, names := newSlimmer(kind), interner{}
 	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
 	var failed error
-	err := eachObject(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
+	err := fleet.EachObject(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
 		r, err := slim.read(o)
 		if err != nil {
 			failed = errors.Join(failed, err)

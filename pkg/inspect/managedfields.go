@@ -10,15 +10,24 @@ import (
 // if nobody ever did. It is not a heartbeat: a write that changes nothing does
 // not count.
 func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
+	return lastWrite(fields, "status")
+}
+
+// specWrittenAt is the latest time at which somebody changed anything but the
+// status or another subresource.
+func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time { return lastWrite(fields, "") }
+
+func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.Time {
 	var latest *metav1.Time
 	for i := range fields {
-		if f := &fields[i]; f.Subresource == "status" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
+		if f := &fields[i]; f.Subresource == subresource && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
 			latest = f.Time
 		}
 	}
 	return clone(latest)
 }
 
+// statusWriters are the managers that have changed the status, each once.
 func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
 	var writers []string
 	for i := range fields {
@@ -27,16 +36,6 @@ func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
 		}
 	}
 	return writers
-}
-
-func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
-	var latest *metav1.Time
-	for i := range fields {
-		if f := &fields[i]; f.Subresource == "" && f.Time != nil && (latest == nil || latest.Before(f.Time)) {
-			latest = f.Time
-		}
-	}
-	return clone(latest)
 }
 
 // writtenAs are the API versions through which an object was written.

@@ -7,10 +7,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -101,9 +97,7 @@ func (m *MirrorFinder) ask(ctx context.Context, f *fleet.Fleet, jobs []*Job) map
 		answer, err := m.askManager(ctx, c, jobs)
 		mu.Lock()
 		defer mu.Unlock()
-		for j, place := range answer {
-			places[j] = place
-		}
+		maps.Copy(places, answer)
 		return struct{}{}, err
 	})
 	mu.Lock()
@@ -153,23 +147,20 @@ func (m *MirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 // uids.
 func chosenClusters(ctx context.Context, r *factReader, jobs []*Job) (map[string]string, error) {
 	names := map[string]string{}
-	for len(jobs) > 0 {
-		some := jobs[:min(batch, len(jobs))]
-		jobs = jobs[len(some):]
+	for some := range slices.Chunk(jobs, batch) {
 		uids := make([]string, len(some))
 		for i, j := range some {
 			uids[i] = j.UID
 		}
-		isOneOf, err := labels.NewRequirement(kueue.JobUIDLabel, selection.In, uids)
+		madeForThem, err := madeFor(uids)
 		if err != nil {
 			return nil, err
 		}
-		err = listObjects(ctx, r.cluster, r.resource("workloads"), commonNamespace(some),
-			metav1.ListOptions{LabelSelector: isOneOf.String()}, func(w *kueue.Workload) {
-				if name := chosen(w); name != "" {
-					names[w.Labels[kueue.JobUIDLabel]] = name
-				}
-			})
+		err = listObjects(ctx, r.cluster, r.resource("workloads"), commonNamespace(some), madeForThem, func(w *kueue.Workload) {
+			if name := chosen(w); name != "" {
+				names[w.Labels[kueue.JobUIDLabel]] = name
+			}
+		})
 		if err != nil {
 			return nil, err
 		}

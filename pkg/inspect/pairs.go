@@ -37,6 +37,18 @@ type Pair struct {
 	Namesakes []*Job
 }
 
+// Jobs are the origin, if there is one, and the mirrors.
+func (p Pair) Jobs() []*Job {
+	var jobs []*Job
+	if p.Origin != nil {
+		jobs = append(jobs, p.Origin)
+	}
+	for _, m := range p.Mirrors {
+		jobs = append(jobs, m.Job)
+	}
+	return jobs
+}
+
 // Mirror is an object that runs, or ran, in place of an origin.
 type Mirror struct {
 	Job      *Job

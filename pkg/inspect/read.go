@@ -2,13 +2,11 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -33,42 +31,10 @@ func getObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersi
 
 // listObjects reads objects in chunks as JSON into Ts and calls visit for each.
 func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*T)) error {
-	if err := eachObject(ctx, c, r, namespace, o, visit); err != nil {
+	if err := fleet.EachObject(ctx, c, r, namespace, o, visit); err != nil {
 		return fmt.Errorf("list %s: %w", resourceText(r), err)
 	}
 	return nil
-}
-
-// eachObject is listObjects for who says what was being done.
-func eachObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*T)) error {
-	o.Limit = chunk
-	for {
-		request, err := c.JSON(r, namespace)
-		if err != nil {
-			return err
-		}
-		var page struct {
-			metav1.ListMeta `json:"metadata"`
-			Items           []*T `json:"items"`
-		}
-		err = fleet.DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, fleet.ListOptionsVersion()).Do(ctx), &page)
-		var status apierrors.APIStatus
-		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-			// As in listChunk: go on from the same place in the present state.
-			o.Continue = status.Status().Continue
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, item := range page.Items {
-			visit(item)
-		}
-		if page.Continue == "" {
-			return nil
-		}
-		o.Continue = page.Continue
-	}
 }
 
 // servedVersion is the first of the versions of an API group that a cluster

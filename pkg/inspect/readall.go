@@ -50,9 +50,9 @@ func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
 	if r.hasKueue() {
 		k := facts.Kueue
 		r.readConfig(ctx)
-		readAll(ctx, r, PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
-		readAll(ctx, r, PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
-		readAll(ctx, r, PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
+		readList(ctx, r, PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
+		readList(ctx, r, PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
+		readList(ctx, r, PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
 	}
 	r.wg.Wait()
 	facts.Skew = c.Skew()
@@ -108,9 +108,9 @@ func (r *factReader) readNamespaces(ctx context.Context) {
 func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[string]*Job) {
 	ofKinds, wanted := sets.New[string](), sets.New[string]()
 	for _, j := range jobs {
-		if label := j.Row().PodLabel; label != "" && j.podValue() != "" {
+		if label := j.Row().PodLabel; label != "" && j.PodLabelValue() != "" {
 			ofKinds.Insert(label)
-			wanted.Insert(labelled(j.Namespace, label, j.podValue()))
+			wanted.Insert(labelled(j.Namespace, label, j.PodLabelValue()))
 		}
 	}
 	for _, label := range sets.List(ofKinds) {

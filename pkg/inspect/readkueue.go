@@ -31,7 +31,7 @@ type factReader struct {
 // openKueue finds out which version of Kueue's API the cluster serves.
 func openKueue(ctx context.Context, c *fleet.Cluster, f *Facts) *factReader {
 	r := &factReader{cluster: c, facts: f}
-	version, err := servedVersion(ctx, c, kueue.Group, workloadVersions)
+	version, err := servedVersion(ctx, c, kueue.Group, kueue.Versions())
 	f.gap(PartKueue, err)
 	f.NoKueue = err == nil && version == ""
 	if version != "" {
@@ -67,8 +67,8 @@ func (r *factReader) store(put func()) {
 	put()
 }
 
-// readAll reads all objects of a kind.
-func readAll[T any](ctx context.Context, r *factReader, part Part, resource schema.GroupVersionResource, namespace string, into *[]*T) {
+// readList reads all objects of a kind.
+func readList[T any](ctx context.Context, r *factReader, part Part, resource schema.GroupVersionResource, namespace string, into *[]*T) {
 	r.read(part, func() error {
 		return listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {
 			r.store(func() { *into = append(*into, o) })
@@ -80,8 +80,8 @@ func readAll[T any](ctx context.Context, r *factReader, part Part, resource sche
 // these objects, and all of them are read.
 func (r *factReader) readConfig(ctx context.Context) {
 	k := r.facts.Kueue
-	readAll(ctx, r, PartChecks, r.resource("admissionchecks"), "", &k.Checks)
-	readAll(ctx, r, PartConfigs, r.resource("multikueueconfigs"), "", &k.Configs)
+	readList(ctx, r, PartChecks, r.resource("admissionchecks"), "", &k.Checks)
+	readList(ctx, r, PartConfigs, r.resource("multikueueconfigs"), "", &k.Configs)
 	r.read(PartClusters, func() error {
 		var clusters []*kueue.MultiKueueCluster
 		err := listObjects(ctx, r.cluster, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(c *kueue.MultiKueueCluster) {
@@ -208,14 +208,14 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 // where there is no such label.
 func (r *factReader) readPods(ctx context.Context, j *Job) {
 	label := j.Row().PodLabel
-	if label != "" && j.podValue() == "" {
+	if label != "" && j.PodLabelValue() == "" {
 		// It has none so far.
 		return
 	}
 	r.read(PartPods, func() error {
 		var byLabel metav1.ListOptions
 		if label != "" {
-			byLabel.LabelSelector = labels.Set{label: j.podValue()}.String()
+			byLabel.LabelSelector = labels.Set{label: j.PodLabelValue()}.String()
 		}
 		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), j.Namespace, byLabel, func(o *corev1.Pod) {
 			if p := readPod(o); label != "" || p.JobUID == j.UID {

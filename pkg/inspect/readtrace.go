@@ -276,7 +276,7 @@ func (v *Inventory) Subjects() []Pair {
 	}
 	known := sets.New[*Job]()
 	for _, p := range subjects {
-		known.Insert(p.jobs()...)
+		known.Insert(p.Jobs()...)
 		known.Insert(p.Namesakes...)
 	}
 	var queued, others []Pair

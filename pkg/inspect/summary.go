@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -113,7 +115,7 @@ func (v *Inventory) waitsFor(p Pair) string {
 			return fmt.Sprintf("rejected by %s: %s", c.Name, c.Message)
 		}
 	}
-	if quota := kueue.Condition(w.Status.Conditions, kueue.QuotaReserved); !kueue.IsTrue(w.Status.Conditions, kueue.QuotaReserved) {
+	if quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved); !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.QuotaReserved) {
 		return "waits on " + f.Context + ": " + cmp.Or(reasoned(quota), "no quota is reserved")
 	}
 	if name := chosen(w); name != "" {

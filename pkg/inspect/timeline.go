@@ -26,7 +26,7 @@ type TimelineEntry struct {
 // Clocks are not corrected; Trace.Clocks tells which are off.
 func (v *Inventory) timeline(p Pair) []TimelineEntry {
 	t := timeline{entries: []TimelineEntry{}}
-	jobs := p.jobs()
+	jobs := p.Jobs()
 	for _, j := range jobs {
 		t.job(j, j == p.Origin)
 	}
@@ -43,18 +43,6 @@ func (v *Inventory) timeline(p Pair) []TimelineEntry {
 	}
 	slices.SortStableFunc(t.entries, func(a, b TimelineEntry) int { return a.Time.Compare(b.Time.Time) })
 	return slices.CompactFunc(t.entries, func(a, b TimelineEntry) bool { return a == b })
-}
-
-// jobs are the origin, if there is one, and the mirrors.
-func (p Pair) jobs() []*Job {
-	var jobs []*Job
-	if p.Origin != nil {
-		jobs = append(jobs, p.Origin)
-	}
-	for _, m := range p.Mirrors {
-		jobs = append(jobs, m.Job)
-	}
-	return jobs
 }
 
 type timeline struct{ entries []TimelineEntry }
@@ -141,7 +129,8 @@ func (t *timeline) pods(f *Facts, j *Job) {
 	if len(pods) == 0 {
 		return
 	}
-	slices.SortFunc(pods, func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	// They are the inventory's own.
+	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	first, last := pods[0], pods[len(pods)-1]
 	object := j.Kind + "/" + j.Name
 	t.add(first.CreationTimestamp.Time, f.Context, object, "first pod created: %s", first.Name)
@@ -181,7 +170,7 @@ func (t *timeline) events(f *Facts, about func(*Event) bool) {
 // about picks the events of a cluster that are about a pair.
 func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
 	uids := map[string]bool{}
-	for _, j := range p.jobs() {
+	for _, j := range p.Jobs() {
 		if j.Context == f.Context {
 			uids[j.UID] = true
 			for _, pod := range f.PodsOf(j) {
@@ -193,20 +182,4 @@ func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
 		uids[string(w.UID)] = true
 	}
 	return func(e *Event) bool { return uids[e.UID] }
-}
-
-// Prebuilt is the Workload that a mirror runs under, "" if it names none.
-func (j *Job) Prebuilt() string {
-	if j.Marks == nil {
-		return ""
-	}
-	return j.Marks.Prebuilt
-}
-
-// Queue is the LocalQueue that a Job is submitted to, "" if it names none.
-func (j *Job) Queue() string {
-	if j.Marks == nil {
-		return ""
-	}
-	return j.Marks.Queue
 }

@@ -145,7 +145,7 @@ func currentRefs(p Pair) []Ref {
 	refs := []Ref{}
 	for _, m := range p.Mirrors {
 		if m.Current {
-			refs = append(refs, Ref{Context: m.Job.Context, Namespace: m.Job.Namespace, Name: m.Job.Name, UID: m.Job.UID})
+			refs = append(refs, RefOf(m.Job))
 		}
 	}
 	return refs

@@ -223,13 +223,15 @@ func (w *watcher) recheck() {
 	w.settle(settler)
 }
 
-// settle tells the status of the Jobs that wait, and that Workloads may not be
-// read, once.
+// settle tells the status of the Jobs that wait; that Workloads may not be read,
+// once; and when they can be again, or nothing depends on them any more. That nobody
+// had to ask for them says nothing.
 func (w *watcher) settle(s *settler) {
-	if err := s.finish(w.ctx); err != nil {
+	switch err := s.finish(w.ctx); {
+	case err != nil:
 		w.report("workloads", fleet.InContext(w.cluster.Context, "list workloads.kueue.x-k8s.io", err))
-	} else {
-		w.lost.Delete("workloads")
+	case s.asked, len(w.unclaimed) == 0:
+		w.recovered("workloads")
 	}
 }
 

@@ -16,7 +16,7 @@ type outline struct {
 }
 
 func outlineOf(j *inspect.Job) outline {
-	return outline{uid: j.UID, isFinished: j.Status.IsFinished(), podValue: podValue(j)}
+	return outline{uid: j.UID, isFinished: j.Status.IsFinished(), podValue: j.PodLabelValue()}
 }
 
 // Watch tells on the channel when it is worth to look where a Job runs again: when

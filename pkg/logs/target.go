@@ -31,17 +31,8 @@ func isPod(j *inspect.Job) bool {
 	return j.Row().Resource.GroupResource() == corev1.SchemeGroupVersion.WithResource("pods").GroupResource()
 }
 
-// podValue is the value of its kind's label on an object's pods, "" where it has
-// none so far.
-func podValue(j *inspect.Job) string {
-	if len(j.Row().PodValue) == 0 {
-		return j.Name
-	}
-	return j.PodValue
-}
-
 // hasPods says whether the target can have pods by now.
-func (t Target) hasPods() bool { return t.Job.Row().PodLabel == "" || podValue(t.Job) != "" }
+func (t Target) hasPods() bool { return t.Job.Row().PodLabel == "" || t.Job.PodLabelValue() != "" }
 
 // options select the target's pods, with others that isMine leaves out.
 func (t Target) options() metav1.ListOptions {
@@ -50,7 +41,7 @@ func (t Target) options() metav1.ListOptions {
 	case isPod(t.Job):
 		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, t.Job.Name).String()}
 	case label != "":
-		return metav1.ListOptions{LabelSelector: labels.Set{label: podValue(t.Job)}.String()}
+		return metav1.ListOptions{LabelSelector: labels.Set{label: t.Job.PodLabelValue()}.String()}
 	}
 	return metav1.ListOptions{}
 }

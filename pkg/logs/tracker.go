@@ -49,7 +49,7 @@ type Tracker struct {
 // pods, these are read too.
 type activityKey struct{ context, uid, podValue string }
 
-func keyOf(j *inspect.Job) activityKey { return activityKey{j.Context, j.UID, podValue(j)} }
+func keyOf(j *inspect.Job) activityKey { return activityKey{j.Context, j.UID, j.PodLabelValue()} }
 
 // activity is the reading of the logs of one object's pods.
 type activity struct {
@@ -131,7 +131,7 @@ func (t *Tracker) find(v *inspect.Inventory) (isGone bool) {
 			return false
 		}
 	}
-	for _, j := range jobsOf(t.at.Pair) {
+	for _, j := range t.at.Pair.Jobs() {
 		if f := v.Facts(j.Context); f == nil || f.Err != nil {
 			// It may be there.
 			t.at.Jobs, t.at.Why = nil, fmt.Sprintf("context %s could not be read", j.Context)
@@ -140,17 +140,6 @@ func (t *Tracker) find(v *inspect.Inventory) (isGone bool) {
 	}
 	t.at.Jobs = nil
 	return true
-}
-
-func jobsOf(pair inspect.Pair) []*inspect.Job {
-	var jobs []*inspect.Job
-	if pair.Origin != nil {
-		jobs = append(jobs, pair.Origin)
-	}
-	for _, m := range pair.Mirrors {
-		jobs = append(jobs, m.Job)
-	}
-	return jobs
 }
 
 // isSame says whether two pairs are about one Job: they have the origin in common,

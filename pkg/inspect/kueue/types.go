@@ -6,6 +6,8 @@
 package kueue
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -22,6 +24,10 @@ const Namespace = "kueue-system"
 // JobUIDLabel is on the Workload that Kueue makes for a Job: the Job's uid (kueue:
 // pkg/controller/constants/constants.go).
 const JobUIDLabel = "kueue.x-k8s.io/job-uid"
+
+// Versions are those of the API that are read, the preferred first. Kueue 0.20 stops
+// to serve v1beta1; before 0.15 there is no v1beta2.
+func Versions() []string { return []string{"v1beta2", "v1beta1"} }
 
 // Condition types.
 const (
@@ -159,7 +165,7 @@ type ClusterQueueSpec struct {
 
 // Checks are the names of the AdmissionChecks of a ClusterQueue.
 func (q *ClusterQueue) Checks() []string {
-	names := q.Spec.AdmissionChecks
+	names := slices.Clone(q.Spec.AdmissionChecks)
 	if q.Spec.Strategy != nil {
 		for _, c := range q.Spec.Strategy.AdmissionChecks {
 			names = append(names, c.Name)
@@ -230,20 +236,4 @@ func (c *MultiKueueCluster) SecretName() string {
 		return ""
 	}
 	return ref.Location
-}
-
-// Condition finds a condition by its type; nil if there is none.
-func Condition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Type == conditionType {
-			return &conditions[i]
-		}
-	}
-	return nil
-}
-
-// IsTrue says whether there is a condition of that type, and it is true.
-func IsTrue(conditions []metav1.Condition, conditionType string) bool {
-	c := Condition(conditions, conditionType)
-	return c != nil && c.Status == metav1.ConditionTrue
 }

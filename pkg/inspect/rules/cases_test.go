@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,15 +75,18 @@ func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Dura
 }
 
 // made are the inventories of cases, by code and name: several tests want all.
-var made = map[string]*inspect.Inventory{}
+var made sync.Map
 
 func (c testCase) inventory(t *testing.T) *inspect.Inventory {
 	t.Helper()
 	key := c.code + " " + c.name
-	if made[key] == nil {
-		made[key] = c.make(t)
+	if known, ok := made.Load(key); ok {
+		v, _ := known.(*inspect.Inventory)
+		return v
 	}
-	return made[key]
+	v := c.make(t)
+	made.Store(key, v)
+	return v
 }
 
 func (c testCase) make(t *testing.T) *inspect.Inventory {
@@ -95,8 +99,7 @@ func (c testCase) bundle(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	source := filepath.Join(recordings, c.base)
-	var snapshot map[string]any
-	read(t, filepath.Join(source, "snapshot.yaml"), &snapshot)
+	snapshot := recordedSnapshot(t, source)
 	contexts, _ := snapshot["contexts"].([]any)
 	for _, entry := range contexts {
 		context, _ := entry.(map[string]any)
@@ -104,10 +107,8 @@ func (c testCase) bundle(t *testing.T) string {
 		if !ok {
 			continue
 		}
-		var list map[string]any
-		read(t, filepath.Join(source, file), &list)
 		name, _ := context["name"].(string)
-		items, _ := list["items"].([]any)
+		items := recorded(t, filepath.Join(source, file))
 		for _, e := range c.edits {
 			switch {
 			case e.context != name:
@@ -125,51 +126,64 @@ func (c testCase) bundle(t *testing.T) string {
 				items = e.apply(t, items)
 			}
 		}
-		list["items"] = items
 		if context["file"] != nil {
-			write(t, filepath.Join(dir, file), list)
+			writeItems(t, filepath.Join(dir, file), items)
 		}
 	}
-	write(t, filepath.Join(dir, "snapshot.yaml"), snapshot)
+	// JSON is YAML too, and takes less time to write.
+	changed, err := json.Marshal(snapshot)
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "snapshot.yaml"), changed, 0o600))
 	return dir
 }
 
 // inventory reads a bundle as check does.
 func inventory(t *testing.T, dir string, kinds ...string) *inspect.Inventory {
 	t.Helper()
-	f, addresses, takenAt := open(t, dir)
-	return inspect.ReadAll(t.Context(), f, inspect.Query{AllNamespaces: true, Kinds: kinds}, addresses, takenAt)
+	return open(t, dir).inventory(t, kinds...)
 }
 
-// traced reads of a bundle what trace does.
-func traced(t *testing.T, dir, kind, name string) *inspect.Inventory {
-	t.Helper()
-	f, addresses, takenAt := open(t, dir)
-	return inspect.ReadOne(t.Context(), f, inspect.Wanted{Kind: kind, Name: name, Namespace: "default"}, addresses, takenAt)
+// opened is a bundle that was opened, to be read as often as wanted.
+type opened struct {
+	fleet     *fleet.Fleet
+	addresses []fleet.Address
+	takenAt   func() time.Time
 }
 
-func open(t *testing.T, dir string) (*fleet.Fleet, []fleet.Address, func() time.Time) {
+func open(t *testing.T, dir string) opened {
 	t.Helper()
 	b, err := bundle.Open(dir)
 	assert.NilError(t, err)
-	f := fleet.Open(t.Context(), b.Contexts(), fleet.Options{AllNamespaces: true, Clock: testingclock.NewFakePassiveClock(b.TakenAt())})
-	addresses := b.Others()
+	o := opened{addresses: b.Others(), takenAt: b.TakenAt}
+	o.fleet = fleet.Open(t.Context(), b.Contexts(), fleet.Options{AllNamespaces: true, Clock: testingclock.NewFakePassiveClock(b.TakenAt())})
 	for _, c := range b.Contexts() {
-		addresses = append(addresses, c.Address())
+		o.addresses = append(o.addresses, c.Address())
 	}
-	return f, addresses, b.TakenAt
+	return o
 }
 
-func (e edit) apply(t *testing.T, items []any) []any {
+// inventory reads it as check does.
+func (o opened) inventory(t *testing.T, kinds ...string) *inspect.Inventory {
+	t.Helper()
+	return inspect.ReadAll(t.Context(), o.fleet, inspect.Query{AllNamespaces: true, Kinds: kinds}, o.addresses, o.takenAt)
+}
+
+// traced reads of it what trace does.
+func (o opened) traced(t *testing.T, kind, name string) *inspect.Inventory {
+	t.Helper()
+	return inspect.ReadOne(t.Context(), o.fleet, inspect.Wanted{Kind: kind, Name: name, Namespace: "default"}, o.addresses, o.takenAt)
+}
+
+func (e edit) apply(t *testing.T, items []item) []item {
 	t.Helper()
 	var change map[string]any
 	assert.NilError(t, yaml.Unmarshal([]byte(e.patch), &change))
 	if e.object == "" {
-		return append(items, change)
+		return append(items, item{object: change})
 	}
 	found := false
 	for i := 0; i < len(items); i++ {
-		o, _ := items[i].(map[string]any)
+		o := items[i].object
 		if !matches(o, e.object) {
 			continue
 		}
@@ -187,7 +201,7 @@ func (e edit) apply(t *testing.T, items []any) []any {
 		assert.NilError(t, err)
 		var result map[string]any
 		assert.NilError(t, json.Unmarshal(merged, &result))
-		items[i] = result
+		items[i] = item{object: result}
 	}
 	assert.Assert(t, found, "there is no %s on %s", e.object, e.context)
 	return items
@@ -209,20 +223,6 @@ func matches(o map[string]any, object string) bool {
 	return o["kind"] == parts[0] && name == wanted
 }
 
-func read(t *testing.T, path string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	assert.NilError(t, err)
-	assert.NilError(t, yaml.Unmarshal(text, into))
-}
-
-func write(t *testing.T, path string, content any) {
-	t.Helper()
-	text, err := yaml.Marshal(content)
-	assert.NilError(t, err)
-	assert.NilError(t, os.WriteFile(path, text, 0o600))
-}
-
 // codesOf are the codes of findings, each once.
 func codesOf(findings []inspect.Finding) []string {
 	found := map[string]bool{}
@@ -236,6 +236,7 @@ func codesOf(findings []inspect.Finding) []string {
 func TestCases(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.code+" "+c.name, func(t *testing.T) {
+			t.Parallel()
 			rule, ok := rules.ByCode(c.code)
 			assert.Assert(t, ok, "there is such a rule")
 			findings := judge(t, c.inventory(t), []rules.Rule{rule}, 0)
@@ -244,6 +245,11 @@ func TestCases(t *testing.T) {
 				assert.Equal(t, f.Code, c.code)
 				assert.Assert(t, f.Message != "" && f.Remedy != "" && len(f.Evidence) > 0, "%+v", f)
 				assert.Assert(t, f.Kind != "" && f.Name != "" && f.Context != "", "%+v", f)
+				// What one command deletes may take with it what the next one means.
+				first, second, _ := strings.Cut(f.Remedy, ", and then kubectl ")
+				if strings.Contains(first, " delete ") && strings.Contains(second, " delete ") {
+					assert.Assert(t, strings.Contains(second, " --ignore-not-found "), f.Remedy)
+				}
 			}
 		})
 	}

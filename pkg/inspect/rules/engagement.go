@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -14,9 +16,6 @@ func engagement() []Rule {
 		managedByMissing(), nobodyDelegates(), ownerUnknown(), kindHasNoAdapter(), customJobsGateOff(), noWorkloadMade(), managerIsItsWorker(),
 	}
 }
-
-// All of them can be seen from outside.
-func engagementUnseen() []Unseen { return nil }
 
 func nobodyDelegates() Rule {
 	return Rule{
@@ -36,7 +35,7 @@ without managedBy to run it on this cluster.`,
 		Link: "https://kueue.sigs.k8s.io/docs/tasks/run/multikueue/job/",
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
-				if s.Job().ManagedBy != delegation.MultiKueue || isMirrored(s.Job()) || !isLive(s) {
+				if s.Job().ManagedBy != delegation.MultiKueue || isMultiKueuesMirror(s.Job()) || !isLive(s) {
 					continue
 				}
 				if s.Workload == nil {
@@ -49,9 +48,11 @@ without managedBy to run it on this cluster.`,
 	}
 }
 
-// isMirrored is whether a Job was made by MultiKueue; that such a one is delegated
+// isMultiKueuesMirror is whether MultiKueue made a Job; that such a one is delegated
 // again is another rule's.
-func isMirrored(j *inspect.Job) bool { return j.Marks != nil && j.Marks.MultiKueueOrigin != "" }
+func isMultiKueuesMirror(j *inspect.Job) bool {
+	return j.Marks != nil && j.Marks.MultiKueueOrigin != ""
+}
 
 func notWritten(j *inspect.Job) string {
 	return fmt.Sprintf("%s; it was created at %s, and its status was never written", ownerOf(j), stamp(j.CreationTimestamp))
@@ -97,7 +98,7 @@ func dispatchingQueue(v *View, s Submission) string {
 // nobody runs it.
 func reportAdmittedHere(v *View, s Submission) {
 	j, w := s.Job(), s.Workload
-	admitted := kueue.Condition(w.Status.Conditions, kueue.Admitted)
+	admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
 	if admitted == nil || admitted.Status != "True" || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
 		return
 	}

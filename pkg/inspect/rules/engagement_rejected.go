@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -28,7 +29,6 @@ type rejection struct {
 func rejections(v *View, says string) []rejection {
 	var found []rejection
 	for _, f := range v.Clusters() {
-		var jobs map[string]*inspect.Job
 		workloads, _ := v.Workloads(f)
 		for _, w := range workloads {
 			state := rejectedBy(v, f, w)
@@ -39,10 +39,7 @@ func rejections(v *View, says string) []rejection {
 			if owner := metav1.GetControllerOf(w); owner != nil {
 				r.owner = *owner
 			}
-			if jobs == nil {
-				jobs = byUID(v.Jobs(f))
-			}
-			if r.settle(v, jobs) {
+			if r.settle(v, v.familyOf(f).byUID) {
 				found = append(found, r)
 			}
 		}
@@ -53,27 +50,13 @@ func rejections(v *View, says string) []rejection {
 // rejectedBy is the state of MultiKueue's check on a Workload that waits for
 // nothing else; nil if it has not rejected it.
 func rejectedBy(v *View, f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
-	if w.DeletionTimestamp != nil || kueue.IsTrue(w.Status.Conditions, kueue.Finished) {
+	if w.DeletionTimestamp != nil || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 		return nil
 	}
-	for i := range w.Status.AdmissionChecks {
-		state := &w.Status.AdmissionChecks[i]
-		if state.State != kueue.CheckRejected {
-			continue
-		}
-		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
-			return state
-		}
+	if state := v.checkState(f, w); state != nil && state.State == kueue.CheckRejected {
+		return state
 	}
 	return nil
-}
-
-func byUID(jobs []*inspect.Job) map[string]*inspect.Job {
-	found := make(map[string]*inspect.Job, len(jobs))
-	for _, j := range jobs {
-		found[j.UID] = j
-	}
-	return found
 }
 
 // settle finds the owner; false if it is gone, or wants nothing any more. One whose

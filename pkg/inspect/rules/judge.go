@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -90,6 +93,8 @@ func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
 type judged struct {
 	inspect.Finding
 	rule Rule
+	// known are its Jobs: one cause may bring about thousands.
+	known sets.Set[inspect.Ref]
 	// parts are the kinds of its Jobs, and kinds their names.
 	parts []inspect.Part
 	kinds []string
@@ -130,7 +135,7 @@ func (r Rule) finding(s Sighting) judged {
 		Evidence: append([]string{}, s.Evidence...), Remedy: s.Remedy, Docs: r.Docs(),
 		Jobs: []inspect.Ref{},
 	}
-	j := judged{Finding: f, rule: r}
+	j := judged{Finding: f, rule: r, known: sets.New[inspect.Ref]()}
 	j.addJobs(s.Jobs)
 	return j
 }
@@ -150,8 +155,9 @@ const enough = 10
 
 func (j *judged) addJobs(jobs []*inspect.Job) {
 	for _, job := range jobs {
-		ref := inspect.Ref{Context: job.Context, Namespace: job.Namespace, Name: job.Name, UID: job.UID}
-		if !slices.Contains(j.Jobs, ref) {
+		ref := inspect.RefOf(job)
+		if !j.known.Has(ref) {
+			j.known.Insert(ref)
 			j.Jobs = append(j.Jobs, ref)
 			j.kinds = append(j.kinds, job.Kind)
 			j.parts = append(j.parts, inspect.PartOf(job.Row()))
@@ -260,10 +266,8 @@ func Span(codes []string) string {
 }
 
 func number(code string) int {
-	n := 0
-	for _, c := range strings.TrimPrefix(code, "JM") {
-		n = n*10 + int(c-'0')
-	}
+	// Every code has a number: a test sees to it.
+	n, _ := strconv.Atoi(strings.TrimPrefix(code, "JM"))
 	return n
 }
 

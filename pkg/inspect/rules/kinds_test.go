@@ -27,15 +27,15 @@ func TestSpecimensAreHealthy(t *testing.T) {
 			states["over"] = s.over()
 		}
 		for state, edits := range states {
-			dir := testCase{base: "running", edits: edits}.bundle(t)
+			opened := open(t, testCase{base: "running", edits: edits}.bundle(t))
 			t.Run(s.row.Name+" "+state+", alone", func(t *testing.T) {
-				v := traced(t, dir, s.row.Name, s.name)
+				v := opened.traced(t, s.row.Name, s.name)
 				assert.DeepEqual(t, judge(t, v, rules.All(), 0), []inspect.Finding{})
 				assert.Assert(t, len(v.Facts("kwok-mgr").Jobs) == 1)
 			})
 			for read, kinds := range map[string][]string{"all kinds": everyKind(), "this kind": {s.row.Name}, "Jobs": nil} {
 				t.Run(s.row.Name+" "+state+", "+read, func(t *testing.T) {
-					v := inventory(t, dir, kinds...)
+					v := opened.inventory(t, kinds...)
 					assert.DeepEqual(t, judge(t, v, rules.All(), 0), []inspect.Finding{})
 					isRead := slices.ContainsFunc(v.Facts("kwok-mgr").Jobs, func(j *inspect.Job) bool { return j.UID == s.uid() })
 					assert.Equal(t, isRead, kinds != nil)

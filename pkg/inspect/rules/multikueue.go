@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -51,12 +53,12 @@ func (s *Submission) Nominated() []string {
 
 // HasQuota is whether the manager has reserved quota for it.
 func (s *Submission) HasQuota() bool {
-	return s.Workload != nil && kueue.IsTrue(s.Workload.Status.Conditions, kueue.QuotaReserved)
+	return s.Workload != nil && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.QuotaReserved)
 }
 
 // IsFinished is whether the Job or its Workload has finished.
 func (s *Submission) IsFinished() bool {
-	return s.Job().Status.IsFinished() || s.Workload != nil && kueue.IsTrue(s.Workload.Status.Conditions, kueue.Finished)
+	return s.Job().Status.IsFinished() || s.Workload != nil && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Finished)
 }
 
 // WaitsForWorkers is whether all that is missing is a worker that takes it: the
@@ -98,7 +100,7 @@ func (v *View) findSubmissions() []Submission {
 			continue
 		}
 		for _, j := range v.Jobs(f) {
-			if !j.ManagedBy.IsBuiltIn() || j.Queue() == "" || isMirrored(j) || j.IsPart() || j.Row().Template {
+			if !j.ManagedBy.IsBuiltIn() || j.Queue() == "" || isMultiKueuesMirror(j) || j.IsPart() || j.Row().Template {
 				continue
 			}
 			p, known := unmanaged[j]
@@ -126,13 +128,19 @@ func (v *View) submission(p inspect.Pair) Submission {
 		return s
 	}
 	s.Workload = workloads[len(workloads)-1]
-	for i := range s.Workload.Status.AdmissionChecks {
-		state := &s.Workload.Status.AdmissionChecks[i]
+	s.Check = v.checkState(f, s.Workload)
+	return s
+}
+
+// checkState is how MultiKueue's check stands for a Workload, nil if it has none.
+func (v *View) checkState(f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
+	for i := range w.Status.AdmissionChecks {
+		state := &w.Status.AdmissionChecks[i]
 		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
-			s.Check = state
+			return state
 		}
 	}
-	return s
+	return nil
 }
 
 // Copy is the Workload that MultiKueue made of a submission on a worker.

@@ -106,22 +106,25 @@ func (s *stray) mark() string {
 
 // delete are the commands that delete it.
 func (s *stray) delete() string {
-	workload := ""
-	if s.copied != nil {
-		workload = deleteWorkload(s.worker, s.namespace, s.name)
-	}
 	switch {
 	case s.job == nil:
-		return workload
-	case workload == "":
+		return deleteWorkload(s.worker, s.namespace, s.name)
+	case s.copied == nil:
 		return deleteJob(s.job)
 	}
-	return deleteJob(s.job) + ", and then " + workload
+	return deleteBoth(s.job, s.name)
 }
 
 // deleteWorkload is the command that deletes a Workload.
 func deleteWorkload(f *inspect.Facts, namespace, name string) string {
 	return fmt.Sprintf("kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s", f.Context, namespace, name)
+}
+
+// deleteBoth are the commands that delete a mirror and then the Workload that it
+// runs under. The mirror owns that, so that it may be gone by then.
+func deleteBoth(mirror *inspect.Job, workload string) string {
+	return fmt.Sprintf("%s, and then kubectl --context %s -n %s delete --ignore-not-found workloads.kueue.x-k8s.io %s",
+		deleteJob(mirror), mirror.Context, mirror.Namespace, workload)
 }
 
 func withoutWorkload() Rule {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -148,12 +149,7 @@ func (e *estate) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
 	if owner := metav1.GetControllerOf(w); owner != nil {
 		uid = string(owner.UID)
 	}
-	for _, j := range e.Jobs(f) {
-		if j.UID == uid {
-			return j
-		}
-	}
-	return nil
+	return e.familyOf(f).byUID[uid]
 }
 
 func keptByWorkload() Rule {
@@ -198,7 +194,7 @@ func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.Check
 		},
 		Remedy: deleteWorkload(manager, w.Namespace, w.Name) + "; if the mirror is still there a minute later, " + deleteJob(s.job),
 	}
-	if c := kueue.Condition(w.Status.Conditions, kueue.Finished); c != nil && c.Status == metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished); c != nil && c.Status == metav1.ConditionTrue {
 		sighting.Since = c.LastTransitionTime.Time
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of it is True since %s, %s", manager.Context, stamp(c.LastTransitionTime), c.Reason))
 	} else if state != nil {

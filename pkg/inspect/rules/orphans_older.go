@@ -61,7 +61,7 @@ func reportOlder(v *View, origin, mirror *inspect.Job) {
 		Remedy: deleteJob(mirror),
 	}
 	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
-		s.Remedy += ", and then " + deleteWorkload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt())
+		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())
 	}
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning

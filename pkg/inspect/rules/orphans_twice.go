@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -52,17 +54,6 @@ func (e *estate) misplaced() []misplaced {
 		}
 	}
 	return found
-}
-
-// checkState is how MultiKueue's check stands for a Workload, nil if it has none.
-func (v *View) checkState(f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
-	for i := range w.Status.AdmissionChecks {
-		state := &w.Status.AdmissionChecks[i]
-		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
-			return state
-		}
-	}
-	return nil
 }
 
 // since is when the management cluster took the Job from where the mirror is.
@@ -122,10 +113,9 @@ func (x *misplaced) sighting() Sighting {
 	}
 }
 
-// deleteBoth are the commands that delete the mirror and its Workload.
-func (x *misplaced) deleteBoth() string {
-	return fmt.Sprintf("%s, and then kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s; so for all %s named here",
-		deleteJob(x.mirror), x.mirror.Context, x.mirror.Namespace, x.mirror.Prebuilt(), plural(x.mirror))
+// remedy is the commands that delete the mirror and its Workload.
+func (x *misplaced) remedy() string {
+	return fmt.Sprintf("%s; so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), plural(x.mirror))
 }
 
 func takenOut() Rule {
@@ -155,7 +145,7 @@ before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is l
 				s := x.sighting()
 				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but what it was given still runs there, %s", x.here[0], config, x.elsewhere())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
-				s.Remedy = x.deleteBoth()
+				s.Remedy = x.remedy()
 				v.Report(s)
 			}
 		},
@@ -187,14 +177,14 @@ one.`,
 				}
 				s := x.sighting()
 				if c, _ := v.MultiKueueCluster(x.manager.Facts, x.here[0]); c != nil {
-					if active := kueue.Condition(c.Status.Conditions, kueue.Active); active != nil {
+					if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); active != nil {
 						s.Since = newest(s.Since, active.LastTransitionTime.Time)
 						s.Evidence = append(s.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is %s since %s",
 							x.manager.Context, c.Name, active.Status, stamp(active.LastTransitionTime)))
 					}
 				}
 				s.Message = fmt.Sprintf("what was taken from %s still runs there, %s", x.here[0], x.elsewhere())
-				s.Remedy = x.deleteBoth()
+				s.Remedy = x.remedy()
 				v.Report(s)
 			}
 		},

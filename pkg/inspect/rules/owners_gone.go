@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -74,7 +76,7 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 	c, ok := v.CopyOn(s, s.Chosen())
 	// What has finished there is about to be told, and what is not admitted taken.
 	isTaken := c.Workload != nil &&
-		(!kueue.IsTrue(c.Workload.Status.Conditions, kueue.Admitted) || kueue.IsTrue(c.Workload.Status.Conditions, kueue.Finished))
+		(!meta.IsStatusConditionTrue(c.Workload.Status.Conditions, kueue.Admitted) || meta.IsStatusConditionTrue(c.Workload.Status.Conditions, kueue.Finished))
 	j := s.Job()
 	if !ok || isTaken || !jobs.isMissing(c.Worker, j, j.Namespace, j.Name) {
 		return
@@ -165,7 +167,7 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 				f := v.clusterOf(j.Marks.Origin.ClusterUID)
 				// Another namespace may not have been read, nor its kind.
 				isRead := f != nil && j.Marks.Origin.Namespace == j.Namespace && v.KnowsAll(f, j.Row())
-				if !isLeft || !isRead || j.Status == delegation.Unknown || hasJob(v, f, j.Marks.OriginUID) {
+				if !isLeft || !isRead || j.Status == delegation.Unknown || v.familyOf(f).byUID[j.Marks.OriginUID] != nil {
 					continue
 				}
 				v.Report(Sighting{
@@ -181,14 +183,4 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 			}
 		},
 	}
-}
-
-// hasJob says whether a cluster has the Job with a uid.
-func hasJob(v *View, f *inspect.Facts, uid string) bool {
-	for _, j := range v.Jobs(f) {
-		if j.UID == uid {
-			return true
-		}
-	}
-	return false
 }

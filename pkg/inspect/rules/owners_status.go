@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -58,14 +61,8 @@ func sameCounts(origin, mirror *inspect.Job) bool {
 		tells := mirror.Status == delegation.Running || mirror.Status.IsFinished()
 		return row.Unsynced || !tells || origin.Status == mirror.Status
 	}
-	count := func(n *int32) int32 {
-		if n == nil {
-			return 0
-		}
-		return *n
-	}
 	return origin.Active == mirror.Active && origin.Succeeded == mirror.Succeeded && origin.Failed == mirror.Failed &&
-		count(origin.Ready) == count(mirror.Ready) && origin.Status.IsFinished() == mirror.Status.IsFinished()
+		ptr.Deref(origin.Ready, 0) == ptr.Deref(mirror.Ready, 0) && origin.Status.IsFinished() == mirror.Status.IsFinished()
 }
 
 // isCopied is whether MultiKueue has given a Job to where its mirror is, and has
@@ -73,7 +70,7 @@ func sameCounts(origin, mirror *inspect.Job) bool {
 func (v *View) isCopied(origin, mirror *inspect.Job) bool {
 	f, _ := v.Facts(origin.Context)
 	w, _ := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
-	if w == nil || w.DeletionTimestamp != nil || w.Status.ClusterName == nil || kueue.IsTrue(w.Status.Conditions, kueue.Evicted) {
+	if w == nil || w.DeletionTimestamp != nil || w.Status.ClusterName == nil || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Evicted) {
 		return false
 	}
 	state := v.checkState(f, w)
@@ -81,7 +78,7 @@ func (v *View) isCopied(origin, mirror *inspect.Job) bool {
 		return false
 	}
 	c, _ := v.MultiKueueCluster(f, *w.Status.ClusterName)
-	return c != nil && kueue.IsTrue(c.Status.Conditions, kueue.Active)
+	return c != nil && meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active)
 }
 
 func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror) {

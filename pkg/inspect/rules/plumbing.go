@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -18,9 +19,6 @@ func plumbing() []Rule {
 		workerForbids(), workerKueueTooOld(), chainBroken(), queueShapeRefused(), clusterProfileUnusable(), fleetPartlyUnusable(),
 	}
 }
-
-// All of them can be seen from outside.
-func plumbingUnseen() []Unseen { return nil }
 
 // faultOf is the code of the rule that tells of a MultiKueueCluster which is not
 // active: the most specific one, so that one cluster is one finding (kueue:
@@ -91,7 +89,7 @@ func brokenWorkers(v *View, code string) []brokenWorker {
 	for _, f := range v.Clusters() {
 		clusters, _ := v.MultiKueueClusters(f)
 		for _, c := range clusters {
-			active := kueue.Condition(c.Status.Conditions, kueue.Active)
+			active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 			if active != nil && active.Status == metav1.ConditionFalse && c.DeletionTimestamp == nil && faultOf(active) == code {
 				broken = append(broken, brokenWorker{f, c, active})
 			}
@@ -178,7 +176,7 @@ func hangingOn(v *View) map[worker][]*inspect.Job {
 func anyUsable(v *View, manager *inspect.Facts, clusters []string) bool {
 	for _, name := range clusters {
 		c, ok := v.MultiKueueCluster(manager, name)
-		if !ok || c != nil && kueue.IsTrue(c.Status.Conditions, kueue.Active) {
+		if !ok || c != nil && meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active) {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -36,7 +37,7 @@ func unusableOf(v *View, f *inspect.Facts, check *kueue.AdmissionCheck) (u unusa
 			return u, false
 		case c == nil:
 			u.missing = append(u.missing, name)
-		case !kueue.IsTrue(c.Status.Conditions, kueue.Active):
+		case !meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active):
 			u.inactive = append(u.inactive, c)
 		}
 	}
@@ -56,7 +57,7 @@ func (u *unusable) has(name string) bool { return slices.Contains(u.names(), nam
 // isLost is whether a cluster is merely out of reach. The manager takes it up
 // again by itself, and JM004 tells of it.
 func isLost(c *kueue.MultiKueueCluster) bool {
-	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 	return active != nil && active.Status == metav1.ConditionFalse && faultOf(active) == "JM004"
 }
 
@@ -77,7 +78,7 @@ func (u *unusable) since() time.Time {
 		take(u.config.CreationTimestamp.Time)
 	}
 	for _, c := range u.inactive {
-		active := kueue.Condition(c.Status.Conditions, kueue.Active)
+		active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 		switch {
 		case active == nil:
 			take(c.CreationTimestamp.Time)
@@ -96,7 +97,7 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 	}
 	for _, c := range u.inactive {
 		o := OfKueue(f, "MultiKueueCluster", "", c.Name)
-		if active := kueue.Condition(c.Status.Conditions, kueue.Active); active != nil {
+		if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); active != nil {
 			lines = append(lines, conditionText(o, active))
 		} else {
 			lines = append(lines, fmt.Sprintf("%s: %s has no condition Active", f.Context, named(o)))
@@ -147,7 +148,7 @@ inactive clusters.`,
 }
 
 func reportPartly(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
-	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 	if !c.IsMultiKueue() || active == nil || active.Reason != "SomeActiveClusters" {
 		return
 	}

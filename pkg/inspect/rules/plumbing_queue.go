@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -50,7 +51,7 @@ func isManager(v *View, f *inspect.Facts) bool {
 }
 
 func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
-	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 	if !c.IsMultiKueue() || active == nil || active.Status != metav1.ConditionFalse || c.DeletionTimestamp != nil {
 		return
 	}
@@ -99,7 +100,7 @@ func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) string
 func reportChecksOfQueues(v *View, f *inspect.Facts) {
 	queues, _ := v.ClusterQueues(f)
 	for _, q := range queues {
-		active := kueue.Condition(q.Status.Conditions, kueue.Active)
+		active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
 		if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
 			continue
 		}
@@ -132,7 +133,7 @@ func brokenChecks(v *View, f *inspect.Facts, q *kueue.ClusterQueue) (missing, in
 		switch {
 		case c == nil:
 			missing = append(missing, name)
-		case !c.IsMultiKueue() && !kueue.IsTrue(c.Status.Conditions, kueue.Active):
+		case !c.IsMultiKueue() && !meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active):
 			inactive = append(inactive, name)
 		}
 	}
@@ -163,7 +164,7 @@ check to the workers' ClusterQueues.`,
 }
 
 func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
-	active := kueue.Condition(q.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
 	if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
 		return
 	}

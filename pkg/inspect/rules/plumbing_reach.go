@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -54,7 +56,7 @@ func undispatchedFor(v *View, b brokenWorker) []*inspect.Job {
 	checks, _ := v.Checks(b.manager)
 	var jobs []*inspect.Job
 	for _, c := range checks {
-		active := kueue.Condition(c.Status.Conditions, kueue.Active)
+		active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 		if !c.IsMultiKueue() || active == nil || active.Status == "True" {
 			continue
 		}

@@ -5,6 +5,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -90,11 +91,7 @@ func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
 
 // All are the rules, by their codes.
 func All() []Rule {
-	var all []Rule
-	for _, family := range [][]Rule{plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), dispatching(), kinds()} {
-		all = append(all, family...)
-	}
-	return all
+	return slices.Concat(plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), dispatching(), kinds())
 }
 
 // ByCode finds a rule.

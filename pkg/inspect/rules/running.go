@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -48,7 +49,7 @@ func hasState(s Submission, state string) bool { return s.Check != nil && s.Chec
 // finishedFor is the condition that says that a Workload has finished for a
 // reason, nil if it has not.
 func finishedFor(w *kueue.Workload, reason string) *metav1.Condition {
-	c := kueue.Condition(w.Status.Conditions, kueue.Finished)
+	c := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason {
 		return nil
 	}
@@ -62,7 +63,7 @@ func lastRetry(s Submission) string {
 	if hasState(s, kueue.CheckRetry) {
 		return s.Check.Message
 	}
-	c := kueue.Condition(s.Workload.Status.Conditions, kueue.Evicted)
+	c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Evicted)
 	if c == nil || !strings.Contains(c.Message, "AdmissionCheck in Retry state") {
 		return ""
 	}
@@ -71,7 +72,7 @@ func lastRetry(s Submission) string {
 
 // retriedAt is when that was.
 func retriedAt(s Submission) time.Time {
-	if c := kueue.Condition(s.Workload.Status.Conditions, kueue.Evicted); c != nil && !hasState(s, kueue.CheckRetry) {
+	if c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Evicted); c != nil && !hasState(s, kueue.CheckRetry) {
 		return c.LastTransitionTime.Time
 	}
 	if s.Check == nil {
@@ -92,19 +93,11 @@ func retriedBy(v *View, s Submission) (cluster, context string) {
 
 // evictionOf quotes how a Workload was evicted, if it was.
 func evictionOf(s Submission) []string {
-	c := kueue.Condition(s.Workload.Status.Conditions, kueue.Evicted)
+	c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Evicted)
 	if c == nil {
 		return nil
 	}
 	return []string{conditionOf(s.Manager.Context, s.Workload, c)}
-}
-
-// later is the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // worksOn is whether the manager reaches a MultiKueueCluster, as far as it knows;
@@ -114,25 +107,18 @@ func worksOn(v *View, s Submission, cluster string) bool {
 	if c == nil {
 		return true
 	}
-	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 	return active == nil || active.Status == metav1.ConditionTrue
 }
 
 // conditionOf quotes a condition of a Workload.
 func conditionOf(context string, w *kueue.Workload, c *metav1.Condition) string {
-	text := fmt.Sprintf("%s: condition %s of Workload %s/%s is %s since %s", context, c.Type, w.Namespace, w.Name, c.Status, stamp(c.LastTransitionTime))
-	if c.Reason != "" {
-		text += ", " + c.Reason
-	}
-	if c.Message != "" {
-		text += ": " + c.Message
-	}
-	return text
+	return conditionText(Object{Context: context, Kind: "Workload", Namespace: w.Namespace, Name: w.Name}, c)
 }
 
 // conditionNamed quotes a condition of a Workload by its type.
 func conditionNamed(context string, w *kueue.Workload, conditionType string) string {
-	if c := kueue.Condition(w.Status.Conditions, conditionType); c != nil {
+	if c := meta.FindStatusCondition(w.Status.Conditions, conditionType); c != nil {
 		return conditionOf(context, w, c)
 	}
 	return fmt.Sprintf("%s: Workload %s/%s has no condition %s", context, w.Namespace, w.Name, conditionType)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -51,7 +53,7 @@ func ownerless(v *View, s Submission) []Copy {
 	var found []Copy
 	for _, c := range v.Copies(s) {
 		conditions := c.Workload.Status.Conditions
-		if kueue.IsTrue(conditions, kueue.Admitted) && !kueue.IsTrue(conditions, kueue.Finished) && !isOwned(c.Workload) {
+		if meta.IsStatusConditionTrue(conditions, kueue.Admitted) && !meta.IsStatusConditionTrue(conditions, kueue.Finished) && !isOwned(c.Workload) {
 			found = append(found, c)
 		}
 	}
@@ -65,7 +67,7 @@ func isOf(j *inspect.Job, w *kueue.Workload) bool {
 
 // admittedAt is when a worker admitted a copy, by the manager's clock.
 func admittedAt(v *View, s Submission, c Copy) time.Time {
-	admitted := kueue.Condition(c.Workload.Status.Conditions, kueue.Admitted)
+	admitted := meta.FindStatusCondition(c.Workload.Status.Conditions, kueue.Admitted)
 	return v.On(s.Manager.Context, c.Worker.Context, admitted.LastTransitionTime.Time)
 }
 

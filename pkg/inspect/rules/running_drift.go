@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -103,7 +105,7 @@ on workloads.kueue.x-k8s.io.`,
 func allAdmitted(v *View, s Submission) bool {
 	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
 	for _, w := range workloads {
-		ok = ok && (kueue.IsTrue(w.Status.Conditions, kueue.Admitted) || kueue.IsTrue(w.Status.Conditions, kueue.Finished))
+		ok = ok && (meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Admitted) || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished))
 	}
 	return ok
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -94,7 +95,7 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {
 				conditions := s.Workload.Status.Conditions
-				if !isEvicted(s) || !kueue.IsTrue(conditions, kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
+				if !isEvicted(s) || !meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
 					continue
 				}
 				if s.Job().Row().IsUnmanaged() {
@@ -102,7 +103,7 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 					continue
 				}
 				if !hasPodsLeft(v, s) {
-					v.Report(hanging(s, kueue.Condition(conditions, kueue.Evicted)))
+					v.Report(hanging(s, meta.FindStatusCondition(conditions, kueue.Evicted)))
 				}
 			}
 		},

@@ -74,7 +74,7 @@ func obstacleOf(v *View, j *inspect.Job) *obstacle {
 	unfinished := 0
 	var latest time.Time
 	for _, p := range pods {
-		latest = later(latest, p.CreationTimestamp.Time)
+		latest = newest(latest, p.CreationTimestamp.Time)
 		if p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed {
 			continue
 		}
@@ -123,7 +123,7 @@ func refusedPods(v *View, f *inspect.Facts, j *inspect.Job, latestPod time.Time)
 	if warning == nil || warning.Reason != "FailedCreate" || j.StartTime == nil || !warning.Time.After(latestPod) {
 		return nil
 	}
-	return &obstacle{reason: warning.Reason, message: warning.Message, since: later(j.StartTime.Time, latestPod)}
+	return &obstacle{reason: warning.Reason, message: warning.Message, since: newest(j.StartTime.Time, latestPod)}
 }
 
 func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -46,7 +48,9 @@ cluster logs about it. Until then look at the mirror to know how far the Job is.
 }
 
 // isEvicted is whether the manager is taking a Job back.
-func isEvicted(s Submission) bool { return kueue.IsTrue(s.Workload.Status.Conditions, kueue.Evicted) }
+func isEvicted(s Submission) bool {
+	return meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Evicted)
+}
 
 func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 	j, mirror := s.Job(), m.Job
@@ -68,7 +72,7 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
 	}
 	if j.SpecWrittenAt != nil {
-		sighting.Since = later(sighting.Since, j.SpecWrittenAt.Time)
+		sighting.Since = newest(sighting.Since, j.SpecWrittenAt.Time)
 	}
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
@@ -114,7 +118,7 @@ its check is Ready, and the origin is still suspended.`,
 					continue
 				}
 				j := s.Job()
-				admitted := kueue.Condition(s.Workload.Status.Conditions, kueue.Admitted)
+				admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted)
 				// Of other kinds, the API server does not look at the status.
 				isOpen := j.Suspended && j.Row().IsJob() && !s.IsFinished() && !isEvicted(s)
 				if !isOpen || !hasState(s, kueue.CheckReady) || admitted == nil || admitted.Status != "True" {
@@ -153,7 +157,7 @@ it again.`,
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {
 				isUnderWay := hasState(s, kueue.CheckRetry) || isEvicted(s)
-				if s.Check != nil && !isUnderWay && kueue.IsTrue(s.Workload.Status.Conditions, kueue.Admitted) && !s.IsFinished() {
+				if s.Check != nil && !isUnderWay && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Admitted) && !s.IsFinished() {
 					reportAdmittedNowhere(v, s)
 				}
 			}
@@ -163,7 +167,7 @@ it again.`,
 
 func reportAdmittedNowhere(v *View, s Submission) {
 	j := s.Job()
-	admitted := kueue.Condition(s.Workload.Status.Conditions, kueue.Admitted)
+	admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted)
 	sighting := Sighting{
 		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Evidence: []string{conditionOf(j.Context, s.Workload, admitted), checkOf(s)},
@@ -175,18 +179,18 @@ func reportAdmittedNowhere(v *View, s Submission) {
 		// It is about to be told which.
 		return
 	case chosen == "":
-		sighting.Since = later(sighting.Since, s.Check.LastTransitionTime.Time)
+		sighting.Since = newest(sighting.Since, s.Check.LastTransitionTime.Time)
 		sighting.Message = "it counts as admitted, and was given to no worker"
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.clusterName of Workload %s/%s is not set", j.Context, s.Workload.Namespace, s.Workload.Name))
 	default:
 		c, ok := v.CopyOn(s, chosen)
-		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || kueue.IsTrue(c.Workload.Status.Conditions, kueue.Admitted) {
+		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || meta.IsStatusConditionTrue(c.Workload.Status.Conditions, kueue.Admitted) {
 			return
 		}
 		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted))
-		if not := kueue.Condition(c.Workload.Status.Conditions, kueue.Admitted); not != nil {
-			sighting.Since = later(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
+		if not := meta.FindStatusCondition(c.Workload.Status.Conditions, kueue.Admitted); not != nil {
+			sighting.Since = newest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
 	v.Report(sighting)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -61,7 +63,7 @@ the Job again.`,
 func onlyFinished(v *View, s Submission) bool {
 	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
 	for _, w := range workloads {
-		ok = ok && kueue.IsTrue(w.Status.Conditions, kueue.Finished)
+		ok = ok && meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished)
 	}
 	return ok
 }
@@ -164,7 +166,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 	}
 	return Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j},
-		Since: later(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)),
+		Since: newest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)),
 		Message: fmt.Sprintf("a copy of its Workload that ended on %s (%s) as OutOfSync is still there, and keeps MultiKueue from offering it anew",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{

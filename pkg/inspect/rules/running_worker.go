@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -63,7 +64,7 @@ func lost(v *View, s Submission) *metav1.Condition {
 	if c == nil {
 		return nil
 	}
-	active := kueue.Condition(c.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 	if active == nil || active.Status != metav1.ConditionFalse {
 		return nil
 	}

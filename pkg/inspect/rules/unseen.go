@@ -8,5 +8,5 @@ type Unseen struct{ Code, Title, Reason string }
 
 // AllUnseen are those numbers, in their order.
 func AllUnseen() []Unseen {
-	return slices.Concat(plumbingUnseen(), engagementUnseen(), waitingUnseen(), runningUnseen(), orphanUnseen())
+	return slices.Concat(runningUnseen(), orphanUnseen())
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -41,7 +43,7 @@ func (v *View) IsItself(manager *inspect.Facts, cluster *kueue.MultiKueueCluster
 		if a.CA != "" && address.CA != "" {
 			return a.CA == address.CA
 		}
-		return kueue.IsTrue(cluster.Status.Conditions, kueue.Active)
+		return meta.IsStatusConditionTrue(cluster.Status.Conditions, kueue.Active)
 	})
 }
 
@@ -77,11 +79,10 @@ func (v *View) dispatches(f *inspect.Facts, q *kueue.ClusterQueue) (is, known bo
 	known = true
 	for _, name := range q.Checks() {
 		check, ok := v.Check(f, name)
-		if check == nil || !ok {
-			known = false
-		} else if check.IsMultiKueue() {
+		if check != nil && check.IsMultiKueue() {
 			return true, true
 		}
+		known = known && ok && check != nil
 	}
 	return false, known
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -37,7 +38,7 @@ func (v *View) waiters() []waiter {
 	var found []waiter
 	for _, s := range v.Submissions() {
 		// While it is evicted, nobody offers it to anyone.
-		if s.WaitsForWorkers() && isQueued(s) && !kueue.IsTrue(s.Workload.Status.Conditions, kueue.Evicted) {
+		if s.WaitsForWorkers() && isQueued(s) && !meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Evicted) {
 			found = append(found, waiter{Submission: s, since: offeredSince(s), offers: v.offers(s)})
 		}
 	}
@@ -58,7 +59,7 @@ func isActive(w *kueue.Workload) bool { return w.Spec.Active == nil || *w.Spec.A
 // offeredSince is when quota had been reserved and MultiKueue's check was pending.
 func offeredSince(s Submission) time.Time {
 	since := s.Check.LastTransitionTime.Time
-	if quota := kueue.Condition(s.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.LastTransitionTime.After(since) {
+	if quota := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.LastTransitionTime.After(since) {
 		since = quota.LastTransitionTime.Time
 	}
 	return since
@@ -89,7 +90,7 @@ func (v *View) offers(s Submission) []offer {
 func (w *waiter) isTaken() bool {
 	return slices.ContainsFunc(w.offers, func(o offer) bool {
 		return o.copied != nil &&
-			(kueue.IsTrue(o.copied.Status.Conditions, kueue.Admitted) || kueue.IsTrue(o.copied.Status.Conditions, kueue.Finished))
+			(meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.Admitted) || meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.Finished))
 	})
 }
 
@@ -127,7 +128,7 @@ func (v *View) notOffered(w waiter) (config *kueue.MultiKueueConfig, rest []stri
 	for _, name := range config.Spec.Clusters {
 		cluster, _ := v.MultiKueueCluster(w.Manager, name)
 		wasOffered := slices.ContainsFunc(w.offers, func(o offer) bool { return o.cluster.Name == name })
-		if cluster != nil && kueue.IsTrue(cluster.Status.Conditions, kueue.Active) && !wasOffered {
+		if cluster != nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, kueue.Active) && !wasOffered {
 			rest = append(rest, name)
 		}
 	}
@@ -161,10 +162,8 @@ func (v *View) isDispatched(f *inspect.Facts, namespace, localQueue string) (dis
 	if queue == nil {
 		return false, false
 	}
-	return slices.ContainsFunc(queue.Checks(), func(name string) bool {
-		check, _ := v.Check(f, name)
-		return check != nil && check.IsMultiKueue()
-	}), true
+	dispatched, _ = v.dispatches(f, queue)
+	return dispatched, true
 }
 
 // lastTransition is when any condition of a cluster's Workloads changed last.

@@ -2,9 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -19,9 +16,6 @@ func waiting() []Rule {
 	}
 }
 
-// waitingUnseen is empty: each of these can be seen from outside.
-func waitingUnseen() []Unseen { return nil }
-
 // checkText quotes how an AdmissionCheck stands for a Workload.
 func checkText(workload Object, state kueue.CheckState) string {
 	text := fmt.Sprintf("%s: status.admissionChecks[%s] of %s is %s since %s",
@@ -30,14 +24,6 @@ func checkText(workload Object, state kueue.CheckState) string {
 		text += ": " + state.Message
 	}
 	return text
-}
-
-// latest is the later one of two times of one cluster.
-func latest(a metav1.Time, b time.Time) time.Time {
-	if a.After(b) {
-		return a.Time
-	}
-	return b
 }
 
 func noQuotaOnWorkers() Rule {

@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -56,14 +58,14 @@ func reportPendingCheck(v *View, s Submission, state kueue.CheckState) {
 	if check, known := v.Check(f, state.Name); check != nil {
 		remedy = fmt.Sprintf("see to %s, the controller of that check; kubectl --context %s -n %s describe workload %s shows what it says",
 			check.Spec.ControllerName, f.Context, s.Workload.Namespace, s.Workload.Name)
-		if active := kueue.Condition(check.Status.Conditions, kueue.Active); active != nil {
+		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, conditionText(o, active))
 		}
 	} else if known {
 		evidence = append(evidence, fmt.Sprintf("%s: there is no AdmissionCheck %s", f.Context, state.Name))
 	}
 	v.Report(Sighting{
-		Object: o, Since: latest(state.LastTransitionTime, offeredSince(s)), Evidence: evidence, Remedy: remedy,
+		Object: o, Since: newest(state.LastTransitionTime.Time, offeredSince(s)), Evidence: evidence, Remedy: remedy,
 		Message: fmt.Sprintf("MultiKueue waits for AdmissionCheck %s of %s, which has not answered", state.Name, f.Context),
 		Jobs:    []*inspect.Job{s.Job()}, Cause: f.Context + " " + state.Name,
 	})

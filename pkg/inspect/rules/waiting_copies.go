@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -54,7 +56,7 @@ func reportNoCopy(v *View, hasNamespace bool, tell func(waiter, []offer) []Sight
 		}
 		var without []offer
 		for _, o := range w.offers {
-			if o.worker == nil || o.copied != nil || !kueue.IsTrue(o.cluster.Status.Conditions, kueue.Active) {
+			if o.worker == nil || o.copied != nil || !meta.IsStatusConditionTrue(o.cluster.Status.Conditions, kueue.Active) {
 				continue
 			}
 			if has, known := v.HasKueue(o.worker); !has || !known {
@@ -100,7 +102,7 @@ func refusedCopy(w waiter, without []offer) []Sighting {
 			Message: fmt.Sprintf("%s (%s) refuses copies of Workloads that are nominated for it", o.cluster.Name, o.worker.Context),
 			Evidence: []string{
 				nominationText(w),
-				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), kueue.Condition(o.cluster.Status.Conditions, kueue.Active)),
+				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)),
 				fmt.Sprintf("%s: there is no Workload %s/%s", o.worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
 			Remedy: fmt.Sprintf("kubectl --context %s -n kueue-system logs deployment/kueue-controller-manager | grep 'creating remote object' tells why; "+

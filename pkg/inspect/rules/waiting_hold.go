@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -45,8 +46,8 @@ const (
 
 // holdOf tells why a Workload has no quota, with the condition that says so.
 func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
-	quota := kueue.Condition(w.Status.Conditions, kueue.QuotaReserved)
-	if quota == nil || quota.Status != metav1.ConditionFalse || !isActive(w) || kueue.IsTrue(w.Status.Conditions, kueue.Finished) {
+	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
+	if quota == nil || quota.Status != metav1.ConditionFalse || !isActive(w) || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 		return heldNot, nil
 	}
 	var held hold
@@ -188,7 +189,10 @@ func reportWorstFirst(v *View, sightings []Sighting) {
 
 // conditionText quotes a condition of an object.
 func conditionText(o Object, c *metav1.Condition) string {
-	text := fmt.Sprintf("%s: condition %s of %s is %s since %s, %s", o.Context, c.Type, named(o), c.Status, stamp(c.LastTransitionTime), c.Reason)
+	text := fmt.Sprintf("%s: condition %s of %s is %s since %s", o.Context, c.Type, named(o), c.Status, stamp(c.LastTransitionTime))
+	if c.Reason != "" {
+		text += ", " + c.Reason
+	}
 	if c.Message != "" {
 		text += ": " + c.Message
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -117,7 +118,7 @@ func (v *View) isTold(f *inspect.Facts, t trouble) bool {
 	if queue == nil {
 		return false
 	}
-	active := kueue.Condition(queue.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 	return active != nil && slices.Contains([]string{
 		"AdmissionCheckNotFound", "AdmissionCheckInactive", "MultipleMultiKueueAdmissionChecks",
 		"MultiKueueAdmissionCheckAppliedPerFlavor", "MultiKueueWithProvisioningRequest",

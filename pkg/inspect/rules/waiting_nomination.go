@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -88,7 +90,7 @@ func detectNominatedUnreachable(v *View) {
 		f := w.Manager
 		var names, evidence []string
 		for _, o := range w.offers {
-			active := kueue.Condition(o.cluster.Status.Conditions, kueue.Active)
+			active := meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)
 			if o.copied != nil || active == nil || active.Status == "True" {
 				break
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -35,10 +37,10 @@ WorkloadRequestUseMergePatch; and see that Kueue runs on the management cluster.
 func detectAdmissionNotRecorded(v *View) {
 	for _, w := range v.waiters() {
 		for _, o := range w.offers {
-			if len(w.Nominated()) == 0 || o.copied == nil || kueue.IsTrue(o.copied.Status.Conditions, kueue.Finished) || !o.hasMirror(w.Pair) {
+			if len(w.Nominated()) == 0 || o.copied == nil || meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.Finished) || !o.hasMirror(w.Pair) {
 				continue
 			}
-			if admitted := kueue.Condition(o.copied.Status.Conditions, kueue.Admitted); admitted != nil && admitted.Status == "True" {
+			if admitted := meta.FindStatusCondition(o.copied.Status.Conditions, kueue.Admitted); admitted != nil && admitted.Status == "True" {
 				j, f := w.Job(), w.Manager
 				workload := workloadObject(f, w.Workload)
 				evidence := []string{
@@ -49,7 +51,7 @@ func detectAdmissionNotRecorded(v *View) {
 					evidence = append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is owned by field manager %s", f.Context, named(workload), manager))
 				}
 				v.Report(Sighting{
-					Object: Of(j), Since: latest(admitted.LastTransitionTime, w.since), Evidence: evidence, Jobs: []*inspect.Job{j},
+					Object: Of(j), Since: newest(admitted.LastTransitionTime.Time, w.since), Evidence: evidence, Jobs: []*inspect.Job{j},
 					Message: fmt.Sprintf("%s has admitted it and has its mirror, and %s has not written that down", o.cluster.Name, f.Context),
 					Remedy: fmt.Sprintf("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
 						"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -130,7 +131,7 @@ func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *m
 	if isStopped(queue.Spec.StopPolicy) {
 		return stoppedByPolicy(t, queue.Spec.StopPolicy), true
 	}
-	active := kueue.Condition(queue.Status.Conditions, kueue.Active)
+	active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 	if active == nil || active.Status == metav1.ConditionTrue {
 		// Kueue is about to see that it has been started.
 		return t, false

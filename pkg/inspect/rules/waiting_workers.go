@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -44,7 +45,7 @@ func detectWorkersCheckPending(v *View) {
 			}
 			for _, state := range o.copied.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
-				if isRejected || state.State != kueue.CheckReady && kueue.IsTrue(o.copied.Status.Conditions, kueue.QuotaReserved) {
+				if isRejected || state.State != kueue.CheckReady && meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.QuotaReserved) {
 					sightings = append(sightings, workersCheck(w, o, state))
 				}
 			}
@@ -62,8 +63,8 @@ func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
 			o.worker.Context, state.Name, o.worker.Context, o.copied.Namespace, o.copied.Name),
 		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
-	if quota := kueue.Condition(o.copied.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
-		s.Since = latest(state.LastTransitionTime, quota.LastTransitionTime.Time)
+	if quota := meta.FindStatusCondition(o.copied.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
+		s.Since = newest(state.LastTransitionTime.Time, quota.LastTransitionTime.Time)
 		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), quota))
 	}
 	if state.State == kueue.CheckRejected {
@@ -160,10 +161,10 @@ func detectPreemptionGated(v *View) {
 			if o.copied == nil {
 				continue
 			}
-			if gated := kueue.Condition(o.copied.Status.Conditions, "BlockedOnPreemptionGates"); gated != nil && gated.Status == metav1.ConditionTrue {
+			if gated := meta.FindStatusCondition(o.copied.Status.Conditions, "BlockedOnPreemptionGates"); gated != nil && gated.Status == metav1.ConditionTrue {
 				contexts = append(contexts, o.worker.Context)
 				evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), gated))
-				since = latest(gated.LastTransitionTime, since)
+				since = newest(gated.LastTransitionTime.Time, since)
 			}
 		}
 		if len(contexts) == 0 {

@@ -1,0 +1,43 @@
+package fleet_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// lateTransport answers only once it is let, whatever becomes of the request.
+type lateTransport struct{ let chan struct{} }
+
+func (l lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-l.let
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"kube-system","uid":"late"}}`)),
+	}, nil
+}
+
+// TestLateIdentity: what a cluster answers after it was given up on is not written to
+// what others read by then.
+func TestLateIdentity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := lateTransport{let: make(chan struct{})}
+		f := fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}},
+			fleet.Options{Timeout: time.Second})
+		cluster := f.Clusters()[0]
+		assert.Equal(t, cluster.UID, "")
+		close(late.let)
+		synctest.Wait()
+		assert.Equal(t, cluster.UID, "")
+		f.Again(t.Context())
+		assert.Equal(t, cluster.UID, "late")
+	})
+}
