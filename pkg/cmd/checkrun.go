@@ -1,11 +1,8 @@
 package cmd
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -25,13 +22,9 @@ type checked struct {
 }
 
 func (o *checkOptions) run(ctx context.Context) error {
-	f := o.flags.open(ctx, o.Environment, o.contexts)
-	if err := interrupted(ctx); err != nil {
+	f, err := o.flags.reach(ctx, o.Environment, o.contexts, o.query.Kinds)
+	if err != nil {
 		return err
-	}
-	tellAliases(o.ErrOut, f)
-	if err := requireServed(ctx, o.Environment, f, o.query.Kinds); err != nil {
-		return cmp.Or(interrupted(ctx), err)
 	}
 	addresses := o.flags.addresses(o.contexts, f)
 	read := func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil }
@@ -101,24 +94,18 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 
 // show prints what was found, and makes the exit code of it.
 func (o *checkOptions) show(found *checked) error {
-	out := bufio.NewWriter(o.Out)
-	if err := o.write(out, found); err != nil {
-		return fmt.Errorf("could not print: %w", err)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("could not print: %w", err)
+	if err := written(o.Out, func(w io.Writer) error { return o.write(w, found) }); err != nil {
+		return err
 	}
 	o.tell(found)
-	return errors.Join(o.verdict(found), o.partial(found))
+	return errors.Join(o.verdict(found), partial(found.List.Errors, len(o.contexts)))
 }
 
 // tell says beside the output what it does not.
 func (o *checkOptions) tell(found *checked) {
 	tellsErrors := o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders || o.format.Is(junit) || o.format.Is(sarif)
-	for _, e := range found.List.Errors {
-		if !tellsErrors {
-			tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
-		}
+	if !tellsErrors {
+		tellErrors(o.ErrOut, found.List.Errors)
 	}
 	if len(found.List.Items) == 0 && o.format.IsTable() && len(found.Contexts) > 0 {
 		jobs := "delegated " + nounFor(o.query)
@@ -149,17 +136,6 @@ func (o *checkOptions) verdict(found *checked) error {
 	return nil
 }
 
-func (o *checkOptions) partial(found *checked) error {
-	failed := map[string]bool{}
-	for _, e := range found.List.Errors {
-		failed[e.Context] = true
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	return &partialError{failed: len(failed), total: len(o.contexts)}
-}
-
 func (o *checkOptions) write(w io.Writer, found *checked) error {
 	switch {
 	case o.format.Is(junit):
@@ -171,10 +147,5 @@ func (o *checkOptions) write(w io.Writer, found *checked) error {
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, found.List)
 	}
-	table := o.table
-	table.Now = o.Clock.Now()
-	if size, ok := o.terminal(); ok {
-		table.Width = int(size.Width)
-	}
-	return printers.Findings(w, found.List, table)
+	return printers.Findings(w, found.List, o.tableNow(o.table))
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/util/term"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 // Environment is all that a command knows of the process it runs in.
@@ -82,6 +84,16 @@ func (e Environment) terminal() (size term.TerminalSize, ok bool) {
 		size = *s
 	}
 	return size, true
+}
+
+// tableNow are a table's options with what may change while a command runs: the time,
+// and the width of the terminal.
+func (e Environment) tableNow(table printers.TableOptions) printers.TableOptions {
+	table.Now = e.Clock.Now()
+	if size, ok := e.terminal(); ok {
+		table.Width = int(size.Width)
+	}
+	return table
 }
 
 // wantsColor decides about colour: the flag, else the presence of NO_COLOR, even

@@ -31,10 +31,7 @@ where it is documented. Without a CODE, list all of them. No cluster is asked.`,
 		Args: atMostOne("a code", "CODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all := rules.All()
-			table := printers.TableOptions{Color: env.wantsColor(global.color)}
-			if size, ok := env.terminal(); ok {
-				table.Width = int(size.Width)
-			}
+			table := env.tableNow(printers.TableOptions{Color: env.wantsColor(global.color)})
 			if len(args) == 0 {
 				return written(env.Out, func(w io.Writer) error { return printers.Rules(w, all, table) })
 			}
@@ -50,11 +47,4 @@ where it is documented. Without a CODE, list all of them. No cluster is asked.`,
 			return written(env.Out, func(w io.Writer) error { return printers.Rule(w, rule, table) })
 		},
 	}
-}
-
-func written(w io.Writer, write func(io.Writer) error) error {
-	if err := write(w); err != nil {
-		return fmt.Errorf("could not print: %w", err)
-	}
-	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -148,12 +147,4 @@ func version() string {
 		return "(devel)"
 	}
 	return info.Main.Version
-}
-
-// noArguments is like cobra.NoArgs, in words that help.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, and was given %q", cmd.CommandPath(), args)
-	}
-	return nil
 }

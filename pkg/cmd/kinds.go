@@ -85,11 +85,10 @@ func (f *kindsFlags) toOptions(env Environment) (*kindsOptions, error) {
 }
 
 func (o *kindsOptions) run(ctx context.Context) error {
-	f := o.flags.open(ctx, o.Environment, o.contexts)
-	if err := interrupted(ctx); err != nil {
+	f, err := o.flags.reach(ctx, o.Environment, o.contexts, nil)
+	if err != nil {
 		return err
 	}
-	tellAliases(o.ErrOut, f)
 	list := inspect.ReadKinds(ctx, f, o.query)
 	if err := interrupted(ctx); err != nil {
 		return err
@@ -97,7 +96,10 @@ func (o *kindsOptions) run(ctx context.Context) error {
 	if err := written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	return o.tellErrors(list, f)
+	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+		tellErrors(o.ErrOut, list.Errors)
+	}
+	return partial(list.Errors, len(f.Contexts()))
 }
 
 func (o *kindsOptions) write(w io.Writer, list *inspect.KindList) error {
@@ -107,26 +109,5 @@ func (o *kindsOptions) write(w io.Writer, list *inspect.KindList) error {
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, list)
 	}
-	table := o.table
-	if size, ok := o.terminal(); ok {
-		table.Width = int(size.Width)
-	}
-	return printers.Kinds(w, list, table)
-}
-
-// tellErrors makes an error of those in the list, and tells them one by one where
-// the output did not.
-func (o *kindsOptions) tellErrors(list *inspect.KindList, f *fleet.Fleet) error {
-	failed := map[string]bool{}
-	tellsErrors := o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders
-	for _, e := range list.Errors {
-		failed[e.Context] = true
-		if !tellsErrors {
-			tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	return &partialError{failed: len(failed), total: len(f.Contexts())}
+	return printers.Kinds(w, list, o.tableNow(o.table))
 }

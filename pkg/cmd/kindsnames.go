@@ -66,9 +66,7 @@ func requireServed(ctx context.Context, env Environment, f *fleet.Fleet, names [
 	if len(unserved) == 0 {
 		return nil
 	}
-	for _, e := range errs {
-		tell(env.ErrOut, "error: context %s: %s", e.Context, e.Message)
-	}
+	tellErrors(env.ErrOut, errs)
 	for i := range unserved {
 		unserved[i] = fmt.Sprintf("%q", unserved[i])
 	}

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -94,9 +96,37 @@ func (f *globalFlags) namesServer() bool {
 	return *f.kube.APIServer != "" || *f.kube.ClusterName != "" || *f.kube.AuthInfoName != "" || *f.kube.BearerToken != ""
 }
 
+// reach connects to the contexts, tells which of them are the same cluster, and sees
+// that the kinds that are asked for are served somewhere.
+func (f *globalFlags) reach(ctx context.Context, env Environment, contexts []fleet.Context, kinds []string) (*fleet.Fleet, error) {
+	reached := f.open(ctx, env, contexts)
+	if err := interrupted(ctx); err != nil {
+		return nil, err
+	}
+	tellAliases(env.ErrOut, reached)
+	if err := requireServed(ctx, env, reached, kinds); err != nil {
+		return nil, cmp.Or(interrupted(ctx), err)
+	}
+	return reached, nil
+}
+
 // open connects to the contexts.
 func (f *globalFlags) open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
 	return fleet.Open(ctx, contexts, fleet.Options{
 		AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir(), Waiting: newProgress(env).waiting,
 	})
+}
+
+// tellAliases says which contexts were left out because another one reaches the
+// same cluster, so that nobody looks for them in vain.
+func tellAliases(w io.Writer, f *fleet.Fleet) {
+	same := map[string][]string{}
+	for _, a := range f.Aliases() {
+		same[a.SameAs] = append(same[a.SameAs], a.Context)
+	}
+	for _, name := range f.Contexts() {
+		if aliases := same[name]; len(aliases) > 0 {
+			tell(w, "note: %s reaches the same cluster as %s, and is not asked again", strings.Join(aliases, ", "), name)
+		}
+	}
 }

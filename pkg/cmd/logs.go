@@ -157,13 +157,3 @@ func (f *logsFlags) check(o *logsOptions) error {
 	}
 	return nil
 }
-
-// exactlyOne is like cobra.ExactArgs(1), in words that help.
-func exactlyOne(what, form string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("%s takes one argument, %s as %s, and was given %q", cmd.CommandPath(), what, form, args)
-		}
-		return nil
-	}
-}

@@ -15,7 +15,7 @@ func TestLogsUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{}, 2, `takes one argument, the Job's name as [KIND/]NAME, and was given []`},
+		{[]string{}, 2, `takes one argument, the Job's name: kubectl jobs-managedby logs [KIND/]NAME`},
 		{[]string{""}, 2, `was given [""]`},
 		{[]string{"a", "b"}, 2, `was given ["a" "b"]`},
 		{[]string{"jobb/web"}, 2, `unknown kind "jobb"; did you mean "job"?`},

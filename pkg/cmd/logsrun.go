@@ -49,15 +49,13 @@ func (o *logsOptions) run(ctx context.Context) error {
 		return err
 	}
 	if len(inventory.Subjects()) == 0 {
-		return (&traceOptions{Environment: o.Environment, wanted: o.wanted}).notFound(inventory)
+		return notFound(o.Environment, o.wanted, inventory)
 	}
 	at, err := logs.Choose(inventory, o.what)
 	if err != nil {
 		return err
 	}
-	for _, e := range logs.Unread(inventory) {
-		tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
-	}
+	tellErrors(o.ErrOut, logs.Unread(inventory))
 	isPrinting.Store(true)
 	r.reader = &logs.Reader{
 		Options: o.logs, Clock: o.Clock,

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,13 +174,9 @@ func (f *listFlags) restrictions() string {
 }
 
 func (o *listOptions) run(ctx context.Context) error {
-	f := o.flags.open(ctx, o.Environment, o.contexts)
-	if err := interrupted(ctx); err != nil {
+	f, err := o.flags.reach(ctx, o.Environment, o.contexts, o.query.Kinds)
+	if err != nil {
 		return err
-	}
-	tellAliases(o.ErrOut, f)
-	if err := requireServed(ctx, o.Environment, f, o.query.Kinds); err != nil {
-		return cmp.Or(interrupted(ctx), err)
 	}
 	if o.watch {
 		return o.runWatch(ctx, f)
@@ -204,8 +199,5 @@ func (o *listOptions) run(ctx context.Context) error {
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
-	if err := o.print(list, f); err != nil {
-		return err
-	}
-	return o.tellErrors(list, f)
+	return o.print(list, f)
 }

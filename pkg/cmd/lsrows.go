@@ -20,7 +20,7 @@ type rowsView struct {
 
 func (v *rowsView) start() error {
 	for _, err := range v.board.Errors() {
-		v.tell("error: %v", err)
+		tell(v.ErrOut, "error: %v", err)
 	}
 	list := v.board.List(v.filter)
 	var jobs []inspect.Job
@@ -43,10 +43,10 @@ func (v *rowsView) start() error {
 func (v *rowsView) change(c inspect.Change) error {
 	switch c.Type {
 	case inspect.Lost:
-		v.tell("error: %v", c.Err)
+		tell(v.ErrOut, "error: %v", c.Err)
 		return nil
 	case inspect.Found:
-		v.tell("note: context %s answers again", c.Context)
+		tell(v.ErrOut, "note: context %s answers again", c.Context)
 		return nil
 	case inspect.Synced:
 		return nil
@@ -74,7 +74,7 @@ func (v *rowsView) change(c inspect.Change) error {
 func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
 	switch {
 	case v.stream != nil:
-		return v.stream.Write(event, j, v.tableNow())
+		return v.stream.Write(event, j, v.tableNow(v.table))
 	case v.events:
 		return v.format.PrintEvent(v.Out, event, j)
 	default:

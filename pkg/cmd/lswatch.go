@@ -116,7 +116,7 @@ func (o *listOptions) newView(board *inspect.Board) watchView {
 	}
 	view := &rowsView{listOptions: o, board: board, shown: sets.New[inspect.Ref]()}
 	if o.format.IsTable() {
-		view.stream = printers.NewStream(o.Out, o.tableNow(), o.events)
+		view.stream = printers.NewStream(o.Out, o.tableNow(o.table), o.events)
 	}
 	return view
 }
@@ -151,7 +151,7 @@ func (v *screenView) refresh() error {
 		v.sorter.Sort(list.Items[i].Jobs)
 	}
 	var text bytes.Buffer
-	if err := printers.Owners(&text, list, v.tableNow()); err != nil {
+	if err := printers.Owners(&text, list, v.tableNow(v.table)); err != nil {
 		return err
 	}
 	if len(list.Items) == 0 && len(list.Errors) == 0 {

@@ -3,8 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 // snapshotOptions are what snapshot needs to run, checked.
@@ -64,7 +61,7 @@ that could not be read are recorded as such.`,
 
   # One namespace of two clusters
   NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.displayName()),
-		Args: oneArgument("the folder to write", "DIR"),
+		Args: exactlyOne("the folder to write", "DIR"),
 	}
 	global.addNamespacesFlag(cmd.Flags(), "read")
 	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record beside Jobs, comma-separated: names as the kinds command tells them, or all. The default is all, and what else was submitted to a queue: pods, StatefulSets and LeaderWorkerSets")
@@ -168,20 +165,4 @@ func quote(path string) string {
 		return path
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
-
-// oneArgument is like cobra.ExactArgs(1), in words that help.
-func oneArgument(what, name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("%s takes one argument, %s: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), name)
-		}
-		return nil
-	}
-}
-
-// tell writes a line for people. That it cannot be written is nothing that could
-// be told.
-func tell(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintln(w, printers.Safe(fmt.Sprintf(format, args...)))
 }

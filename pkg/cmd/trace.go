@@ -151,13 +151,3 @@ func wantedJob(args []string) (inspect.Wanted, error) {
 	}
 	return w, nil
 }
-
-// atMostOne is like cobra.MaximumNArgs(1), in words that help.
-func atMostOne(what, form string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 || len(args) == 1 && args[0] == "" {
-			return fmt.Errorf("%s takes one argument at most, %s as %s, and was given %q", cmd.CommandPath(), what, form, args)
-		}
-		return nil
-	}
-}

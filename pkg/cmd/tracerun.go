@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -19,13 +18,9 @@ import (
 )
 
 func (o *traceOptions) run(ctx context.Context) error {
-	f := o.flags.open(ctx, o.Environment, o.contexts)
-	if err := interrupted(ctx); err != nil {
+	f, err := o.flags.reach(ctx, o.Environment, o.contexts, o.kinds())
+	if err != nil {
 		return err
-	}
-	tellAliases(o.ErrOut, f)
-	if err := requireServed(ctx, o.Environment, f, o.kinds()); err != nil {
-		return cmp.Or(interrupted(ctx), err)
 	}
 	addresses := o.flags.addresses(o.contexts, f)
 	if !o.watch {
@@ -70,7 +65,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 	inventory := inspect.ReadOne(ctx, f, o.wanted, addresses, o.Clock.Now)
 	subjects := inventory.Subjects()
 	if len(subjects) == 0 {
-		return nil, o.notFound(inventory)
+		return nil, notFound(o.Environment, o.wanted, inventory)
 	}
 	list := inspect.NewTraceList()
 	judgment := rules.Judge(inventory, rules.All(), rules.Options{Grace: defaultGrace})
@@ -83,68 +78,15 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 	return list, nil
 }
 
-func (o *traceOptions) notFound(inventory *inspect.Inventory) error {
-	var read, unread []string
-	for _, f := range inventory.Clusters {
-		if f.Err != nil {
-			unread = append(unread, f.Context)
-		} else {
-			read = append(read, f.Context)
-		}
-	}
-	for _, e := range inventory.Errors() {
-		tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
-	}
-	if len(read) == 0 {
-		return &partialError{failed: len(unread), total: len(unread)}
-	}
-	where, hint := fmt.Sprintf("in namespace %q of ", o.wanted.Namespace), "-n or -A looks elsewhere"
-	if o.wanted.Namespace == "" {
-		where, hint = "in any namespace of ", ""
-	}
-	message := fmt.Sprintf("%s %q was not found %scontext", cmp.Or(o.wanted.Kind, delegation.Job().Name), o.wanted.Name, where)
-	if len(read) > 1 {
-		message += "s"
-	}
-	message += " " + strings.Join(read, ", ")
-	if len(unread) > 0 {
-		message += fmt.Sprintf("; %s could not be looked at", strings.Join(unread, ", "))
-	}
-	if hint != "" {
-		message += "; " + hint
-	}
-	return errors.New(message)
-}
-
 // show prints what was read, and makes an error of the contexts that were not.
 func (o *traceOptions) show(list *inspect.TraceList) error {
-	out := bufio.NewWriter(o.Out)
-	if err := o.write(out, list); err != nil {
-		return fmt.Errorf("could not print: %w", err)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("could not print: %w", err)
-	}
-	if len(list.Errors) == 0 {
-		return nil
+	if err := written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+		return err
 	}
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders && o.wanted.Name == "") {
-		for _, e := range list.Errors {
-			tell(o.ErrOut, "error: context %s: %s", e.Context, e.Message)
-		}
+		tellErrors(o.ErrOut, list.Errors)
 	}
-	return o.partial(list)
-}
-
-func (o *traceOptions) partial(list *inspect.TraceList) error {
-	failed := map[string]bool{}
-	for _, e := range list.Errors {
-		failed[e.Context] = true
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	return &partialError{failed: len(failed), total: len(o.contexts)}
+	return partial(list.Errors, len(o.contexts))
 }
 
 func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
@@ -161,7 +103,7 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 			tell(o.ErrOut, "%s", o.nothingFound())
 			return nil
 		}
-		return printers.Traces(w, list, o.tableNow())
+		return printers.Traces(w, list, o.tableNow(o.table))
 	}
 	for i := range list.Items {
 		t := list.Items[i]
@@ -174,7 +116,7 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 			// They are the same for all, and told once.
 			t.Errors = nil
 		}
-		if err := printers.Trace(w, &t, o.tableNow()); err != nil {
+		if err := printers.Trace(w, &t, o.tableNow(o.table)); err != nil {
 			return err
 		}
 	}
@@ -201,12 +143,34 @@ func (o *traceOptions) nothingFound() string {
 	return what + " in namespace " + o.contexts[0].Namespace + "; -A looks in all"
 }
 
-// tableNow are the table's options with what may change while a watch runs.
-func (o *traceOptions) tableNow() printers.TableOptions {
-	table := o.table
-	table.Now = o.Clock.Now()
-	if size, ok := o.terminal(); ok {
-		table.Width = int(size.Width)
+// notFound says where a wanted Job was looked for in vain, and where it could not be.
+func notFound(env Environment, wanted inspect.Wanted, inventory *inspect.Inventory) error {
+	var read, unread []string
+	for _, f := range inventory.Clusters {
+		if f.Err != nil {
+			unread = append(unread, f.Context)
+		} else {
+			read = append(read, f.Context)
+		}
 	}
-	return table
+	tellErrors(env.ErrOut, inventory.Errors())
+	if len(read) == 0 {
+		return &partialError{failed: len(unread), total: len(unread)}
+	}
+	where, hint := fmt.Sprintf("in namespace %q of ", wanted.Namespace), "-n or -A looks elsewhere"
+	if wanted.Namespace == "" {
+		where, hint = "in any namespace of ", ""
+	}
+	message := fmt.Sprintf("%s %q was not found %scontext", cmp.Or(wanted.Kind, delegation.Job().Name), wanted.Name, where)
+	if len(read) > 1 {
+		message += "s"
+	}
+	message += " " + strings.Join(read, ", ")
+	if len(unread) > 0 {
+		message += fmt.Sprintf("; %s could not be looked at", strings.Join(unread, ", "))
+	}
+	if hint != "" {
+		message += "; " + hint
+	}
+	return errors.New(message)
 }

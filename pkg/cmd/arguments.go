@@ -1,0 +1,39 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// noArguments is like cobra.NoArgs, in words that help.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, and was given %q", cmd.CommandPath(), args)
+	}
+	return nil
+}
+
+// atMostOne is like cobra.MaximumNArgs(1), in words that help.
+func atMostOne(what, form string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 || len(args) == 1 && args[0] == "" {
+			return fmt.Errorf("%s takes one argument at most, %s as %s, and was given %q", cmd.CommandPath(), what, form, args)
+		}
+		return nil
+	}
+}
+
+// exactlyOne is like cobra.ExactArgs(1), in words that help.
+func exactlyOne(what, form string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && args[0] != "" {
+			return nil
+		}
+		given := ""
+		if len(args) > 0 {
+			given = fmt.Sprintf(", and was given %q", args)
+		}
+		return fmt.Errorf("%s takes one argument, %s: %s %s%s", cmd.CommandPath(), what, cmd.CommandPath(), form, given)
+	}
+}
