@@ -16,12 +16,15 @@ func TestAdvice(t *testing.T) {
 		{"no command", "ask for less, or have the quota raised", 30, []string{"    ask for less, or have the", "    quota raised"}},
 		{"no width", "do `kubectl get jobs`, then wait", 0, []string{"    do `kubectl get jobs`, then wait"}},
 		{"between words", "do `kubectl get jobs`, and then `kubectl get pods`", 60, []string{
-			"    do", "      kubectl get jobs", "    and then", "      kubectl get pods"}},
+			"    do", "      kubectl get jobs", "    and then", "      kubectl get pods",
+		}},
 		{"alone", "`kubectl get jobs`", 60, []string{"      kubectl get jobs"}},
 		{"too long", "`kubectl --context worker-1 -n ml delete job train`", 30, []string{
-			`      kubectl --context \`, `        worker-1 -n ml \`, `        delete job train`}},
+			`      kubectl --context \`, `        worker-1 -n ml \`, `        delete job train`,
+		}},
 		{"quoted", "`kubectl patch job train -p '{\"spec\": {\"suspend\": false}}'`", 30, []string{
-			`      kubectl patch job \`, `        train -p \`, `        '{"spec": {"suspend": false}}'`}},
+			`      kubectl patch job \`, `        train -p \`, `        '{"spec": {"suspend": false}}'`,
+		}},
 		{"no end", "do `kubectl get jobs", 60, []string{"    do", "      kubectl get jobs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

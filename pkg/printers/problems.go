@@ -165,8 +165,8 @@ func rank(problem dispatch.Problem) int {
 	return 1
 }
 
-// detailIndent is where the texts of details begin, behind their labels.
-var detailIndent = strings.Repeat(" ", len("  ")+labelWidth+len(gap))
+// detailIndent is where the texts of details begin: behind an indent, a label and a gap.
+const detailIndent = "  " + "    " + gap
 
 // detail is a labelled text below a row, as findings have it.
 func detail(label, text string, o TableOptions) []string {
