@@ -108,11 +108,11 @@ var jobColumns = []column{
 		},
 	},
 	{
-		title: "KIND", shown: wide,
+		title: "KIND", shown: wide, spare: wide,
 		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.Kind) },
 	},
 	{
-		title: "SINCE", shown: wide,
+		title: "SINCE", shown: wide, spare: wide,
 		cell: func(j *inspect.Job, o TableOptions, _ palette) string {
 			if j.Since == nil {
 				return none
@@ -125,7 +125,7 @@ var jobColumns = []column{
 		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return findings(j) },
 	},
 	{
-		title: "UID", shown: wide,
+		title: "UID", shown: wide, spare: wide,
 		cell: func(j *inspect.Job, _ TableOptions, _ palette) string { return Safe(j.UID) },
 	},
 	{

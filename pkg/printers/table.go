@@ -27,7 +27,7 @@ type table struct {
 	// shrinks tells which columns may be cut to fit a terminal.
 	shrinks []bool
 	// spare are the titles of columns that are left out, one after the other, where
-	// that is not enough.
+	// that is not enough. Where nothing is, rows end at the edge.
 	spare []string
 }
 
@@ -41,7 +41,8 @@ func newJobTable(o TableOptions) (*table, []column) {
 			t.titles = append(t.titles, c.title)
 			t.shrinks = append(t.shrinks, c.shrinks)
 			if c.spare != nil && c.spare(o) {
-				t.spare = append(t.spare, c.title)
+				// The last ones go first.
+				t.spare = slices.Insert(t.spare, 0, c.title)
 			}
 		}
 	}
@@ -90,7 +91,7 @@ func (t *table) layout(width int) ([]string, error) {
 	for i := range lines {
 		// tablewriter adds a reset of its own behind each cell with a style, which
 		// has one already; at the end of a line it hides the padding.
-		lines[i] = strings.TrimRight(strings.ReplaceAll(lines[i], "\x1b[0m", ""), " ")
+		lines[i] = cut(strings.TrimRight(strings.ReplaceAll(lines[i], "\x1b[0m", ""), " "), width)
 	}
 	return lines, nil
 }
@@ -110,8 +111,7 @@ const shortest = 8
 
 // fit cuts the widest of those columns that may be cut until the table is as
 // narrow as asked, but none to less than its title. What is cut ends in an
-// ellipsis. Where that is not enough, it leaves out what it can spare. A table that
-// cannot be made to fit is left whole: it would be broken all the same.
+// ellipsis. Where that is not enough, it leaves out what it can spare.
 func (t *table) fit(width int) {
 	widths, least := t.widths()
 	var out []int
@@ -121,9 +121,6 @@ func (t *table) fit(width int) {
 			out = append(out, c)
 			possible -= least[c] + len(gap)
 		}
-	}
-	if possible > width {
-		return
 	}
 	if len(out) > 0 {
 		t.leaveOut(out)
@@ -135,6 +132,9 @@ func (t *table) fit(width int) {
 			if widths[c] > least[c] && (widest < 0 || widths[c] > widths[widest]) {
 				widest = c
 			}
+		}
+		if widest < 0 {
+			break
 		}
 		widths[widest]--
 	}

@@ -98,18 +98,34 @@ func TestWidthUsesTheRoomThereIs(t *testing.T) {
 	assert.Equal(t, cut, strings.Replace(whole, "nn ", "… ", 1))
 }
 
-// Names keep a little of themselves, and all of themselves where even that would
-// not make the table fit.
+// Names keep a little of themselves; where even that is too much, rows end at the
+// edge.
 func TestWidthLeavesNamesReadable(t *testing.T) {
 	list := listOf(newJob("abcdefghijkl", delegation.BuiltIn, delegation.Running))
-	whole := owners(t, list, printers.TableOptions{NoHeaders: true})
-	width := lipgloss.Width(strings.TrimSuffix(whole, "\n"))
-	at := func(width int) string {
-		return owners(t, list, printers.TableOptions{NoHeaders: true, Width: width})
+	width := lipgloss.Width(strings.TrimSuffix(owners(t, list, printers.TableOptions{NoHeaders: true}), "\n"))
+	for less := 4; less < width; less++ {
+		out := owners(t, list, printers.TableOptions{NoHeaders: true, Width: width - less})
+		row := strings.TrimSuffix(out, "\n")
+		assert.Assert(t, lipgloss.Width(row) <= width-less, "%d wide: %s", lipgloss.Width(row), row)
+		assert.Assert(t, width-less < 20 || strings.HasPrefix(row, "abcdefg…  Running  "), row)
 	}
-	assert.Assert(t, strings.HasPrefix(at(width-4), "abcdefg…  Running  "), at(width-4))
-	assert.Equal(t, at(width-5), whole)
-	assert.Equal(t, at(1), whole)
+}
+
+// No row is broken in any terminal, however many columns are asked for.
+func TestNoRowIsBroken(t *testing.T) {
+	for _, o := range []printers.TableOptions{
+		{Contexts: true, Namespaces: true, Kinds: true, Wide: true, Dispatchers: true},
+		{Contexts: true, Namespaces: true, Owners: true, Color: true},
+		{Contexts: true, Namespaces: true, Wide: true},
+	} {
+		for width := 1; width < 200; width++ {
+			o.Width = width
+			for line := range strings.Lines(owners(t, severalKinds(), o)) {
+				line = strings.TrimSuffix(line, "\n")
+				assert.Assert(t, lipgloss.Width(line) <= width, "%d wide in %d: %q", lipgloss.Width(line), width, line)
+			}
+		}
+	}
 }
 
 func TestSummaryWidth(t *testing.T) {
