@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // noArguments is like cobra.NoArgs, in words that help.
@@ -36,4 +40,23 @@ func exactlyOne(what, form string) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("%s takes one argument, %s: %s %s%s", cmd.CommandPath(), what, cmd.CommandPath(), form, given)
 	}
+}
+
+// suggestFlag adds to an error about a flag that is not there which one may be meant.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			names = append(names, flag.Name)
+		}
+	})
+	nearest := fleet.Nearest(unknown.GetSpecifiedName(), names)
+	if nearest == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 }

@@ -90,3 +90,20 @@ func TestCommandsAtOnce(t *testing.T) {
 		assert.Equal(t, got, alone[i%len(calls)], "%q", calls[i%len(calls)])
 	}
 }
+
+func TestUnknownFlags(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ls", "--stauts", "x"}, "error: unknown flag: --stauts; did you mean --status?\n"},
+		{[]string{"dispatch", "--dryrun=client"}, "error: unknown flag: --dryrun; did you mean --dry-run?\n"},
+		{[]string{"ls", "--al-contexts"}, "error: unknown flag: --al-contexts; did you mean --all-contexts?\n"},
+		{[]string{"ls", "--zzzzzzzz"}, "error: unknown flag: --zzzzzzzz\n"},
+		{[]string{"ls", "-Z"}, "error: unknown shorthand flag: 'Z' in -Z\n"},
+	} {
+		_, stderr, code := run(t, tt.args...)
+		assert.Equal(t, code, ExitUsage, tt.args)
+		assert.Assert(t, strings.HasPrefix(stderr, tt.want), stderr)
+	}
+}

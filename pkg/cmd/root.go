@@ -64,7 +64,7 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 	root.SetErr(env.ErrOut)
 	root.SetArgs(env.Args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{err: err, command: cmd.CommandPath()}
+		return &usageError{err: suggestFlag(cmd, err), command: cmd.CommandPath()}
 	})
 	flags.addTo(root.PersistentFlags())
 	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags),
