@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 )
 
 // wantedJobs are the Jobs and their like that the user means, with what is wrong with
@@ -106,7 +107,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *dispatch.Side) (
 // ofFiles reads files, and looks which of their Jobs exist already. A file is
 // dispatched as a whole or not at all.
 func (o *dispatchOptions) ofFiles(ctx context.Context, origin *dispatch.Side) (*wantedJobs, error) {
-	manifests, err := dispatch.ReadManifests(o.flags.filenames, o.In)
+	manifests, err := manifest.Read(o.flags.filenames, o.In)
 	if err != nil {
 		return nil, err
 	}

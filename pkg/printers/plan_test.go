@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -87,7 +88,7 @@ func TestPlansAreManifests(t *testing.T) {
 		out := printed(t, func(out *bytes.Buffer) error {
 			return printers.Plans(out, newFormat(t, output), plans, printers.TableOptions{Width: 80})
 		})
-		manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(out))
+		manifests, err := manifest.Read([]string{"-"}, strings.NewReader(out))
 		assert.NilError(t, err)
 		assert.Equal(t, len(manifests), len(plans))
 		for i, m := range manifests {

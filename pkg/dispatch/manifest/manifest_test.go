@@ -1,4 +1,4 @@
-package dispatch_test
+package manifest_test
 
 import (
 	"io"
@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 )
 
 // jobYAML is a Job in as few words as there can be.
@@ -26,9 +26,9 @@ func jobJSON(name string) string {
 }
 
 // found tells in short what was read: names, and where each is from.
-func found(manifests []dispatch.Manifest) []string {
+func found(entries []manifest.Entry) []string {
 	short := []string{}
-	for _, m := range manifests {
+	for _, m := range entries {
 		name := m.Object.GetName()
 		if ns := m.Object.GetNamespace(); ns != "" {
 			name = ns + "/" + name
@@ -75,10 +75,10 @@ func TestReadManifests(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			manifests, err := dispatch.ReadManifests([]string{write(t, "jobs.yaml", tt.text)}, nil)
+			entries, err := manifest.Read([]string{write(t, "jobs.yaml", tt.text)}, nil)
 			assert.NilError(t, err)
-			assert.DeepEqual(t, found(manifests), tt.want)
-			for _, m := range manifests {
+			assert.DeepEqual(t, found(entries), tt.want)
+			for _, m := range entries {
 				assert.Equal(t, m.Object.GetAPIVersion()+" "+m.Object.GetKind(), "batch/v1 Job")
 			}
 		})
@@ -91,15 +91,15 @@ func TestReadManifestsOfOtherKinds(t *testing.T) {
 	const jobSet = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
 	text := jobYAML("a") + "---\n" + jobSet + "---\napiVersion: example.com/v1\nkind: RunList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n" +
 		"---\napiVersion: example.com/v1\nkind: Shortlist\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems: [{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: a}}]\n"
-	manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(text))
+	entries, err := manifest.Read([]string{"-"}, strings.NewReader(text))
 	assert.NilError(t, err)
 	var kinds []string
-	for _, m := range manifests {
+	for _, m := range entries {
 		kinds = append(kinds, m.Object.GroupVersionKind().GroupKind().String()+" "+m.Object.GetName())
 	}
 	assert.DeepEqual(t, kinds, []string{"Job.batch a", "JobSet.jobset.x-k8s.io a", "Run.example.com a", "Run.example.com b", "Shortlist.example.com a", "RayJob.ray.io a"})
 
-	_, err = dispatch.ReadManifests([]string{"-"}, strings.NewReader(jobSet+"---\n"+jobSet))
+	_, err = manifest.Read([]string{"-"}, strings.NewReader(jobSet+"---\n"+jobSet))
 	assert.Error(t, err, `standard input, document 2: the JobSet "a" is in standard input, document 1, too`)
 }
 
@@ -114,9 +114,9 @@ func TestReadManifestsKeepsEverything(t *testing.T) {
 			if name == "JSON" {
 				text = strings.TrimSuffix(jobJSON("a"), "}") + "," + spec + "}"
 			}
-			manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(text))
+			entries, err := manifest.Read([]string{"-"}, strings.NewReader(text))
 			assert.NilError(t, err)
-			got, _, err := unstructured.NestedMap(manifests[0].Object.Object, "spec")
+			got, _, err := unstructured.NestedMap(entries[0].Object.Object, "spec")
 			assert.NilError(t, err)
 			assert.DeepEqual(t, got, map[string]any{
 				"fromTheFuture": map[string]any{"deep": []any{int64(1), "two", nil, 3.5}},
@@ -144,9 +144,9 @@ func TestReadManifestsPlaces(t *testing.T) {
 	}))
 	defer server.Close()
 
-	manifests, err := dispatch.ReadManifests([]string{"jobs", "-", server.URL + "/jobs.yaml", "jobs/d*er/?.yaml"}, strings.NewReader(jobYAML("in")))
+	entries, err := manifest.Read([]string{"jobs", "-", server.URL + "/jobs.yaml", "jobs/d*er/?.yaml"}, strings.NewReader(jobYAML("in")))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, found(manifests), []string{
+	assert.DeepEqual(t, found(entries), []string{
 		"a: jobs/a.yml", "b: jobs/b.yaml", "c: jobs/c.json", "in: standard input",
 		"from-afar: " + server.URL + "/jobs.yaml", "d: jobs/deeper/d.yaml",
 	})
@@ -172,11 +172,11 @@ func TestReadManifestsPlaces(t *testing.T) {
 		{"one file twice", []string{"jobs/b.yaml", "jobs"}, `jobs/b.yaml: the Job "b" is in jobs/b.yaml, too`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			manifests, err := dispatch.ReadManifests(tt.files, strings.NewReader(jobYAML("in")))
+			entries, err := manifest.Read(tt.files, strings.NewReader(jobYAML("in")))
 			assert.ErrorContains(t, err, tt.want)
-			assert.Equal(t, len(manifests), 0)
+			assert.Equal(t, len(entries), 0)
 		})
 	}
-	_, err = dispatch.ReadManifests([]string{"-"}, iotest.ErrReader(os.ErrClosed))
+	_, err = manifest.Read([]string{"-"}, iotest.ErrReader(os.ErrClosed))
 	assert.ErrorIs(t, err, os.ErrClosed)
 }

@@ -1,4 +1,4 @@
-package dispatch_test
+package manifest_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 )
 
 func TestReadManifestsBadSyntax(t *testing.T) {
@@ -42,8 +42,8 @@ func TestReadManifestsBadSyntax(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, head := range []string{"", above} {
-				manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(head+tt.text))
-				assert.Equal(t, len(manifests), 0)
+				entries, err := manifest.Read([]string{"-"}, strings.NewReader(head+tt.text))
+				assert.Equal(t, len(entries), 0)
 				want := tt.want
 				if tt.line > 0 {
 					want = fmt.Sprintf(", line %d, column %d: %s", tt.line+strings.Count(head, "\n"), tt.column, tt.want)
@@ -52,7 +52,7 @@ func TestReadManifestsBadSyntax(t *testing.T) {
 			}
 		})
 	}
-	_, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader("\xff\xfea\x00"))
+	_, err := manifest.Read([]string{"-"}, strings.NewReader("\xff\xfea\x00"))
 	assert.Error(t, err, "standard input, line 1, column 1: the file is in UTF-16; save it as UTF-8")
 }
 
@@ -85,7 +85,7 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"a strange list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "this is a list without items"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(tt.text))
+			_, err := manifest.Read([]string{"-"}, strings.NewReader(tt.text))
 			assert.ErrorContains(t, err, "standard input: "+tt.want)
 			assert.Assert(t, !strings.ContainsAny(err.Error(), "\x1b\r"), "%q", err)
 		})
@@ -96,8 +96,8 @@ func TestReadManifestsNoJob(t *testing.T) {
 func TestReadManifestsTellsAll(t *testing.T) {
 	text := jobYAML("good") + "---\na: [\n---\n" + jobYAML("good") + "---\napiVersion: v1\nkind: List\nitems: [{}, " +
 		jobJSON("other") + ", 5]\n---\n{\"a\": 1,,}\n"
-	manifests, err := dispatch.ReadManifests([]string{"-", "none.yaml"}, strings.NewReader(text))
-	assert.Equal(t, len(manifests), 0)
+	entries, err := manifest.Read([]string{"-", "none.yaml"}, strings.NewReader(text))
+	assert.Equal(t, len(entries), 0)
 	assert.Error(t, err, strings.Join([]string{
 		`there is no file "none.yaml"`,
 		"standard input, document 2, line 7, column 1: did not find expected node content",
@@ -108,15 +108,15 @@ func TestReadManifestsTellsAll(t *testing.T) {
 	}, "\n"))
 }
 
-func FuzzReadManifests(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"", jobYAML("a"), jobJSON("a"), "a: &a [*a]", "{\"a\": {", "---\n...\n", "? - a\n: b", "\ufeff# x", "{\"a\": b}", "<<: [{}]", "a: !!binary x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		manifests, err := dispatch.ReadManifests([]string{"-"}, strings.NewReader(text))
-		assert.Assert(t, err != nil || len(manifests) > 0)
-		assert.Assert(t, err == nil || len(manifests) == 0)
-		for _, m := range manifests {
+		entries, err := manifest.Read([]string{"-"}, strings.NewReader(text))
+		assert.Assert(t, err != nil || len(entries) > 0)
+		assert.Assert(t, err == nil || len(entries) == 0)
+		for _, m := range entries {
 			group := m.Object.GroupVersionKind().Group
 			assert.Assert(t, m.Object.GetName() != "" && m.Object.GetKind() != "" && m.Source != "")
 			assert.Assert(t, m.Object.GetKind() == "Job" || !scheme.Scheme.IsGroupRegistered(group), "%s", group)

@@ -1,4 +1,9 @@
-package dispatch
+// Package manifest reads the objects that a user wants to dispatch from files, folders,
+// URLs and standard input, as kubectl's -f does, and says where each of them stands.
+//
+// It knows nothing of clusters, nor of what is done with the objects: a kind that
+// Kubernetes does not have is taken as it is.
+package manifest
 
 import (
 	"errors"
@@ -14,15 +19,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Manifest is an object of a file, before anything else is done with it.
-type Manifest struct {
+// Entry is an object of a file, before anything else is done with it.
+type Entry struct {
 	// Source is where it stands: the file, or "standard input", and the number of
 	// the document in it if there are several, such as "jobs.yaml, document 2".
 	Source string
 	Object *unstructured.Unstructured
 }
 
-// ReadManifests reads the Jobs of files as kubectl's -f does: names of files or
+// Read reads the Jobs of files as kubectl's -f does: names of files or
 // folders, patterns, URLs, or - for in. Unknown fields survive. Nothing is asked of
 // any server. It is all or nothing: every document that is bad is told in one
 // error, with line and column where the syntax is at fault.
@@ -33,22 +38,22 @@ type Manifest struct {
 // No two objects have the same kind, namespace and name, but one without a namespace
 // may turn out to be the same as another: which namespace it gets is for the
 // caller.
-func ReadManifests(filenames []string, in io.Reader) ([]Manifest, error) {
+func Read(filenames []string, in io.Reader) ([]Entry, error) {
 	files, errs := readFiles(filenames, in)
-	var manifests []Manifest
+	var entries []Entry
 	for _, f := range files {
-		found, failed := f.manifests()
-		manifests, errs = append(manifests, found...), append(errs, failed...)
+		found, failed := f.entries()
+		entries, errs = append(entries, found...), append(errs, failed...)
 	}
-	errs = append(errs, repeated(manifests)...)
+	errs = append(errs, repeated(entries)...)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return manifests, nil
+	return entries, nil
 }
 
-// manifests are the Jobs of a file, and whatever is wrong with it.
-func (f file) manifests() (manifests []Manifest, errs []error) {
+// entries are the Jobs of a file, and whatever is wrong with it.
+func (f file) entries() (entries []Entry, errs []error) {
 	documents := f.documents()
 	if len(documents) == 0 && !f.inFolder {
 		return nil, []error{f.emptyError()}
@@ -63,14 +68,14 @@ func (f file) manifests() (manifests []Manifest, errs []error) {
 			continue
 		}
 		found, failed := jobsOf(source, d.value, "", "")
-		manifests, errs = append(manifests, found...), append(errs, failed...)
+		entries, errs = append(entries, found...), append(errs, failed...)
 	}
-	return manifests, errs
+	return entries, errs
 }
 
 // jobsOf are the Jobs and their like that a value is: itself, or all of a list. Items
 // of a typed list need not repeat what the list says of them.
-func jobsOf(source string, value any, apiVersion, kind string) ([]Manifest, []error) {
+func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, []error{fmt.Errorf("%s: this is %s, and no object", source, whatIs(value))}
@@ -98,7 +103,7 @@ func jobsOf(source string, value any, apiVersion, kind string) ([]Manifest, []er
 	if err := checkName(object, gvk.Kind); err != nil {
 		return nil, []error{fmt.Errorf("%s: %w", source, err)}
 	}
-	return []Manifest{{Source: source, Object: u}}, nil
+	return []Entry{{Source: source, Object: u}}, nil
 }
 
 // mayBeDelegated says whether objects of a kind can be delegated, as far as that is
@@ -107,16 +112,16 @@ func mayBeDelegated(gvk schema.GroupVersionKind) bool {
 	return gvk == delegation.Job().GroupVersionKind() || gvk.Kind != "" && !scheme.Scheme.IsGroupRegistered(gvk.Group)
 }
 
-func jobsOfList(source string, list map[string]any, apiVersion, kind string) (manifests []Manifest, errs []error) {
+func jobsOfList(source string, list map[string]any, apiVersion, kind string) (entries []Entry, errs []error) {
 	items, ok := list["items"].([]any)
 	if !ok || len(items) == 0 {
 		return nil, []error{fmt.Errorf("%s: this is a list without items", source)}
 	}
 	for i, item := range items {
 		found, failed := jobsOf(fmt.Sprintf("%s, item %d", source, i+1), item, apiVersion, kind)
-		manifests, errs = append(manifests, found...), append(errs, failed...)
+		entries, errs = append(entries, found...), append(errs, failed...)
 	}
-	return manifests, errs
+	return entries, errs
 }
 
 // checkType finds fault with the fields that say what an object is.
@@ -161,13 +166,14 @@ func checkName(job map[string]any, kind string) error {
 
 // repeated tells of Jobs that are there more than once: only one of them could be
 // created.
-func repeated(manifests []Manifest) (errs []error) {
-	first := map[Ref]string{}
-	for _, m := range manifests {
+func repeated(entries []Entry) (errs []error) {
+	type identity struct{ group, kind, namespace, name string }
+	first := map[identity]string{}
+	for _, m := range entries {
 		gvk := m.Object.GroupVersionKind()
-		key := Ref{APIVersion: gvk.Group, Kind: gvk.Kind, Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
+		key := identity{gvk.Group, gvk.Kind, m.Object.GetNamespace(), m.Object.GetName()}
 		if source, ok := first[key]; ok {
-			errs = append(errs, fmt.Errorf("%s: the %s %q is in %s, too", m.Source, key.Kind, strings.TrimPrefix(key.String(), "/"), source))
+			errs = append(errs, fmt.Errorf("%s: the %s %q is in %s, too", m.Source, key.kind, strings.TrimPrefix(key.namespace+"/"+key.name, "/"), source))
 			continue
 		}
 		first[key] = m.Source
