@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // CancelReason is the reason of the condition Failed on an origin that was
@@ -52,7 +53,7 @@ type Canceller struct {
 func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
 	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
 	if k.Template {
-		return fmt.Errorf("%s is not dispatched itself: its %s is that of what it makes; cancel that", ref.WithKind(), dotted(k.ManagedBy))
+		return fmt.Errorf("%s is not dispatched itself: its %s is that of what it makes; cancel that", ref.WithKind(), content.Dotted(k.ManagedBy))
 	}
 	origin, err := c.Origin.get(ctx, k, ref)
 	if err != nil {
@@ -61,7 +62,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	if origin == nil {
 		return fmt.Errorf("context %s: there is no %s", ref.Context, ref.WithKind())
 	}
-	if owner := k.OwnerOf(stringAt(origin, k.ManagedBy...)); owner != c.Owner {
+	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
 		return fmt.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; kubectl delete %s ends it",
 			ref.WithKind(), owner, c.Owner, kubectlName(k))
 	}
@@ -250,7 +251,7 @@ func Find(ctx context.Context, s *Side, k delegation.Kind, owner delegation.Owne
 			return nil, 0, s.failed(err)
 		}
 		for i := range page.Items {
-			if k.OwnerOf(stringAt(&page.Items[i], k.ManagedBy...)) == owner {
+			if k.OwnerOf(content.StringAt(&page.Items[i], k.ManagedBy...)) == owner {
 				found = append(found, trimmed(&page.Items[i]))
 			} else {
 				others++

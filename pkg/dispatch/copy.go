@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -134,7 +135,7 @@ func (t *task) hold(held, forced bool, now time.Time) (again time.Duration) {
 
 // grace is how long pods may take to go.
 func (t *task) grace(mirror *unstructured.Unstructured) time.Duration {
-	if s, ok := valueAt(mirror, "spec", "template", "spec", "terminationGracePeriodSeconds").(int64); ok {
+	if s, ok := content.At(mirror, "spec", "template", "spec", "terminationGracePeriodSeconds").(int64); ok {
 		return max(drainGrace, time.Duration(s)*time.Second+drainGrace/2)
 	}
 	return drainGrace

@@ -1,7 +1,7 @@
 package dispatch
 
 import (
-	"k8s.io/apimachinery/pkg/api/equality"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -104,7 +104,7 @@ func (d Drift) Written(planned, before *unstructured.Unstructured) *unstructured
 	}
 	unstructured.RemoveNestedField(written.Object, "spec", "template")
 	if before != nil {
-		if template := mapAt(before, "spec", "template"); template != nil {
+		if template := content.MapAt(before, "spec", "template"); template != nil {
 			_ = unstructured.SetNestedMap(written.Object, template, "spec", "template")
 		}
 	}
@@ -133,10 +133,10 @@ func (d *drifter) put(value any, path ...string) {
 func (d *drifter) metadata(isWorkers func(field, key string) bool) {
 	for _, field := range []string{"labels", "annotations"} {
 		path := []string{"metadata", field}
-		planned := without(mapAt(d.planned, path...), func(key string) bool { return isWorkers(field, key) })
-		before := without(mapAt(d.before, path...), func(key string) bool { return isWorkers(field, key) || inDomain(key, ourDomain) })
-		now := valueAt(d.mirror, path...)
-		if to := merged(planned, before, now); !isSame(now, to) {
+		planned := without(content.MapAt(d.planned, path...), func(key string) bool { return isWorkers(field, key) })
+		before := without(content.MapAt(d.before, path...), func(key string) bool { return isWorkers(field, key) || inDomain(key, ourDomain) })
+		now := content.At(d.mirror, path...)
+		if to := merged(planned, before, now); !content.IsSame(now, to) {
 			d.put(to, path...)
 		}
 	}
@@ -144,34 +144,11 @@ func (d *drifter) metadata(isWorkers func(field, key string) bool) {
 
 func (d *drifter) result() Drift {
 	result := Drift{Deferred: listOf(d.deferred), Immutable: listOf(d.immutable), Foreign: listOf(d.foreign)}
-	if patch := mergePatch(d.mirror.Object, d.desired.Object); len(patch) > 0 {
+	if patch := content.MergePatch(d.mirror.Object, d.desired.Object); len(patch) > 0 {
 		result.Patch = patch
 		result.Fields = changedFields("", d.mirror.Object, d.desired.Object)
 	}
 	return result
-}
-
-// mergePatch is the JSON merge patch (RFC 7386) from one object to another.
-func mergePatch(from, to map[string]any) map[string]any {
-	patch := map[string]any{}
-	for key := range from {
-		if _, stays := to[key]; !stays {
-			patch[key] = nil
-		}
-	}
-	for key, value := range to {
-		old, was := from[key]
-		if was && equality.Semantic.DeepEqual(old, value) {
-			continue
-		}
-		a, wasMap := old.(map[string]any)
-		b, isMap := value.(map[string]any)
-		if wasMap && isMap {
-			value = mergePatch(a, b)
-		}
-		patch[key] = value
-	}
-	return patch
 }
 
 func listOf(s sets.Set[string]) []string {

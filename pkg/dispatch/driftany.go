@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // drift carries over labels and annotations, and what holds the object back. What
@@ -21,13 +22,13 @@ func (w anyWorkload) drift(planned, before, mirror *unstructured.Unstructured) D
 	}
 	d := &drifter{planned: planned, before: before, mirror: mirror, desired: mirror.DeepCopy(), foreign: sets.New[string]()}
 	d.metadata(func(_, _ string) bool { return false })
-	isQueued := stringsAt(mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""
+	isQueued := content.StringsAt(mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""
 	for _, path := range holds(w.kind) {
 		to, differs := heldAs(w.kind, planned, mirror, path)
 		switch {
 		case !differs:
 		case isQueued:
-			d.foreign.Insert(dotted(path))
+			d.foreign.Insert(content.Dotted(path))
 		default:
 			d.put(to, path...)
 		}
@@ -43,7 +44,7 @@ func (w anyWorkload) drift(planned, before, mirror *unstructured.Unstructured) D
 // for nothing, and whether it is something else there. No value is as good as a
 // false one. What is only on the mirror, and does not hold it back, is the worker's.
 func heldAs(k delegation.Kind, planned, mirror *unstructured.Unstructured, path []string) (to any, differs bool) {
-	to, now := valueAt(planned, path...), valueAt(mirror, path...)
+	to, now := content.At(planned, path...), content.At(mirror, path...)
 	isUnset := func(value any) bool { return value == nil || value == false || value == "" }
 	switch {
 	case isUnset(to) && isUnset(now):
@@ -64,7 +65,7 @@ func unshared(k delegation.Kind, planned, before *unstructured.Unstructured) []s
 		unstructured.RemoveNestedField(now.Object, path...)
 		unstructured.RemoveNestedField(then.Object, path...)
 	}
-	fields := changedFields("spec", valueAt(then, "spec"), valueAt(now, "spec"))
+	fields := changedFields("spec", content.At(then, "spec"), content.At(now, "spec"))
 	slices.Sort(fields)
 	return fields
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
@@ -27,12 +28,12 @@ func changedFields(path string, from, to any) []string {
 		for key := range all {
 			fields = append(fields, changedFields(below(path, key), a[key], b[key])...)
 		}
-	case isList && wasList && len(l) == len(m) && len(objectsIn(m)) == len(m):
+	case isList && wasList && len(l) == len(m) && len(content.Objects(m)) == len(m):
 		for i := range m {
 			fields = append(fields, changedFields(fmt.Sprintf("%s[%d]", path, i), l[i], m[i])...)
 		}
 	default:
-		fields = []string{path + "=" + shown(to)}
+		fields = []string{path + "=" + content.Shortened(to)}
 	}
 	slices.Sort(fields)
 	return fields
@@ -42,21 +43,9 @@ func changedFields(path string, from, to any) []string {
 func below(path, key string) string {
 	switch path[strings.LastIndex(path, ".")+1:] {
 	case "labels", "annotations", "nodeSelector", "limits", "requests":
-		return inKeys(path, key)
+		return content.Keyed(path, key)
 	case "":
 		return key
 	}
 	return path + "." + key
-}
-
-// shown is a value as people are told it, cut if it is long.
-func shown(value any) string {
-	text, isString := value.(string)
-	if !isString {
-		text = compact(value)
-	}
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest-1]) + "…"
-	}
-	return text
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -13,7 +13,9 @@ import (
 // key: those that are planned are set, those that only before has are removed, and
 // those that only the mirror has are somebody else's. Everything else is taken
 // whole. It is nil for what is to be removed.
-func merged(planned, before, mirror any) any { return mergedBy(isSame, planned, before, mirror) }
+func merged(planned, before, mirror any) any {
+	return mergedBy(content.IsSame, planned, before, mirror)
+}
 
 // mergedResources is the same for quantities, which servers write in their own
 // way: 1000m as 1.
@@ -83,28 +85,11 @@ func mergedSet(planned, before, mirror any) any {
 }
 
 func has(list []any, element any) bool {
-	return slices.ContainsFunc(list, func(other any) bool { return isSame(other, element) })
-}
-
-// isSame takes what is not there and what is empty for the same.
-func isSame(a, b any) bool {
-	return equality.Semantic.DeepEqual(a, b) || isEmpty(a) && isEmpty(b)
-}
-
-func isEmpty(value any) bool {
-	switch v := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
+	return slices.ContainsFunc(list, func(other any) bool { return content.IsSame(other, element) })
 }
 
 func isSameQuantity(a, b any) bool {
-	if isSame(a, b) {
+	if content.IsSame(a, b) {
 		return true
 	}
 	x, ok := quantity(a)
@@ -115,7 +100,7 @@ func isSameQuantity(a, b any) bool {
 func quantity(value any) (resource.Quantity, bool) {
 	switch value.(type) {
 	case string, int64, float64:
-		q, err := resource.ParseQuantity(strings.Trim(compact(value), `"`))
+		q, err := resource.ParseQuantity(strings.Trim(content.JSON(value), `"`))
 		return q, err == nil
 	}
 	return resource.Quantity{}, false
@@ -154,7 +139,7 @@ func contradicts(a, b any, areQuantities bool) bool {
 	if areQuantities {
 		return !isSameQuantity(a, b)
 	}
-	return !isSame(a, b)
+	return !content.IsSame(a, b)
 }
 
 // without leaves out some keys.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // spec is about the fields that can be changed at any time (kubernetes:
@@ -23,13 +24,13 @@ func (d *drifter) spec() {
 	d.suspend()
 }
 
-func (d *drifter) ofPlan(field string) any   { return valueAt(d.planned, "spec", field) }
-func (d *drifter) ofMirror(field string) any { return valueAt(d.mirror, "spec", field) }
+func (d *drifter) ofPlan(field string) any   { return content.At(d.planned, "spec", field) }
+func (d *drifter) ofMirror(field string) any { return content.At(d.mirror, "spec", field) }
 
 // defaulted is for a field that a server which knows it always fills in.
 func (d *drifter) defaulted(field string) {
 	planned, now := d.ofPlan(field), d.ofMirror(field)
-	if planned != nil && now != nil && !isSame(planned, now) {
+	if planned != nil && now != nil && !content.IsSame(planned, now) {
 		d.put(planned, "spec", field)
 	}
 }
@@ -38,9 +39,9 @@ func (d *drifter) defaulted(field string) {
 func (d *drifter) optional(field string) {
 	planned, now := d.ofPlan(field), d.ofMirror(field)
 	switch {
-	case planned != nil && !isSame(planned, now):
+	case planned != nil && !content.IsSame(planned, now):
 		d.put(planned, "spec", field)
-	case planned == nil && now != nil && valueAt(d.before, "spec", field) != nil:
+	case planned == nil && now != nil && content.At(d.before, "spec", field) != nil:
 		d.put(nil, "spec", field)
 	}
 }
@@ -50,7 +51,7 @@ func (d *drifter) optional(field string) {
 // was changed once more since takes two writes.
 func (d *drifter) completions() {
 	planned := d.ofPlan("completions")
-	if planned == nil || isSame(planned, d.ofMirror("completions")) {
+	if planned == nil || content.IsSame(planned, d.ofMirror("completions")) {
 		return
 	}
 	if d.ofPlan("completionMode") != "Indexed" || d.ofMirror("completionMode") != "Indexed" {
@@ -60,7 +61,7 @@ func (d *drifter) completions() {
 		return
 	}
 	d.put(planned, "spec", "completions")
-	if !isSame(valueAt(d.desired, "spec", "parallelism"), planned) {
+	if !content.IsSame(content.At(d.desired, "spec", "parallelism"), planned) {
 		d.put(planned, "spec", "parallelism")
 	}
 }
@@ -70,11 +71,11 @@ func (d *drifter) completions() {
 // start from a template that is no longer wanted waits until that can be changed.
 func (d *drifter) suspend() {
 	planned, isSet := d.ofPlan("suspend").(bool)
-	now := isTrueAt(d.mirror, "spec", "suspend")
+	now := content.IsTrueAt(d.mirror, "spec", "suspend")
 	if !isSet || planned == now {
 		return
 	}
-	switch isQueued := stringsAt(d.mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""; {
+	switch isQueued := content.StringsAt(d.mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""; {
 	case isQueued:
 		d.foreign.Insert("spec.suspend")
 	case planned || !hasTemplate(d.deferred.UnsortedList()):
@@ -85,7 +86,7 @@ func (d *drifter) suspend() {
 // fixed finds what differs and can never be changed. Only what both sides have can
 // differ: the rest is a server's defaults.
 func (d *drifter) fixed() {
-	planned, now := mapAt(d.planned, "spec"), mapAt(d.mirror, "spec")
+	planned, now := content.MapAt(d.planned, "spec"), content.MapAt(d.mirror, "spec")
 	d.compare("spec.", planned, now, func(field string) bool {
 		switch field {
 		case "template", "managedBy", "manualSelector", "ttlSecondsAfterFinished", "suspend", "parallelism", "completions",
@@ -93,11 +94,11 @@ func (d *drifter) fixed() {
 			return true
 		case "selector":
 			// The worker makes one itself.
-			return !isTrueAt(d.planned, "spec", "manualSelector")
+			return !content.IsTrueAt(d.planned, "spec", "manualSelector")
 		}
 		return false
 	})
-	pod, podNow := mapAt(d.planned, "spec", "template", "spec"), mapAt(d.mirror, "spec", "template", "spec")
+	pod, podNow := content.MapAt(d.planned, "spec", "template", "spec"), content.MapAt(d.mirror, "spec", "template", "spec")
 	d.compare("spec.template.spec.", pod, podNow, func(field string) bool {
 		switch field {
 		case "nodeSelector", "tolerations", "schedulingGates", "affinity":
@@ -114,8 +115,8 @@ func (d *drifter) fixed() {
 		if !areSameContainers(pod[field], podNow[field]) {
 			continue
 		}
-		containersNow := objectsIn(podNow[field])
-		for i, c := range objectsIn(pod[field]) {
+		containersNow := content.Objects(podNow[field])
+		for i, c := range content.Objects(pod[field]) {
 			d.compare(containerPath(field, i)+".", c, containersNow[i], func(field string) bool { return field == "resources" })
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -40,17 +41,17 @@ func mergedPodLabels(planned, before, mirror any) any {
 func (d *drifter) template() {
 	open := d.templateIsOpen()
 	for _, p := range templateParts() {
-		planned, before, now := valueAt(d.planned, p.path...), valueAt(d.before, p.path...), valueAt(d.mirror, p.path...)
+		planned, before, now := content.At(d.planned, p.path...), content.At(d.before, p.path...), content.At(d.mirror, p.path...)
 		to := p.merge(planned, before, now)
 		switch {
-		case isSame(now, to):
+		case content.IsSame(now, to):
 		case open:
 			d.put(to, p.path...)
 		default:
-			d.deferred.Insert(dotted(p.path))
+			d.deferred.Insert(content.Dotted(p.path))
 		}
 	}
-	if affinity := mapAt(d.desired, "spec", "template", "spec", "affinity"); affinity != nil && len(affinity) == 0 {
+	if affinity := content.MapAt(d.desired, "spec", "template", "spec", "affinity"); affinity != nil && len(affinity) == 0 {
 		d.put(nil, "spec", "template", "spec", "affinity")
 	}
 	for _, field := range []string{"containers", "initContainers"} {
@@ -61,35 +62,35 @@ func (d *drifter) template() {
 // templateIsOpen says whether the worker lets the pod template change (kubernetes:
 // pkg/registry/batch/job/strategy.go, shouldAllowMutablePodTemplate).
 func (d *drifter) templateIsOpen() bool {
-	active, _ := valueAt(d.mirror, "status", "active").(int64)
-	if !isTrueAt(d.mirror, "spec", "suspend") || active > 0 {
+	active, _ := content.At(d.mirror, "status", "active").(int64)
+	if !content.IsTrueAt(d.mirror, "spec", "suspend") || active > 0 {
 		return false
 	}
-	conditions, _ := valueAt(d.mirror, "status", "conditions").([]any)
-	isSuspended := slices.ContainsFunc(objectsIn(conditions), func(c map[string]any) bool {
+	conditions, _ := content.At(d.mirror, "status", "conditions").([]any)
+	isSuspended := slices.ContainsFunc(content.Objects(conditions), func(c map[string]any) bool {
 		return c["type"] == "Suspended" && c["status"] == "True"
 	})
-	return isSuspended || stringAt(d.mirror, "status", "startTime") == ""
+	return isSuspended || content.StringAt(d.mirror, "status", "startTime") == ""
 }
 
 // resources is about what the containers of a list ask for. A merge patch replaces
 // a list as a whole, so everything else in it is what the mirror has.
 func (d *drifter) resources(field string, open bool) {
 	path := []string{"spec", "template", "spec", field}
-	list, now := valueAt(d.planned, path...), valueAt(d.mirror, path...)
+	list, now := content.At(d.planned, path...), content.At(d.mirror, path...)
 	if !areSameContainers(list, now) {
 		return
 	}
 	containers, _ := runtime.DeepCopyJSONValue(now).([]any)
 	before := map[any]map[string]any{}
-	for _, c := range objectsIn(valueAt(d.before, path...)) {
+	for _, c := range content.Objects(content.At(d.before, path...)) {
 		before[c["name"]] = c
 	}
 	var differs bool
-	for i, c := range objectsIn(list) {
+	for i, c := range content.Objects(list) {
 		container, _ := containers[i].(map[string]any)
 		to := mergedResources(c["resources"], before[c["name"]]["resources"], container["resources"])
-		if isSame(container["resources"], to) {
+		if content.IsSame(container["resources"], to) {
 			continue
 		}
 		differs = true
@@ -109,7 +110,7 @@ func (d *drifter) resources(field string, open bool) {
 // areSameContainers says whether two lists have containers of the same names in
 // the same order. If not, there is nothing to compare one by one.
 func areSameContainers(a, b any) bool {
-	return slices.EqualFunc(objectsIn(a), objectsIn(b), func(x, y map[string]any) bool { return x["name"] == y["name"] })
+	return slices.EqualFunc(content.Objects(a), content.Objects(b), func(x, y map[string]any) bool { return x["name"] == y["name"] })
 }
 
 func containerPath(field string, i int) string {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // CreateOrigin creates a delegated Job, or object of another kind, and makes sure
@@ -29,11 +30,11 @@ func CreateOrigin(ctx context.Context, s *Side, k delegation.Kind, job *unstruct
 	if err != nil {
 		return nil, fmt.Errorf("context %s: could not %s: %w", s.Context, doing, err)
 	}
-	if stringAt(created, k.ManagedBy...) == stringAt(job, k.ManagedBy...) {
+	if content.StringAt(created, k.ManagedBy...) == content.StringAt(job, k.ManagedBy...) {
 		return created, nil
 	}
 	ref := refOf(s, created)
-	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, dotted(k.ManagedBy), ref.WithKind(), neededFor(k))
+	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, content.Dotted(k.ManagedBy), ref.WithKind(), neededFor(k))
 	if _, err := s.remove(ctx, k, ref); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}

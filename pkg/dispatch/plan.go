@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // PlanOptions say what a mirror is to look like, as far as the origin leaves
@@ -121,7 +122,7 @@ func (p *Plan) Bind(originUID string) {
 	if originUID == "" {
 		return
 	}
-	labels := stringsAt(p.Mirror, "metadata", "labels")
+	labels := content.StringsAt(p.Mirror, "metadata", "labels")
 	if labels == nil {
 		labels = map[string]string{}
 	}
@@ -134,7 +135,7 @@ func (p *Plan) Bind(originUID string) {
 }
 
 func uidChange(uid string) PlanChange {
-	return PlanChange{Action: Set, Field: inKeys("metadata.labels", delegation.OriginUIDLabel), Value: uid, Reason: "tells whose mirror it is"}
+	return PlanChange{Action: Set, Field: content.Keyed("metadata.labels", delegation.OriginUIDLabel), Value: uid, Reason: "tells whose mirror it is"}
 }
 
 func (p *Plan) sort() {
@@ -149,7 +150,7 @@ type planner struct {
 }
 
 func (p *planner) changed(action Action, field string, value any, reason string) {
-	p.Changes = append(p.Changes, PlanChange{Action: action, Field: field, Value: inBrief(value), Reason: reason})
+	p.Changes = append(p.Changes, PlanChange{Action: action, Field: field, Value: content.InBrief(value), Reason: reason})
 }
 
 func (p *planner) warn(format string, args ...any) {
@@ -158,7 +159,7 @@ func (p *planner) warn(format string, args ...any) {
 
 // take removes a field of the mirror and returns what it held, nil if nothing.
 func (p *planner) take(path ...string) any {
-	value := valueAt(p.Mirror, path...)
+	value := content.At(p.Mirror, path...)
 	unstructured.RemoveNestedField(p.Mirror.Object, path...)
 	return value
 }

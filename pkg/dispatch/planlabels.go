@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // ourDomain is that of all our labels and annotations.
@@ -106,7 +107,7 @@ func actingAnnotation(key string) string {
 // labels takes off what must not go along, then what is not wanted, and sets what
 // is asked for, and our mark.
 func (p *planner) labels() {
-	was := stringsAt(p.origin, "metadata", "labels")
+	was := content.StringsAt(p.origin, "metadata", "labels")
 	var generated []string
 	reasons := map[string]string{}
 	now := map[string]string{}
@@ -152,7 +153,7 @@ func (p *planner) labels() {
 }
 
 func (p *planner) annotations() {
-	was := stringsAt(p.origin, "metadata", "annotations")
+	was := content.StringsAt(p.origin, "metadata", "annotations")
 	reasons := map[string]string{}
 	now := map[string]string{}
 	for key, value := range was {
@@ -185,19 +186,14 @@ func (p *planner) tell(field string, was, now, reasons map[string]string) {
 		after, stays := now[key]
 		switch {
 		case !stays:
-			p.changed(Removed, inKeys(field, key), before, reasons[key])
+			p.changed(Removed, content.Keyed(field, key), before, reasons[key])
 		case !there || before != after:
-			p.changed(Set, inKeys(field, key), after, reasons[key])
+			p.changed(Set, content.Keyed(field, key), after, reasons[key])
 		case reasons[key] != "":
-			p.changed(Kept, inKeys(field, key), after, reasons[key])
+			p.changed(Kept, content.Keyed(field, key), after, reasons[key])
 		}
 	}
 }
-
-// inKeys is the path of one of several keys.
-func inKeys(field, key string) string { return field + "[" + key + "]" }
-
-func dotted(path []string) string { return strings.Join(path, ".") }
 
 func orNil(m map[string]string) map[string]string {
 	if len(m) == 0 {

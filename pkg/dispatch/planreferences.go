@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -29,7 +30,7 @@ func walkNames(value any, found func(kind, name string)) {
 	case map[string]any:
 		for field, inner := range v {
 			kind, key := nameIn(field)
-			for _, o := range objectsIn(inner) {
+			for _, o := range content.Objects(inner) {
 				if name, _ := o[key].(string); kind != "" && name != "" {
 					found(kind, name)
 				}
@@ -59,21 +60,6 @@ func nameIn(field string) (kind, key string) {
 		return "PodGroup", "podGroupName"
 	}
 	return "", ""
-}
-
-// objectsIn is an object, or the objects of a list.
-func objectsIn(value any) []map[string]any {
-	switch v := value.(type) {
-	case map[string]any:
-		return []map[string]any{v}
-	case []any:
-		var all []map[string]any
-		for _, element := range v {
-			all = append(all, objectsIn(element)...)
-		}
-		return all
-	}
-	return nil
 }
 
 // labelSelector reads a selector; nil if there is none.

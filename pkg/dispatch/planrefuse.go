@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // refuseKind says why an object of its kind cannot be dispatched at all, nil if it
@@ -41,7 +42,7 @@ func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.
 
 // isMirror refuses what is somebody's mirror already: its pods run, or will.
 func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
-	labels := stringsAt(origin, "metadata", "labels")
+	labels := content.StringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is itself the mirror of a dispatched %s (uid %s)", k.Kind, uid),
 			"dispatch that one, or take the label " + delegation.OriginUIDLabel + " off if this is a copy"
@@ -55,9 +56,9 @@ func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation
 
 // notOurs refuses what somebody else looks after: two would write its status.
 func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
-	current := k.OwnerOf(stringAt(origin, k.ManagedBy...))
+	current := k.OwnerOf(content.StringAt(origin, k.ManagedBy...))
 	isStored := origin.GetUID() != ""
-	takeOver := fmt.Sprintf("set %s to %s", dotted(k.ManagedBy), owner)
+	takeOver := fmt.Sprintf("set %s to %s", content.Dotted(k.ManagedBy), owner)
 	if isStored {
 		takeOver = recreateFor(k, origin, owner)
 	}
@@ -86,7 +87,7 @@ func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delega
 	if origin.GetUID() == "" {
 		return "", ""
 	}
-	if deleting := stringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
+	if deleting := content.StringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
 		return "is being deleted since " + deleting, "create it again once it is gone"
 	}
 	how := ended(k, origin)
@@ -125,11 +126,11 @@ func badName(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.
 	}
 	name := origin.GetName()
 	const rename = "make it anew with another name"
-	if problems := validation.IsValidLabelValue(name); len(problems) > 0 && !isTrueAt(origin, "spec", "manualSelector") {
+	if problems := validation.IsValidLabelValue(name); len(problems) > 0 && !content.IsTrueAt(origin, "spec", "manualSelector") {
 		return "has a name that its pods cannot have as a label: " + problems[0], rename
 	}
-	completions, _ := valueAt(origin, "spec", "completions").(int64)
-	if stringAt(origin, "spec", "completionMode") != "Indexed" || completions < 1 {
+	completions, _ := content.At(origin, "spec", "completions").(int64)
+	if content.StringAt(origin, "spec", "completionMode") != "Indexed" || completions < 1 {
 		return "", ""
 	}
 	hostname := fmt.Sprintf("%s-%d", name, completions-1)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // isAnother refuses what is not of the kind that it is taken for.
@@ -25,7 +26,7 @@ func isTemplate(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Ow
 	if !k.Template {
 		return "", ""
 	}
-	return fmt.Sprintf("does not run itself: its %s is that of what it makes", dotted(k.ManagedBy)),
+	return fmt.Sprintf("does not run itself: its %s is that of what it makes", content.Dotted(k.ManagedBy)),
 		"dispatch what it makes, once that is there"
 }
 
@@ -43,14 +44,14 @@ func isBlind(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner
 	if !slices.Contains(k.Blind, k.Resource.Version) {
 		return "", ""
 	}
-	return fmt.Sprintf("is of version %s, which does not have %s", k.Resource.Version, dotted(k.ManagedBy)), "use another version of its API"
+	return fmt.Sprintf("is of version %s, which does not have %s", k.Resource.Version, content.Dotted(k.ManagedBy)), "use another version of its API"
 }
 
 // notAllowed refuses an owner that the kind's API does not take.
 func notAllowed(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
 	reason, _ = notTaken(origin, k, owner)
 	if reason != "" && k.Allows(delegation.MultiKueue) {
-		remedy = fmt.Sprintf("where MultiKueue is not installed, --as-multikueue dispatches one whose %s is %s", dotted(k.ManagedBy), delegation.MultiKueue)
+		remedy = fmt.Sprintf("where MultiKueue is not installed, --as-multikueue dispatches one whose %s is %s", content.Dotted(k.ManagedBy), delegation.MultiKueue)
 	}
 	return reason, remedy
 }
@@ -64,5 +65,5 @@ func notTaken(_ *unstructured.Unstructured, k delegation.Kind, owner delegation.
 	for i, a := range k.Allowed {
 		allowed[i] = string(a)
 	}
-	return fmt.Sprintf("cannot be managed by %s: of %s, its API takes only %s", owner, dotted(k.ManagedBy), strings.Join(allowed, " and ")), ""
+	return fmt.Sprintf("cannot be managed by %s: of %s, its API takes only %s", owner, content.Dotted(k.ManagedBy), strings.Join(allowed, " and ")), ""
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // metadata leaves what a user writes: a server refuses a resourceVersion on
@@ -71,18 +72,18 @@ func (p *planner) spec() {
 	if kind.Defaulted {
 		reason += "; the API server there sets the field to " + kind.Reserved
 	}
-	p.changed(Removed, dotted(kind.ManagedBy), p.take(kind.ManagedBy...), reason)
+	p.changed(Removed, content.Dotted(kind.ManagedBy), p.take(kind.ManagedBy...), reason)
 	if isHeld := stateOf(kind, p.origin).Suspend; isHeld {
 		for _, path := range holds(kind) {
-			if value := valueAt(p.origin, path...); value != nil {
-				p.changed(Kept, dotted(path), value, "the mirror waits as long as the origin does")
+			if value := content.At(p.origin, path...); value != nil {
+				p.changed(Kept, content.Dotted(path), value, "the mirror waits as long as the origin does")
 			}
 		}
 	}
 	// karmada: issue 2197, where the worker deleted the mirror and it was made anew,
 	// over and over.
 	if ttl := p.take(kind.TTL()...); ttl != nil {
-		p.changed(Removed, dotted(kind.TTL()), ttl,
+		p.changed(Removed, content.Dotted(kind.TTL()), ttl,
 			"the worker could delete the mirror before its last status is copied; it is set after that")
 	}
 	if kind.IsJob() {
@@ -92,7 +93,7 @@ func (p *planner) spec() {
 	}
 	for _, path := range kind.Loses {
 		if value := p.take(path...); value != nil {
-			p.changed(Removed, dotted(path), value, "it is the origin's alone")
+			p.changed(Removed, content.Dotted(path), value, "it is the origin's alone")
 		}
 	}
 	p.warnOfOwners()
@@ -101,7 +102,7 @@ func (p *planner) spec() {
 // warnOfOwners tells of what the mirror's controller makes, and somebody else is to
 // run: it is not known who that is on the worker.
 func (p *planner) warnOfOwners() {
-	walk("spec", p.Mirror.Object["spec"], func(path string, object map[string]any) {
+	content.Walk("spec", p.Mirror.Object["spec"], func(path string, object map[string]any) {
 		owner, _ := object["managedBy"].(string)
 		isReserved := func(k delegation.Kind) bool { return k.OwnerOf(owner).IsBuiltIn() }
 		if !slices.ContainsFunc(delegation.Kinds(), isReserved) {
@@ -112,10 +113,10 @@ func (p *planner) warnOfOwners() {
 
 // jobSelector takes the selector off that the origin's API server has made.
 func (p *planner) jobSelector() {
-	if isTrueAt(p.origin, "spec", "manualSelector") {
-		p.changed(Kept, "spec.selector", selectorText(valueAt(p.origin, "spec", "selector")), "spec.manualSelector is true")
+	if content.IsTrueAt(p.origin, "spec", "manualSelector") {
+		p.changed(Kept, "spec.selector", selectorText(content.At(p.origin, "spec", "selector")), "spec.manualSelector is true")
 		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it takes other pods that match %s for its own.",
-			selectorText(valueAt(p.origin, "spec", "selector")))
+			selectorText(content.At(p.origin, "spec", "selector")))
 	} else if selector := p.take("spec", "selector"); selector != nil {
 		p.changed(Removed, "spec.selector", selectorText(selector), "the worker makes one with the mirror's uid")
 	}
@@ -132,11 +133,11 @@ func selectorText(value any) string {
 // jobTemplate changes what the pod template of a Job says of the origin.
 func (p *planner) jobTemplate() {
 	path := []string{"spec", "template", "metadata"}
-	if valueAt(p.Mirror, append(path, "creationTimestamp")...) == nil {
+	if content.At(p.Mirror, append(path, "creationTimestamp")...) == nil {
 		// Servers write a null there (before Kubernetes 1.34).
 		unstructured.RemoveNestedField(p.Mirror.Object, append(path, "creationTimestamp")...)
 	}
-	if !isTrueAt(p.origin, "spec", "manualSelector") {
+	if !content.IsTrueAt(p.origin, "spec", "manualSelector") {
 		p.takeGenerated(append(path, "labels")...)
 	}
 }
@@ -146,7 +147,7 @@ func (p *planner) warnOfQueues() {
 	for _, field := range []string{"labels", "annotations"} {
 		found := map[string]bool{}
 		for _, t := range templatesOf(p.options.Kind, p.Mirror) {
-			values, _ := valueIn(t.object, "metadata", field).(map[string]any)
+			values, _ := content.In(t.object, "metadata", field).(map[string]any)
 			for key := range values {
 				found[key] = inDomain(key, "kueue.x-k8s.io")
 			}
@@ -170,8 +171,8 @@ func (p *planner) takeGenerated(path ...string) {
 	if len(found) == 0 {
 		return
 	}
-	p.changed(Removed, dotted(path), strings.Join(found, ", "), "the worker writes them anew, with the mirror's uid")
-	for ; len(path) > 2 && len(mapAt(p.Mirror, path...)) == 0; path = path[:len(path)-1] {
+	p.changed(Removed, content.Dotted(path), strings.Join(found, ", "), "the worker writes them anew, with the mirror's uid")
+	for ; len(path) > 2 && len(content.MapAt(p.Mirror, path...)) == 0; path = path[:len(path)-1] {
 		p.take(path...)
 	}
 }
@@ -181,7 +182,7 @@ func (p *planner) takeGenerated(path ...string) {
 // worker. Where such a label is in matchLabelKeys, its value is each pod's own, which
 // is right on any cluster.
 func (p *planner) warnOfSelectors() {
-	for _, s := range selectorsOf(mapAt(p.origin, "spec", "template", "spec")) {
+	for _, s := range selectorsOf(content.MapAt(p.origin, "spec", "template", "spec")) {
 		for _, key := range generatedLabels() {
 			for _, value := range demanded(s.selector, key) {
 				isUID := strings.HasSuffix(key, "controller-uid")
@@ -230,7 +231,7 @@ func selectorsOf(pod map[string]any) []placement {
 	}
 	eachOf(pod, "topologySpreadConstraints", func(i int, c any) { add(fmt.Sprintf("topologySpreadConstraints[%d]", i), c) })
 	for _, kind := range []string{"podAffinity", "podAntiAffinity"} {
-		rules, _ := valueIn(pod, "affinity", kind).(map[string]any)
+		rules, _ := content.In(pod, "affinity", kind).(map[string]any)
 		eachOf(rules, "requiredDuringSchedulingIgnoredDuringExecution", func(i int, term any) {
 			add(fmt.Sprintf("affinity.%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", kind, i), term)
 		})

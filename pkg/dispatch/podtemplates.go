@@ -1,13 +1,12 @@
 package dispatch
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // podTemplate is what pods are made from, somewhere in an object.
@@ -27,7 +26,7 @@ func (p podTemplate) pod() map[string]any {
 // isWhole says whether pods can be made from it as it is. What only overrides parts
 // of another template need not name an image.
 func (p podTemplate) isWhole() bool {
-	return !slices.ContainsFunc(objectsIn(p.pod()["containers"]), func(c map[string]any) bool {
+	return !slices.ContainsFunc(content.Objects(p.pod()["containers"]), func(c map[string]any) bool {
 		image, _ := c["image"].(string)
 		return image == ""
 	})
@@ -39,10 +38,10 @@ func (p podTemplate) isWhole() bool {
 // have names.
 func templatesOf(k delegation.Kind, o *unstructured.Unstructured) []podTemplate {
 	if k.IsJob() {
-		return []podTemplate{{"spec.template", mapAt(o, "spec", "template")}}
+		return []podTemplate{{"spec.template", content.MapAt(o, "spec", "template")}}
 	}
 	var found []podTemplate
-	walk("spec", o.Object["spec"], func(path string, object map[string]any) {
+	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {
 		if hasContainers(object) && (!isObject(object) || object["kind"] == "Pod") {
 			found = append(found, podTemplate{path, object})
 		}
@@ -53,8 +52,8 @@ func templatesOf(k delegation.Kind, o *unstructured.Unstructured) []podTemplate 
 func hasContainers(object map[string]any) bool {
 	spec, _ := object["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)
-	return len(containers) > 0 && len(objectsIn(containers)) == len(containers) &&
-		!slices.ContainsFunc(objectsIn(containers), func(c map[string]any) bool {
+	return len(containers) > 0 && len(content.Objects(containers)) == len(containers) &&
+		!slices.ContainsFunc(content.Objects(containers), func(c map[string]any) bool {
 			name, _ := c["name"].(string)
 			return name == ""
 		})
@@ -72,7 +71,7 @@ func isObject(object map[string]any) bool {
 // controller makes, as "Kind name".
 func wrappedIn(o *unstructured.Unstructured) (names map[string]bool, namespaces []string) {
 	names = map[string]bool{}
-	walk("spec", o.Object["spec"], func(path string, object map[string]any) {
+	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {
 		if !isObject(object) {
 			return
 		}
@@ -83,20 +82,4 @@ func wrappedIn(o *unstructured.Unstructured) (names map[string]bool, namespaces 
 		}
 	})
 	return names, namespaces
-}
-
-// walk visits all objects in a value, those that hold others first, in the order of
-// their paths.
-func walk(path string, value any, visit func(path string, object map[string]any)) {
-	switch v := value.(type) {
-	case []any:
-		for i, element := range v {
-			walk(fmt.Sprintf("%s[%d]", path, i), element, visit)
-		}
-	case map[string]any:
-		visit(path, v)
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			walk(path+"."+key, v[key], visit)
-		}
-	}
 }

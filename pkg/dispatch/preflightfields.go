@@ -2,12 +2,11 @@ package dispatch
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -25,16 +24,14 @@ type dropped struct {
 // Values that are empty say nothing, and what the server changed or added is not
 // looked at.
 func droppedFields(sent, stored *unstructured.Unstructured) []dropped {
-	var paths []lost
-	compare("spec", sent.Object["spec"], stored.Object["spec"], &paths)
 	spec, _, _ := unstructured.NestedMap(sent.Object, "spec")
 	var fields []dropped
-	for _, p := range paths {
+	for _, p := range content.LostIn("spec", sent.Object["spec"], stored.Object["spec"]) {
 		if isDefault(p, spec) {
 			continue
 		}
-		field := dropped{path: p.path}
-		if i := slices.IndexFunc(mattering(), func(m consequence) bool { return m.covers(p.path) }); i >= 0 {
+		field := dropped{path: p.Path}
+		if i := slices.IndexFunc(mattering(), func(m consequence) bool { return m.covers(p.Path) }); i >= 0 {
 			field.matters, field.since = true, mattering()[i].since
 		}
 		fields = append(fields, field)
@@ -42,98 +39,17 @@ func droppedFields(sent, stored *unstructured.Unstructured) []dropped {
 	return fields
 }
 
-// lost is a path of which nothing is left, and what was there.
-type lost struct {
-	path  string
-	value any
-}
-
-func compare(path string, sent, stored any, paths *[]lost) {
-	switch sent := sent.(type) {
-	case map[string]any:
-		other, ok := stored.(map[string]any)
-		if !ok {
-			reportLost(path, sent, paths)
-			return
-		}
-		for _, key := range slices.Sorted(maps.Keys(sent)) {
-			if value, ok := other[key]; ok {
-				compare(path+"."+key, sent[key], value, paths)
-			} else {
-				reportLost(path+"."+key, sent[key], paths)
-			}
-		}
-	case []any:
-		other, ok := stored.([]any)
-		if !ok {
-			reportLost(path, sent, paths)
-			return
-		}
-		for i, element := range sent {
-			counterpart := counterpartOf(element, i, other)
-			if counterpart == nil {
-				reportLost(fmt.Sprintf("%s[%d]", path, i), element, paths)
-				continue
-			}
-			compare(fmt.Sprintf("%s[%d]", path, i), element, counterpart, paths)
-		}
-	}
-}
-
-// reportLost reports what was lost, unless it was empty.
-func reportLost(path string, value any, paths *[]lost) {
-	if !saysNothing(value) {
-		*paths = append(*paths, lost{path, value})
-	}
-}
-
-func saysNothing(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		for _, v := range value {
-			if !saysNothing(v) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return len(value) == 0
-	}
-	return reflect.ValueOf(value).IsZero()
-}
-
-// counterpartOf finds an element of a list again: by its name where it has one,
-// since webhooks put elements of their own into lists, or else by its place.
-func counterpartOf(element any, i int, among []any) any {
-	if fields, ok := element.(map[string]any); ok {
-		if name, ok := fields["name"].(string); ok && name != "" {
-			for _, other := range among {
-				if o, ok := other.(map[string]any); ok && o["name"] == name {
-					return other
-				}
-			}
-			return nil
-		}
-	}
-	if i < len(among) {
-		return among[i]
-	}
-	return nil
-}
-
 // isDefault says whether a field had the value that a newer server fills in, and
 // that older servers, which do not know the field, act by (kubernetes:
 // pkg/apis/batch/v1/defaults.go).
-func isDefault(l lost, spec map[string]any) bool {
-	switch l.path {
+func isDefault(l content.Lost, spec map[string]any) bool {
+	switch l.Path {
 	case "spec.completionMode":
-		return l.value == "NonIndexed"
+		return l.Value == "NonIndexed"
 	case "spec.podReplacementPolicy":
-		return l.value == "TerminatingOrFailed" || spec["podFailurePolicy"] != nil
+		return l.Value == "TerminatingOrFailed" || spec["podFailurePolicy"] != nil
 	case "spec.template.spec.hostUsers":
-		return l.value == true
+		return l.Value == true
 	}
 	return false
 }

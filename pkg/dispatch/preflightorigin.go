@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // originSide is what there is to find where the origin is.
@@ -60,7 +61,7 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	if c.kind.Ignored != "" {
 		found = append(found, Problem{
 			Context: c.origin.Context,
-			Message: fmt.Sprintf("%s does not heed %s, and would run the %s here as well", c.kind.Ignored, dotted(c.kind.ManagedBy), c.kind.Kind),
+			Message: fmt.Sprintf("%s does not heed %s, and would run the %s here as well", c.kind.Ignored, content.Dotted(c.kind.ManagedBy), c.kind.Kind),
 			Remedy:  fmt.Sprintf("see that what runs there is %s or later, or nothing", c.kind.Since),
 		})
 	}
@@ -92,7 +93,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	if state, err := c.origin.space(ctx, namespace); err == nil && !state.exists {
 		return nil
 	}
-	managedBy := dotted(c.kind.ManagedBy)
+	managedBy := content.Dotted(c.kind.ManagedBy)
 	var found []Problem
 	stored, err := c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationStrict)
 	if unknown := unknownFields(err); len(unknown) > 0 {
@@ -119,7 +120,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	if err != nil {
 		return append(found, c.origin.refused(c.Request.Origin, err)...)
 	}
-	if stringAt(stored, c.kind.ManagedBy...) == "" {
+	if content.StringAt(stored, c.kind.ManagedBy...) == "" {
 		found = append(found, Problem{
 			Context: c.origin.Context, Blocking: true,
 			Message: fmt.Sprintf("the API server (%s) drops %s without a word, so the %s would run there as well as on %s", version.text, managedBy, c.kind.Kind, c.worker.Context),

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -83,7 +84,7 @@ func (r references) addPods(p *pods) {
 	for _, volume := range p.spec.Volumes {
 		r.addVolume(&volume)
 	}
-	for _, volume := range objectsIn(p.pod()["volumes"]) {
+	for _, volume := range content.Objects(p.pod()["volumes"]) {
 		r.addSources(volume)
 	}
 }

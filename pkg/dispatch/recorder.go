@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // APIVersion is the version of Event as a document.
@@ -45,7 +46,7 @@ func (e *Event) setState(k delegation.Kind, origin *unstructured.Unstructured) {
 	s := stateOf(k, origin)
 	e.Status = k.StatusOf(delegation.Dispatch, s, true)
 	e.Succeeded, e.Failed, e.Active, e.Ready = s.Succeeded, s.Failed, s.Active, s.Ready
-	if n, ok := valueAt(origin, "spec", "completions").(int64); ok && k.IsJob() {
+	if n, ok := content.At(origin, "spec", "completions").(int64); ok && k.IsJob() {
 		e.Completions = new(int32(n))
 	}
 }

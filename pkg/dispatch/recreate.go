@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // ReplaceOptions say how a Job, or an object of another kind, is to be made anew.
@@ -120,7 +121,7 @@ func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacem
 }
 
 func (r *Replacement) changed(action Action, path string, value any, reason string) {
-	r.Changes = append(r.Changes, PlanChange{Action: action, Field: path, Value: inBrief(value), Reason: reason})
+	r.Changes = append(r.Changes, PlanChange{Action: action, Field: path, Value: content.InBrief(value), Reason: reason})
 }
 
 func (r *Replacement) warn(format string, args ...any) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"sigs.k8s.io/yaml"
 )
 
@@ -84,7 +85,7 @@ func syncFolder(path string) error {
 // record, which a server ignores there.
 func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, error) {
 	job := r.Restore.DeepCopy()
-	if status := valueAt(r.stored, "status"); status != nil {
+	if status := content.At(r.stored, "status"); status != nil {
 		job.Object["status"] = status
 	}
 	text, err := yaml.Marshal(job.Object)
@@ -92,7 +93,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 		return nil, fmt.Errorf("could not make a copy of %s: %w", r.named(), err)
 	}
 	lines := []string{
-		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, nameOf(r.stored), contextName, r.stored.GetUID(), stringAt(r.stored, "metadata", "creationTimestamp")),
+		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, nameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
 		fmt.Sprintf("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
 		"To restore it, once there is no other of its name: " + RestoreCommand(contextName, path),
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -101,7 +102,7 @@ func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, dotted(p.kind().ManagedBy), p.named(), neededFor(p.kind()))
+		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, content.Dotted(p.kind().ManagedBy), p.named(), neededFor(p.kind()))
 	}
 	remedy := fmt.Sprintf("see what webhooks change %ss: ", p.kind().Kind) + r.Side.kubectl("", "get mutatingwebhookconfigurations")
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
@@ -161,7 +162,7 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 		if err != nil || workload == nil {
 			continue
 		}
-		if cluster := stringAt(workload, "status", "clusterName"); cluster != "" {
+		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {
 			return &RefusedError{
 				Kind: p.kind().Kind, Origin: nameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
 				Remedy: "wait for its end, or suspend it; --force deletes it there too, and what its pods have done is lost",

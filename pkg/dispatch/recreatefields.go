@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // asWritten is a stored object without what only a server writes, or refuses to be
@@ -28,11 +29,11 @@ func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructur
 		return job
 	}
 	template := []string{"spec", "template", "metadata"}
-	if valueAt(job, append(template, "creationTimestamp")...) == nil {
+	if content.At(job, append(template, "creationTimestamp")...) == nil {
 		// Servers write a null there (before Kubernetes 1.34).
 		unstructured.RemoveNestedField(job.Object, append(template, "creationTimestamp")...)
 	}
-	if !isTrueAt(job, "spec", "manualSelector") {
+	if !content.IsTrueAt(job, "spec", "manualSelector") {
 		unstructured.RemoveNestedField(job.Object, "spec", "selector")
 		dropGenerated(job, append(template, "labels")...)
 		dropGenerated(job, "metadata", "labels")
@@ -45,11 +46,11 @@ func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructur
 func dropGenerated(job *unstructured.Unstructured, path ...string) {
 	found := false
 	for _, key := range generatedLabels() {
-		_, there := mapAt(job, path...)[key]
+		_, there := content.MapAt(job, path...)[key]
 		found = found || there
 		unstructured.RemoveNestedField(job.Object, append(slices.Clone(path), key)...)
 	}
-	for ; found && path[len(path)-1] != "template" && len(path) > 1 && len(mapAt(job, path...)) == 0; path = path[:len(path)-1] {
+	for ; found && path[len(path)-1] != "template" && len(path) > 1 && len(content.MapAt(job, path...)) == 0; path = path[:len(path)-1] {
 		unstructured.RemoveNestedField(job.Object, path...)
 	}
 }
@@ -60,23 +61,23 @@ func (r *Replacement) stripMarks() {
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
 			dropKey(job, "annotations", key)
 		}
-		r.changed(Removed, inKeys("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
+		r.changed(Removed, content.Keyed("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
 	}
 }
 
 // marks are the annotations of ours on the old Job.
 func (r *Replacement) marks() map[string]string {
-	marks := stringsAt(r.Old, "metadata", "annotations")
+	marks := content.StringsAt(r.Old, "metadata", "annotations")
 	maps.DeleteFunc(marks, func(key, _ string) bool { return !inDomain(key, ourDomain) })
 	return marks
 }
 
 // stripMetadata takes off what would do harm with another owner.
 func (r *Replacement) stripMetadata() {
-	if _, there := stringsAt(r.Old, "metadata", "annotations")[corev1.LastAppliedConfigAnnotation]; there {
+	if _, there := content.StringsAt(r.Old, "metadata", "annotations")[corev1.LastAppliedConfigAnnotation]; there {
 		dropKey(r.New, "annotations", corev1.LastAppliedConfigAnnotation)
-		r.changed(Removed, inKeys("metadata.annotations", corev1.LastAppliedConfigAnnotation), nil,
-			fmt.Sprintf("it holds the old %s; change that in the file that was applied, too", dotted(r.kind().ManagedBy)))
+		r.changed(Removed, content.Keyed("metadata.annotations", corev1.LastAppliedConfigAnnotation), nil,
+			fmt.Sprintf("it holds the old %s; change that in the file that was applied, too", content.Dotted(r.kind().ManagedBy)))
 	}
 	var kept, dropped []string
 	for _, f := range r.Old.GetFinalizers() {
@@ -119,7 +120,7 @@ func (r *Replacement) setOwner() {
 // see to that, but may not be there to do so (kueue:
 // pkg/controller/jobs/job/job_webhook.go).
 func (r *Replacement) setQueue() {
-	before := stringsAt(r.Old, "metadata", "labels")[delegation.QueueNameLabel]
+	before := content.StringsAt(r.Old, "metadata", "labels")[delegation.QueueNameLabel]
 	if queue := r.options.Queue; queue != nil && *queue == "" {
 		dropKey(r.New, "labels", delegation.QueueNameLabel)
 	} else if queue != nil {
@@ -136,7 +137,7 @@ func (r *Replacement) setQueue() {
 	if r.options.owner() == delegation.MultiKueue {
 		if !isHeld && path != nil {
 			_ = unstructured.SetNestedField(r.New.Object, held, path...)
-			r.changed(Set, dotted(path), held, fmt.Sprintf("Kueue takes %ss that wait, and lets them run when their turn has come", r.kind().Kind))
+			r.changed(Set, content.Dotted(path), held, fmt.Sprintf("Kueue takes %ss that wait, and lets them run when their turn has come", r.kind().Kind))
 		}
 		return
 	}
@@ -145,7 +146,7 @@ func (r *Replacement) setQueue() {
 	}
 	if isHeld && queue == "" && (before != "" || ownerOf(r.kind(), r.Old) == delegation.MultiKueue) {
 		r.warn(`Kueue held the %s back (%s), and nobody will let it go now; to do so: kubectl -n %s patch %s %s --type=merge -p '%s'.`,
-			r.kind().Kind, dotted(path), r.Old.GetNamespace(), kubectlName(r.kind()), r.Old.GetName(), compact(released(path, held)))
+			r.kind().Kind, content.Dotted(path), r.Old.GetNamespace(), kubectlName(r.kind()), r.Old.GetName(), content.JSON(released(path, held)))
 	}
 }
 
@@ -186,10 +187,10 @@ func (r *Replacement) warnOfOthers() {
 	}
 	if sources := r.sources(); len(sources) > 0 {
 		r.warn("The %s is kept as it is written elsewhere (%s), where %s has to be changed, too: to change it back here is tried in vain.",
-			r.kind().Kind, strings.Join(sources, ", "), dotted(r.kind().ManagedBy))
+			r.kind().Kind, strings.Join(sources, ", "), content.Dotted(r.kind().ManagedBy))
 	}
-	labels := stringsAt(r.Old, "metadata", "labels")
-	selector := mapAt(r.Old, "spec", "template", "spec", "nodeSelector")
+	labels := content.StringsAt(r.Old, "metadata", "labels")
+	selector := content.MapAt(r.Old, "spec", "template", "spec", "nodeSelector")
 	if labels[delegation.QueueNameLabel] != "" && !stateOf(r.kind(), r.Old).Suspend && len(selector) > 0 {
 		r.warn("The pod template's nodeSelector (%s) may be what Kueue added to it when it admitted the old Job, and is kept.",
 			strings.Join(slices.Sorted(maps.Keys(selector)), ", "))
@@ -199,7 +200,7 @@ func (r *Replacement) warnOfOthers() {
 // sources are the tools that keep Jobs as they are written somewhere else.
 func (r *Replacement) sources() []string {
 	found := map[string]bool{}
-	for key, value := range stringsAt(r.Old, "metadata", "labels") {
+	for key, value := range content.StringsAt(r.Old, "metadata", "labels") {
 		switch {
 		case key == "app.kubernetes.io/managed-by" && value == "Helm":
 			found["Helm"] = true
@@ -209,7 +210,7 @@ func (r *Replacement) sources() []string {
 			found["kubectl apply --prune"] = true
 		}
 	}
-	if stringsAt(r.Old, "metadata", "annotations")["argocd.argoproj.io/tracking-id"] != "" {
+	if content.StringsAt(r.Old, "metadata", "annotations")["argocd.argoproj.io/tracking-id"] != "" {
 		found["Argo CD"] = true
 	}
 	return slices.Sorted(maps.Keys(found))
@@ -218,7 +219,7 @@ func (r *Replacement) sources() []string {
 // dropKey removes a label or an annotation, and the field if it was the last.
 func dropKey(job *unstructured.Unstructured, field, key string) {
 	unstructured.RemoveNestedField(job.Object, "metadata", field, key)
-	if len(mapAt(job, "metadata", field)) == 0 {
+	if len(content.MapAt(job, "metadata", field)) == 0 {
 		unstructured.RemoveNestedField(job.Object, "metadata", field)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // refuseReplacement says why a Job cannot be made anew, nil if it can.
@@ -25,7 +26,7 @@ func refuseReplacement(old *unstructured.Unstructured, o ReplaceOptions) error {
 }
 
 func beingDeleted(old *unstructured.Unstructured, _ ReplaceOptions) (reason, remedy string) {
-	since := stringAt(old, "metadata", "deletionTimestamp")
+	since := content.StringAt(old, "metadata", "deletionTimestamp")
 	if since == "" {
 		return "", ""
 	}
@@ -38,7 +39,7 @@ func beingDeleted(old *unstructured.Unstructured, _ ReplaceOptions) (reason, rem
 // isMirrorItself refuses what somebody has made as a copy of another Job, and would
 // make again.
 func isMirrorItself(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
-	labels := stringsAt(old, "metadata", "labels")
+	labels := content.StringsAt(old, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is the mirror of a dispatched %s (uid %s)", o.Kind.Kind, uid),
 			"recreate that one, or take the label " + delegation.OriginUIDLabel + " off if this is a copy"
@@ -64,19 +65,19 @@ func hasOwner(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy 
 }
 
 func ownerOf(k delegation.Kind, o *unstructured.Unstructured) delegation.Owner {
-	return k.OwnerOf(stringAt(o, k.ManagedBy...))
+	return k.OwnerOf(content.StringAt(o, k.ManagedBy...))
 }
 
 // hasNoQueue refuses what Kueue would never look at.
 func hasNoQueue(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
-	if o.owner() != delegation.MultiKueue || o.Queue != nil || stringsAt(old, "metadata", "labels")[delegation.QueueNameLabel] != "" {
+	if o.owner() != delegation.MultiKueue || o.Queue != nil || content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel] != "" {
 		return "", ""
 	}
 	return "is in no queue (label " + delegation.QueueNameLabel + "), so MultiKueue would never see it", "name a LocalQueue of its namespace with --queue"
 }
 
 func isDispatched(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
-	mirror := stringsAt(old, "metadata", "annotations")[delegation.MirrorAnnotation]
+	mirror := content.StringsAt(old, "metadata", "annotations")[delegation.MirrorAnnotation]
 	if mirror == "" || HasFinished(o.Kind, old) {
 		return "", ""
 	}
@@ -106,7 +107,7 @@ func isRunning(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy
 // howRunning says how an object can be seen to run, "" if it does not.
 func howRunning(k delegation.Kind, o *unstructured.Unstructured) string {
 	s := stateOf(k, o)
-	terminating, _ := valueAt(o, "status", "terminating").(int64)
+	terminating, _ := content.At(o, "status", "terminating").(int64)
 	started := k.Started(s)
 	switch {
 	case HasFinished(k, o):

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // task is what is known of one Job while it is dispatched. The queue gives it to
@@ -114,7 +115,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 // happen.
 func (t *task) takenOver(owner delegation.Owner) error {
 	return fmt.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
-		t.ref.WithKind(), dotted(t.Kind.ManagedBy), owner, t.worker.Context,
+		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
 		t.worker.kubectl(t.mirrorRef.Namespace, "delete %s %s", kubectlName(t.Kind), t.mirrorRef.Name))
 }
 

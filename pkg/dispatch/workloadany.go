@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // anyWorkload is the workload of all kinds but Job: their status is copied as it is
@@ -42,7 +43,7 @@ type anyCopier struct {
 type rest struct{ from, to any }
 
 func (c *anyCopier) copied(origin, mirror *unstructured.Unstructured, _ bool) (copied, error) {
-	from, to := valueAt(mirror, "status"), valueAt(origin, "status")
+	from, to := content.At(mirror, "status"), content.At(origin, "status")
 	if agree(from, to) || c.rest != nil && agree(from, c.rest.from) && agree(to, c.rest.to) {
 		return copied{}, nil
 	}
@@ -54,20 +55,19 @@ func (c *anyCopier) refused() bool { return false }
 
 // wrote finds what the origin's API server does not know, and what it adds.
 func (c *anyCopier) wrote(mirror, stored *unstructured.Unstructured) string {
-	from, to := valueAt(mirror, "status"), valueAt(stored, "status")
+	from, to := content.At(mirror, "status"), content.At(stored, "status")
 	if agree(from, to) {
 		c.rest = nil
 		return ""
 	}
 	c.rest = &rest{from, to}
-	var paths []lost
-	compare("status", from, to, &paths)
+	paths := content.LostIn("status", from, to)
 	if len(paths) == 0 {
 		return ""
 	}
 	names := make([]string, len(paths))
 	for i, p := range paths {
-		names[i] = p.path
+		names[i] = p.Path
 	}
 	return fmt.Sprintf("the origin's API server does not know %s, which the mirror has; the rest of its status is copied", strings.Join(names, ", "))
 }
@@ -75,7 +75,7 @@ func (c *anyCopier) wrote(mirror, stored *unstructured.Unstructured) string {
 // mergeStatus is the merge patch of the status that makes that of one object the
 // other's.
 func mergeStatus(from, to *unstructured.Unstructured) any {
-	return mergePatch(mapAt(from, "status"), mapAt(to, "status"))
+	return content.MergePatch(content.MapAt(from, "status"), content.MapAt(to, "status"))
 }
 
 // agree says whether two values mean the same. A null is as good as nothing, and a
@@ -109,5 +109,5 @@ func agree(a, b any) bool {
 		}
 		return true
 	}
-	return isSame(a, b)
+	return content.IsSame(a, b)
 }

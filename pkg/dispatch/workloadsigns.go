@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // signer writes signs of a state into the status of an object, as its kind's row in
@@ -64,7 +65,7 @@ func (s *signer) show(sign delegation.Sign) {
 func (s *signer) hide(sign delegation.Sign) {
 	switch {
 	case sign.Condition != "":
-		conditions := objectsIn(valueAt(s.object, "status", "conditions"))
+		conditions := content.Objects(content.At(s.object, "status", "conditions"))
 		if slices.ContainsFunc(conditions, func(c map[string]any) bool { return c["type"] == sign.Condition }) {
 			is := "False"
 			if sign.Is == is {
@@ -76,7 +77,7 @@ func (s *signer) hide(sign delegation.Sign) {
 		// What was done stays done.
 	case len(sign.In) == 0:
 		empty(s.object.Object, sign.Path)
-	case slices.Contains(sign.In, stringAt(s.object, sign.Path...)):
+	case slices.Contains(sign.In, content.StringAt(s.object, sign.Path...)):
 		unstructured.RemoveNestedField(s.object.Object, sign.Path...)
 	}
 }
@@ -103,7 +104,7 @@ func empty(value any, path []string) {
 
 // condition puts a condition into the status, in the place of the one of its type.
 func (s *signer) condition(conditionType, is string) {
-	conditions, _ := valueAt(s.object, "status", "conditions").([]any)
+	conditions, _ := content.At(s.object, "status", "conditions").([]any)
 	i := slices.IndexFunc(conditions, func(c any) bool { return delegation.TextAt(c, "type") == conditionType })
 	if i < 0 {
 		conditions = append(conditions, map[string]any{"type": conditionType})

@@ -1,0 +1,88 @@
+// Package content reads what objects of any kind hold, by the paths of fields, and tells
+// people of it: what stands where, how one value differs from another, what a server has
+// not stored of what it was sent.
+//
+// It knows JSON's objects, lists and values. What a field means, it does not know.
+package content
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// At is what stands at a path, nil where nothing does.
+func At(o *unstructured.Unstructured, path ...string) any {
+	return In(o.Object, path...)
+}
+
+// In is the same in a part of an object.
+func In(object map[string]any, path ...string) any {
+	value, _, err := unstructured.NestedFieldNoCopy(object, path...)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// MapAt, StringAt and IsTrueAt are what stands at a path if that is an object, a string
+// or true; otherwise nil, "" and false.
+func MapAt(o *unstructured.Unstructured, path ...string) map[string]any {
+	value, _ := At(o, path...).(map[string]any)
+	return value
+}
+
+// StringAt is a string; see MapAt.
+func StringAt(o *unstructured.Unstructured, path ...string) string {
+	value, _ := At(o, path...).(string)
+	return value
+}
+
+// IsTrueAt is whether it is true; see MapAt.
+func IsTrueAt(o *unstructured.Unstructured, path ...string) bool {
+	value, _ := At(o, path...).(bool)
+	return value
+}
+
+// StringsAt reads labels and the like, nil where there are none. A null is an empty
+// string, as the API server takes it.
+func StringsAt(o *unstructured.Unstructured, path ...string) map[string]string {
+	value, _, err := unstructured.NestedNullCoercingStringMap(o.Object, path...)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// Objects is an object, or the objects of a list.
+func Objects(value any) []map[string]any {
+	switch v := value.(type) {
+	case map[string]any:
+		return []map[string]any{v}
+	case []any:
+		var all []map[string]any
+		for _, element := range v {
+			all = append(all, Objects(element)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// Walk visits all objects in a value, those that hold others first, in the order of
+// their paths.
+func Walk(path string, value any, visit func(path string, object map[string]any)) {
+	switch v := value.(type) {
+	case []any:
+		for i, element := range v {
+			Walk(fmt.Sprintf("%s[%d]", path, i), element, visit)
+		}
+	case map[string]any:
+		visit(path, v)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			Walk(path+"."+key, v[key], visit)
+		}
+	}
+}
