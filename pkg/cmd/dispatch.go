@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -198,8 +199,8 @@ func (f *dispatchFlags) checkValues() error {
 		return fmt.Errorf("--timeout cannot be less than zero, and is %s", f.timeout)
 	case f.detach && f.onInterrupt == deleteMirror:
 		return errors.New("--detach-after-start leaves mirrors running, and cannot be combined with --on-interrupt=delete")
-	case dispatch.ValidateManagedBy(f.owner.managedBy) != nil:
-		return dispatch.ValidateManagedBy(f.owner.managedBy)
+	case object.ValidateManagedBy(f.owner.managedBy) != nil:
+		return object.ValidateManagedBy(f.owner.managedBy)
 	case delegation.Job().OwnerOf(f.owner.managedBy).IsBuiltIn():
 		return fmt.Errorf("--managed-by %q is the built-in controller, which would run the Job here as well", f.owner.managedBy)
 	}

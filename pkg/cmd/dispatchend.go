@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 // refusedError says that preflight found something. What it is has been told
@@ -90,7 +91,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	for _, outcome := range outcomes {
 		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
 		if slices.Contains(unended, outcome.End) {
-			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], dispatch.Argument(outcome.Kind, outcome.Origin.Name))
+			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], command.Argument(outcome.Kind, outcome.Origin.Name))
 		}
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // wantedJobs are the Jobs and their like that the user means, with what is wrong with
@@ -90,7 +91,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *dispatch.Side) (
 		}
 		others += othersOfKind
 		for _, job := range jobs {
-			if dispatch.HasFinished(kind, job) {
+			if object.HasFinished(kind, job) {
 				ended++
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -78,7 +79,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []request) {
 	for _, r := range wanted.requests {
 		named := dispatch.MirrorOf(worker, r.Origin, o.flags.namespaceTo)
-		if named != nil && named.Here && dispatch.HasFinished(r.kind, r.Origin) && o.flags.dryRun == dryRunNone {
+		if named != nil && named.Here && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == dryRunNone {
 			ended = append(ended, r)
 			continue
 		}

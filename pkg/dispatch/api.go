@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -173,15 +171,6 @@ func (s *Side) remove(ctx context.Context, k delegation.Kind, r Ref) (removed bo
 func trimmed(job *unstructured.Unstructured) *unstructured.Unstructured {
 	job.SetManagedFields(nil)
 	return job
-}
-
-// typedJob is a Job without the fields that this build does not know.
-func typedJob(u *unstructured.Unstructured) (*batchv1.Job, error) {
-	job := &batchv1.Job{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {
-		return nil, fmt.Errorf("job %s/%s makes no sense: %w", u.GetNamespace(), u.GetName(), err)
-	}
-	return job, nil
 }
 
 // newer returns the one of two states of a Job that was stored later.

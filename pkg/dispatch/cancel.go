@@ -12,7 +12,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // CancelReason is the reason of the condition Failed on an origin that was
@@ -64,7 +66,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	}
 	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
 		return fmt.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; kubectl delete %s ends it",
-			ref.WithKind(), owner, c.Owner, kubectlName(k))
+			ref.WithKind(), owner, c.Owner, command.KindName(k))
 	}
 	ref.UID = string(origin.GetUID())
 	x := &cancellation{Canceller: c, kind: k, ref: ref}
@@ -81,7 +83,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		e.Mirror = &mirror
 		if _, err := x.worker.remove(ctx, k, mirror); err != nil {
 			return fmt.Errorf("%s has ended, but its mirror runs on: %w; kubectl --context %s -n %s delete %s %s removes it",
-				ref.WithKind(), err, x.worker.Context, mirror.Namespace, kubectlName(k), mirror.Name)
+				ref.WithKind(), err, x.worker.Context, mirror.Namespace, command.KindName(k), mirror.Name)
 		}
 	}
 	x.tidy(ctx)
@@ -102,9 +104,9 @@ type cancellation struct {
 }
 
 func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
-	end := "it is ended as " + string(statusOf(x.kind, origin))
-	if ended(x.kind, origin) == nil && statusOf(x.kind, origin) != delegation.Failed {
-		end = fmt.Sprintf("it is not dispatched any more; its status stays as it was, because a status of %s cannot say that it was ended", withArticle(x.kind.Kind))
+	end := "it is ended as " + string(object.StatusOf(x.kind, origin))
+	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
+		end = fmt.Sprintf("it is not dispatched any more; its status stays as it was, because a status of %s cannot say that it was ended", object.WithArticle(x.kind.Kind))
 	}
 	switch {
 	case x.mirror != nil:
@@ -181,7 +183,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 		if live == nil || string(live.GetUID()) != x.ref.UID {
 			return fmt.Errorf("context %s: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
 		}
-		if stored = live; ended(x.kind, live) != nil {
+		if stored = live; object.EndOf(x.kind, live) != nil {
 			return nil
 		}
 		status, again, err := x.lastStatus(live)
@@ -197,7 +199,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			// The end takes two writes.
 			return x.Origin.failed(conflict(x.kind, x.ref.Name))
 		}
-		if neverEnds(x.kind) && !pinned(stored).IsZero() {
+		if object.NeverEnds(x.kind) && !pinned(stored).IsZero() {
 			stored, err = x.Origin.patch(ctx, x.kind, stored, "", map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
 			})
@@ -219,7 +221,7 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any
 	case x.Abandon:
 		where = "its mirror was left where it is"
 	}
-	if x.mirror != nil && HasFinished(x.kind, x.mirror) {
+	if x.mirror != nil && object.HasFinished(x.kind, x.mirror) {
 		result, err := workloadOf(x.kind).copier(x.OriginMinor).copied(origin, x.mirror, true)
 		if err != nil {
 			return nil, false, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -48,7 +49,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	again := t.hold(result.held, forced, now)
 	if result.status == nil {
 		t.seen.Store(0)
-		if ended(t.Kind, mirror) != nil && ended(t.Kind, origin) == nil && !result.held {
+		if object.EndOf(t.Kind, mirror) != nil && object.EndOf(t.Kind, origin) == nil && !result.held {
 			// Nothing will ever change about that.
 			t.leaveLease = true
 			t.abort(fmt.Errorf("%s: its mirror on %s has ended, and the origin cannot be told: %s", t.ref.WithKind(), t.worker.Context, strings.Join(result.diverged, "; ")))

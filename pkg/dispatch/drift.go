@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -54,7 +55,7 @@ func DriftOf(planned, before, mirror *unstructured.Unstructured) Drift {
 		deferred: sets.New[string](), immutable: sets.New[string](), foreign: sets.New[string](),
 	}
 	d.metadata(func(field, key string) bool {
-		return field == "labels" && (isGenerated(key) || inDomain(key, "batch.kubernetes.io"))
+		return field == "labels" && (object.IsGenerated(key) || object.InDomain(key, "batch.kubernetes.io"))
 	})
 	d.template()
 	d.spec()
@@ -134,7 +135,7 @@ func (d *drifter) metadata(isWorkers func(field, key string) bool) {
 	for _, field := range []string{"labels", "annotations"} {
 		path := []string{"metadata", field}
 		planned := without(content.MapAt(d.planned, path...), func(key string) bool { return isWorkers(field, key) })
-		before := without(content.MapAt(d.before, path...), func(key string) bool { return isWorkers(field, key) || inDomain(key, ourDomain) })
+		before := without(content.MapAt(d.before, path...), func(key string) bool { return isWorkers(field, key) || object.InDomain(key, object.OurDomain) })
 		now := content.At(d.mirror, path...)
 		if to := merged(planned, before, now); !content.IsSame(now, to) {
 			d.put(to, path...)

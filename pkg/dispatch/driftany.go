@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // drift carries over labels and annotations, and what holds the object back. What
@@ -23,7 +24,7 @@ func (w anyWorkload) drift(planned, before, mirror *unstructured.Unstructured) D
 	d := &drifter{planned: planned, before: before, mirror: mirror, desired: mirror.DeepCopy(), foreign: sets.New[string]()}
 	d.metadata(func(_, _ string) bool { return false })
 	isQueued := content.StringsAt(mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""
-	for _, path := range holds(w.kind) {
+	for _, path := range object.Holds(w.kind) {
 		to, differs := heldAs(w.kind, planned, mirror, path)
 		switch {
 		case !differs:
@@ -61,7 +62,7 @@ func heldAs(k delegation.Kind, planned, mirror *unstructured.Unstructured, path 
 // and are not carried over.
 func unshared(k delegation.Kind, planned, before *unstructured.Unstructured) []string {
 	now, then := planned.DeepCopy(), before.DeepCopy()
-	for _, path := range holds(k) {
+	for _, path := range object.Holds(k) {
 		unstructured.RemoveNestedField(now.Object, path...)
 		unstructured.RemoveNestedField(then.Object, path...)
 	}

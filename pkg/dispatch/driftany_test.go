@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // TestDriftOfAnyKind: labels, annotations and what holds it back are carried over, and
@@ -69,19 +70,19 @@ func TestDriftOfAnyKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, known := delegation.KindNamed(tt.kind)
 			if !known {
-				k = delegation.DiscoveredKind(asServed(t, `{apiVersion: example.com/v1, kind: Widget}`).GroupVersionKind(), "widgets", nil, []string{"spec", "managedBy"})
+				k = delegation.DiscoveredKind(dispatchtest.AsServed(t, `{apiVersion: example.com/v1, kind: Widget}`).GroupVersionKind(), "widgets", nil, []string{"spec", "managedBy"})
 			}
-			planned, mirror := asServed(t, tt.planned), asServed(t, tt.mirror)
+			planned, mirror := dispatchtest.AsServed(t, tt.planned), dispatchtest.AsServed(t, tt.mirror)
 			var before *unstructured.Unstructured
 			if tt.before != "" {
-				before = asServed(t, tt.before)
+				before = dispatchtest.AsServed(t, tt.before)
 			}
 			got := workloadOf(k).drift(planned, before, mirror)
 			assert.DeepEqual(t, got, tt.want)
-			assert.DeepEqual(t, mirror.Object, asServed(t, tt.mirror).Object)
+			assert.DeepEqual(t, mirror.Object, dispatchtest.AsServed(t, tt.mirror).Object)
 			// One write is all that it takes.
 			if got.Patch != nil {
-				is := patched(t, mirror, got.Patch)
+				is := dispatchtest.Patched(t, mirror, got.Patch)
 				assert.Assert(t, workloadOf(k).drift(planned, got.Written(planned, before), is).Patch == nil)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -35,7 +36,7 @@ func templateParts() []part {
 func mergedPodLabels(planned, before, mirror any) any {
 	p, _ := planned.(map[string]any)
 	b, _ := before.(map[string]any)
-	return merged(without(p, isGenerated), without(b, isGenerated), mirror)
+	return merged(without(p, object.IsGenerated), without(b, object.IsGenerated), mirror)
 }
 
 func (d *drifter) template() {

@@ -8,12 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // finish ends the task after the end of the Job was stored on the origin, by us
 // or by somebody else: whoever runs cancel. The mirror is looked at as it is now,
 // because it may be deleted.
-func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, how *ending) error {
+func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, how *object.End) error {
 	if t.mirrorRef.UID == "" {
 		t.mirrorRef.UID = pinned(t.originNow).UID
 	}
@@ -22,7 +24,7 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 		return err
 	}
 	if mirror != nil && string(mirror.GetUID()) == t.mirrorRef.UID {
-		if !HasFinished(t.Kind, mirror) {
+		if !object.HasFinished(t.Kind, mirror) {
 			err = t.removeMirror(ctx, ", because its origin was ended from outside")
 		} else {
 			err = t.retire(ctx, mirror)
@@ -39,15 +41,15 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 }
 
 // endAs ends the task as the origin has ended.
-func (t *task) endAs(origin *unstructured.Unstructured, how *ending) {
+func (t *task) endAs(origin *unstructured.Unstructured, how *object.End) {
 	end, message := Completed, "it is complete"
-	if how.failed {
+	if how.Failed {
 		end, message = JobFailed, "it failed"
-		if how.reason == CancelReason {
+		if how.Reason == CancelReason {
 			end, message = Cancelled, "it was cancelled"
 		}
-		if how.reason != "" {
-			message = fmt.Sprintf("%s (%s): %s", message, how.reason, how.message)
+		if how.Reason != "" {
+			message = fmt.Sprintf("%s (%s): %s", message, how.Reason, how.Message)
 		}
 	}
 	t.end(end, origin, nil, message)
@@ -72,7 +74,7 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	if err == nil && !hasTTL(t.Kind, written) {
 		// Its schema has no such field, and the API server drops it without a word.
 		t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
-			t.worker.Context, t.Kind.Kind, t.worker.kubectl(mirror.GetNamespace(), "delete %s %s", kubectlName(t.Kind), mirror.GetName())))
+			t.worker.Context, t.Kind.Kind, t.worker.kubectl(mirror.GetNamespace(), "delete %s %s", command.KindName(t.Kind), mirror.GetName())))
 	}
 	return err
 }

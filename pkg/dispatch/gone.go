@@ -6,13 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // originVanished ends the task of an origin that is not there any more. One whose
 // end had landed has reached its goal: its own ttlSecondsAfterFinished may be 0.
 func (t *task) originVanished(ctx context.Context) error {
 	if t.originNow != nil {
-		if how := ended(t.Kind, t.originNow); how != nil {
+		if how := object.EndOf(t.Kind, t.originNow); how != nil {
 			return t.finish(ctx, t.originNow, how)
 		}
 	}
@@ -40,7 +41,7 @@ func (t *task) originGone(ctx context.Context) error {
 // that says that it has failed may have been the mirror's. An informer alone is not
 // believed, which may be behind.
 func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured) (bool, error) {
-	if !t.wasPinned || !neverEnds(t.Kind) || !pinned(origin).IsZero() {
+	if !t.wasPinned || !object.NeverEnds(t.Kind) || !pinned(origin).IsZero() {
 		return false, nil
 	}
 	live, err := t.origin.get(ctx, t.Kind, t.ref)

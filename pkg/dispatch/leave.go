@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // leave ends a task that is unfinished when the loop ends.
@@ -30,7 +31,7 @@ func (t *task) leave(ctx context.Context, end EventType) {
 		t.end(end, nil, nil, "nothing of it is on "+on)
 	case !t.options.DeleteOnInterrupt:
 		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, and its status is not copied any more", on))
-	case HasFinished(t.Kind, t.mirrorNow):
+	case object.HasFinished(t.Kind, t.mirrorNow):
 		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s has finished, and is kept until the origin is told so", on))
 	default:
 		t.takeBack(ctx, end)
@@ -43,7 +44,7 @@ func (t *task) tellEnd(ctx context.Context) bool {
 	if t.originNow == nil {
 		return false
 	}
-	how := ended(t.Kind, t.originNow)
+	how := object.EndOf(t.Kind, t.originNow)
 	if how == nil {
 		return false
 	}
@@ -80,7 +81,7 @@ func (t *task) unpin(ctx context.Context) error {
 		if err != nil || live == nil || live.GetUID() != t.UID {
 			return err
 		}
-		if ended(t.Kind, live) == nil {
+		if object.EndOf(t.Kind, live) == nil {
 			status, err := workloadOf(t.Kind).stopped(live)
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // FieldManager is the name under which everything is written.
@@ -189,7 +190,7 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 }
 
 func (l *Loop) add(t Task, timing leaseTiming) *task {
-	t.Kind = orJob(t.Kind)
+	t.Kind = object.OrJob(t.Kind)
 	gvk := t.Kind.GroupVersionKind()
 	origin := refTo(l.origin, gvk, t.Namespace, t.Name, string(t.UID))
 	return &task{

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // ensureMirror returns the mirror, and makes it if there was none. It is nil where
@@ -188,7 +189,7 @@ func (t *task) taken(other *unstructured.Unstructured) error {
 			t.mirrorRef.WithKind(), t.worker.Context, m.OriginUID)
 	}
 	return fmt.Errorf("there is %s on %s already that is none of ours; it was left alone. --namespace-to puts the mirror elsewhere",
-		withArticle(t.mirrorRef.WithKind()), t.worker.Context)
+		object.WithArticle(t.mirrorRef.WithKind()), t.worker.Context)
 }
 
 // mirrorDeleted ends the task when somebody else ended its mirror. Whoever cancels
@@ -199,8 +200,8 @@ func (t *task) mirrorDeleted(ctx context.Context, how string) error {
 	if err != nil {
 		return err
 	}
-	isCancelled := live != nil && t.wasPinned && neverEnds(t.Kind) && pinned(live).IsZero()
-	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || HasFinished(t.Kind, live) || isCancelled {
+	isCancelled := live != nil && t.wasPinned && object.NeverEnds(t.Kind) && pinned(live).IsZero()
+	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.HasFinished(t.Kind, live) || isCancelled {
 		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)
 		}

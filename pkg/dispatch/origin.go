@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // CreateOrigin creates a delegated Job, or object of another kind, and makes sure
@@ -34,23 +35,11 @@ func CreateOrigin(ctx context.Context, s *Side, k delegation.Kind, job *unstruct
 		return created, nil
 	}
 	ref := refOf(s, created)
-	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, content.Dotted(k.ManagedBy), ref.WithKind(), neededFor(k))
+	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
 	if _, err := s.remove(ctx, k, ref); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped
-}
-
-// neededFor is the part of a sentence that says which version of what heeds a kind's
-// managedBy; "" where that is not known.
-func neededFor(k delegation.Kind) string {
-	switch {
-	case k.IsJob():
-		return "; Kubernetes 1.32 or later is needed"
-	case k.Since != "":
-		return "; " + k.Since + " or later is needed"
-	}
-	return ""
 }
 
 // CreatedEvent tells that an origin was created.

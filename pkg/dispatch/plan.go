@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // PlanOptions say what a mirror is to look like, as far as the origin leaves
@@ -90,15 +91,15 @@ func (e *RefusedError) Error() string {
 // An origin that was not created yet, from a file, has no uid; then the mirror
 // carries no mark of it, and Bind adds that later.
 func NewPlan(origin *unstructured.Unstructured, o PlanOptions) (*Plan, error) {
-	o.Kind, o.Owner = orJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
+	o.Kind, o.Owner = object.OrJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if refusal := refuseKind(origin, o.Kind, o.Owner); refusal != nil {
 		return nil, refusal
 	}
-	if err := malformed(o.Kind, origin); err != nil {
-		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), nameOf(origin), err)
+	if err := object.Malformed(o.Kind, origin); err != nil {
+		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), object.NameOf(origin), err)
 	}
 	if refusal := refuse(origin, o.Kind, o.Owner); refusal != nil {
 		return nil, refusal

@@ -19,13 +19,14 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // newOfKinds are an object of each kind that can be delegated, but of Job, as it was
 // created for MultiKueue, sorted by their files' names.
 func newOfKinds(t *testing.T) (kinds []delegation.Kind, objects []*unstructured.Unstructured) {
 	t.Helper()
-	files, err := filepath.Glob("../delegation/testdata/kinds/*/new.yaml")
+	files, err := filepath.Glob(filepath.Join(dispatchtest.KindsFolder(t), "*", "new.yaml"))
 	assert.NilError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)

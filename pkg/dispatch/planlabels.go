@@ -12,22 +12,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
-
-// ourDomain is that of all our labels and annotations.
-const ourDomain = "jobmanagedby.github.io"
 
 // asAsked is the reason for what the user wanted.
 const asAsked = "as asked for"
-
-// generatedLabels are those by which a Job finds its pods. The API server puts
-// them on the pod template, with the Job's own uid and name (kubernetes:
-// pkg/registry/batch/job/strategy.go, generateSelector).
-func generatedLabels() []string {
-	return []string{batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name"}
-}
-
-func isGenerated(key string) bool { return slices.Contains(generatedLabels(), key) }
 
 // validate says what is wrong with the labels that are asked for.
 func (o PlanOptions) validate() error {
@@ -39,47 +28,41 @@ func (o PlanOptions) validate() error {
 			all = append(all, fmt.Errorf("label %s=%s cannot be set: %s", key, value, strings.Join(problems, "; ")))
 		case key == delegation.MultiKueueOriginLabel:
 			all = append(all, fmt.Errorf("label %s cannot be set: MultiKueue would take the mirror for its own, and delete it", key))
-		case inDomain(key, ourDomain):
+		case object.InDomain(key, object.OurDomain):
 			all = append(all, fmt.Errorf("label %s cannot be set: it is dispatch's own", key))
-		case o.Kind.IsJob() && isGenerated(key):
+		case o.Kind.IsJob() && object.IsGenerated(key):
 			all = append(all, fmt.Errorf("label %s cannot be set: it is the Job controller's own", key))
 		case slices.Contains(o.StripLabels, key):
 			all = append(all, fmt.Errorf("label %s is to be both set and stripped", key))
 		}
 	}
 	for _, key := range o.StripLabels {
-		if inDomain(key, ourDomain) {
+		if object.InDomain(key, object.OurDomain) {
 			all = append(all, fmt.Errorf("label %s cannot be stripped: it is dispatch's own, and the mirror is found by it", key))
 		}
 	}
 	return errors.Join(all...)
 }
 
-// inDomain says whether a label or annotation belongs to a domain or one below it.
-func inDomain(key, domain string) bool {
-	prefix, _, _ := strings.Cut(key, "/")
-	return prefix == domain || strings.HasSuffix(prefix, "."+domain)
-}
-
 // actingLabel says why a label must not go along: other tools act on it. It is ""
 // for all others.
 func actingLabel(key, value string) string {
 	switch {
-	case inDomain(key, "kueue.x-k8s.io"):
+	case object.InDomain(key, "kueue.x-k8s.io"):
 		return "Kueue on the worker would hold the mirror back"
-	case inDomain(key, "applyset.kubernetes.io"):
+	case object.InDomain(key, "applyset.kubernetes.io"):
 		return "kubectl apply --prune on the worker could delete the mirror"
 	case key == "app.kubernetes.io/instance":
 		return "Argo CD on the worker could take the mirror for its own, and delete it"
 	case key == "app.kubernetes.io/managed-by" && value == "Helm":
 		return "no Helm release on the worker has it"
-	case inDomain(key, "toolkit.fluxcd.io"):
+	case object.InDomain(key, "toolkit.fluxcd.io"):
 		return "Flux on the worker could take the mirror for its own, and delete it"
-	case inDomain(key, "karmada.io"):
+	case object.InDomain(key, "karmada.io"):
 		return "Karmada could take the mirror for its own"
-	case inDomain(key, "open-cluster-management.io"):
+	case object.InDomain(key, "open-cluster-management.io"):
 		return "Open Cluster Management could take the mirror for its own"
-	case inDomain(key, ourDomain):
+	case object.InDomain(key, object.OurDomain):
 		return "a mark of the origin"
 	}
 	return ""
@@ -92,13 +75,13 @@ func actingAnnotation(key string) string {
 		return "kubectl apply on the worker would set managedBy again"
 	case key == "argocd.argoproj.io/tracking-id":
 		return "Argo CD on the worker could take the mirror for its own, and delete it"
-	case inDomain(key, "meta.helm.sh"):
+	case object.InDomain(key, "meta.helm.sh"):
 		return "no Helm release on the worker has it"
 	case key == batchv1.JobTrackingFinalizer:
 		return "without meaning since Kubernetes 1.27"
-	case inDomain(key, "kueue.x-k8s.io"):
+	case object.InDomain(key, "kueue.x-k8s.io"):
 		return "Kueue's, about the origin"
-	case inDomain(key, "karmada.io"), inDomain(key, "open-cluster-management.io"), inDomain(key, ourDomain):
+	case object.InDomain(key, "karmada.io"), object.InDomain(key, "open-cluster-management.io"), object.InDomain(key, object.OurDomain):
 		return actingLabel(key, "")
 	}
 	return ""
@@ -114,7 +97,7 @@ func (p *planner) labels() {
 	for _, key := range slices.Sorted(maps.Keys(was)) {
 		// Where a Job has no labels, the API server gives it those of its pods
 		// (kubernetes: pkg/apis/batch/v1/defaults.go).
-		if p.options.Kind.IsJob() && isGenerated(key) {
+		if p.options.Kind.IsJob() && object.IsGenerated(key) {
 			generated = append(generated, key)
 			continue
 		}

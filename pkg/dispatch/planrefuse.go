@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // refuseKind says why an object of its kind cannot be dispatched at all, nil if it
@@ -27,7 +29,7 @@ type refusing func(origin *unstructured.Unstructured, k delegation.Kind, owner d
 func refuseFor(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner, reasons ...refusing) error {
 	for _, reason := range reasons {
 		if why, remedy := reason(origin, k, owner); why != "" {
-			return &RefusedError{Kind: k.Kind, Origin: nameOf(origin), Reason: why, Remedy: remedy}
+			return &RefusedError{Kind: k.Kind, Origin: object.NameOf(origin), Reason: why, Remedy: remedy}
 		}
 	}
 	return nil
@@ -90,20 +92,20 @@ func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delega
 	if deleting := content.StringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
 		return "is being deleted since " + deleting, "create it again once it is gone"
 	}
-	how := ended(k, origin)
+	how := object.EndOf(k, origin)
 	if how == nil {
 		return "", ""
 	}
 	since := ""
-	if !how.at.IsZero() {
-		since = " since " + how.at.UTC().Format(time.RFC3339)
+	if !how.At.IsZero() {
+		since = " since " + how.At.UTC().Format(time.RFC3339)
 	}
-	return "is " + string(statusOf(k, origin)) + since, "to run it again: " + recreateFor(k, origin, owner)
+	return "is " + string(object.StatusOf(k, origin)) + since, "to run it again: " + recreateFor(k, origin, owner)
 }
 
 // recreateFor is the command that makes an origin anew for an owner.
 func recreateFor(k delegation.Kind, origin *unstructured.Unstructured, owner delegation.Owner) string {
-	return fmt.Sprintf("kubectl jobs-managedby recreate -n %s %s --managed-by %s", origin.GetNamespace(), Argument(k, origin.GetName()), shellWord(string(owner)))
+	return fmt.Sprintf("kubectl jobs-managedby recreate -n %s %s --managed-by %s", origin.GetNamespace(), command.Argument(k, origin.GetName()), command.Word(string(owner)))
 }
 
 func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {

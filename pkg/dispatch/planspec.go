@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // metadata leaves what a user writes: a server refuses a resourceVersion on
@@ -73,8 +74,8 @@ func (p *planner) spec() {
 		reason += "; the API server there sets the field to " + kind.Reserved
 	}
 	p.changed(Removed, content.Dotted(kind.ManagedBy), p.take(kind.ManagedBy...), reason)
-	if isHeld := stateOf(kind, p.origin).Suspend; isHeld {
-		for _, path := range holds(kind) {
+	if isHeld := object.StateOf(kind, p.origin).Suspend; isHeld {
+		for _, path := range object.Holds(kind) {
 			if value := content.At(p.origin, path...); value != nil {
 				p.changed(Kept, content.Dotted(path), value, "the mirror waits as long as the origin does")
 			}
@@ -149,7 +150,7 @@ func (p *planner) warnOfQueues() {
 		for _, t := range templatesOf(p.options.Kind, p.Mirror) {
 			values, _ := content.In(t.object, "metadata", field).(map[string]any)
 			for key := range values {
-				found[key] = inDomain(key, "kueue.x-k8s.io")
+				found[key] = object.InDomain(key, "kueue.x-k8s.io")
 			}
 		}
 		maps.DeleteFunc(found, func(_ string, isKueues bool) bool { return !isKueues })
@@ -163,7 +164,7 @@ func (p *planner) warnOfQueues() {
 // finds those of another uid there refuses the Job; and it adds all of them again.
 func (p *planner) takeGenerated(path ...string) {
 	var found []string
-	for _, key := range slices.Sorted(slices.Values(generatedLabels())) {
+	for _, key := range slices.Sorted(slices.Values(object.GeneratedLabels())) {
 		if p.take(append(slices.Clone(path), key)...) != nil {
 			found = append(found, key)
 		}
@@ -183,7 +184,7 @@ func (p *planner) takeGenerated(path ...string) {
 // is right on any cluster.
 func (p *planner) warnOfSelectors() {
 	for _, s := range selectorsOf(content.MapAt(p.origin, "spec", "template", "spec")) {
-		for _, key := range generatedLabels() {
+		for _, key := range object.GeneratedLabels() {
 			for _, value := range demanded(s.selector, key) {
 				isUID := strings.HasSuffix(key, "controller-uid")
 				switch {

@@ -8,23 +8,24 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // TestTemplatesOfKinds finds the pods of all kinds that make pods by themselves.
 func TestTemplatesOfKinds(t *testing.T) {
 	got := map[string][]string{}
-	for _, s := range specimens(t) {
-		if s.state != "new" || s.kind.IsUnmanaged() {
+	for _, s := range dispatchtest.Specimens(t) {
+		if s.State != "new" || s.Kind.IsUnmanaged() {
 			continue
 		}
-		all, unread := podsOf(s.kind, s.object)
+		all, unread := podsOf(s.Kind, s.Object)
 		assert.Equal(t, len(unread), 0, "%v", unread)
 		var paths []string
 		for _, p := range all {
 			paths = append(paths, p.path)
-			assert.Assert(t, p.isWhole() && len(p.spec.Containers) > 0, "%s %s", s.name(), p.path)
+			assert.Assert(t, p.isWhole() && len(p.spec.Containers) > 0, "%s %s", s.Name(), p.path)
 		}
-		got[s.kind.Name] = paths
+		got[s.Kind.Name] = paths
 	}
 	assert.DeepEqual(t, got["jobset"], []string{"spec.replicatedJobs[0].template.spec.template", "spec.replicatedJobs[1].template.spec.template"})
 	assert.DeepEqual(t, got["pytorchjob"], []string{"spec.pytorchReplicaSpecs.Master.template", "spec.pytorchReplicaSpecs.Worker.template"})
@@ -38,7 +39,7 @@ func TestTemplatesOfKinds(t *testing.T) {
 
 func TestTemplatesOf(t *testing.T) {
 	appWrapper, _ := delegation.KindNamed("appwrapper")
-	o := asServed(t, `
+	o := dispatchtest.AsServed(t, `
 spec:
   containers: [{name: none, image: i}]
   components:

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -63,14 +64,14 @@ type Request struct {
 // checked.
 func (p *Preflight) Check(ctx context.Context, r Request) ([]Problem, []Dependency, error) {
 	c := &check{
-		Preflight: p, Request: r, kind: orJob(r.Plan.Kind), mirror: r.Plan.Mirror,
+		Preflight: p, Request: r, kind: object.OrJob(r.Plan.Kind), mirror: r.Plan.Mirror,
 		origin: probe{p.Origin, &p.ofOrigin}, worker: probe{p.Worker, &p.ofWorker},
 	}
 	if err := c.reach(ctx); err != nil {
 		return nil, nil, err
 	}
 	if c.kind.IsJob() {
-		if _, err := typedJob(c.mirror); err != nil {
+		if _, err := object.TypedJob(c.mirror); err != nil {
 			//nolint:nilerr // It is a problem of the Job, not of Check.
 			return []Problem{{Context: p.Origin.Context, Blocking: true, Message: err.Error()}}, nil, nil
 		}

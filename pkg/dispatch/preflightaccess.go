@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 // right is what the user has to be allowed to do with one resource.
@@ -123,9 +124,9 @@ func (p probe) grant(namespace, user string, r right) string {
 	if user == "" {
 		user = "USER"
 	}
-	subject := "--user=" + shellWord(user)
+	subject := "--user=" + command.Word(user)
 	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
-		subject = "--serviceaccount=" + shellWord(account)
+		subject = "--serviceaccount=" + command.Word(account)
 	}
 	// One Role for each user and resource, so that the commands of several users and
 	// of several runs do not get into each other's way.

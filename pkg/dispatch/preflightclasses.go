@@ -60,7 +60,7 @@ func (c *check) priority(ctx context.Context, of *pods) []Problem {
 		return nil
 	}
 	return []Problem{{
-		Context: c.worker.Context, Object: object("PriorityClass", "", name),
+		Context: c.worker.Context, Object: named("PriorityClass", "", name),
 		Message: fmt.Sprintf("is another than on %s: value %d, %s instead of value %d, %s", c.origin.Context, after, preemption(there), before, preemption(here)),
 	}}
 }

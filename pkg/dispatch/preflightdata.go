@@ -89,7 +89,7 @@ func (c *check) dataNeeds(ctx context.Context) []Problem {
 // dataNeed looks at one of them, and says whether it is to be copied or adopted.
 func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, isCopied bool) {
 	there, err := c.worker.data(ctx, ref.kind, c.namespace(), ref.name)
-	p := Problem{Context: c.worker.Context, Blocking: true, Object: object(ref.kind, c.namespace(), ref.name)}
+	p := Problem{Context: c.worker.Context, Blocking: true, Object: named(ref.kind, c.namespace(), ref.name)}
 	switch {
 	case err != nil && ref.optional:
 		return nil, false
@@ -144,7 +144,7 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 		p.Remedy = "copy it: run dispatch with " + c.allowing(ref) + "; or make it there: " + make1
 	default:
 		return lacksKeys(c.origin, namespace, ref, original, Problem{
-			Context: c.origin.Context, Blocking: true, Object: object(ref.kind, namespace, ref.name),
+			Context: c.origin.Context, Blocking: true, Object: named(ref.kind, namespace, ref.name),
 		}), true
 	}
 	return []Problem{p}, false
@@ -192,7 +192,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 	original, err := c.origin.data(ctx, ref.kind, c.Request.Origin.GetNamespace(), ref.name)
 	switch {
 	case err != nil:
-		return []Problem{c.origin.unchecked(object(ref.kind, c.Request.Origin.GetNamespace(), ref.name), c.Request.Origin.GetNamespace(), err)}, false
+		return []Problem{c.origin.unchecked(named(ref.kind, c.Request.Origin.GetNamespace(), ref.name), c.Request.Origin.GetNamespace(), err)}, false
 	case !original.exists:
 		p.Blocking = false
 		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; %s has it no more", c.kind.Kind, c.origin.Context)

@@ -31,7 +31,7 @@ func (c *check) need(ctx context.Context, n need) []Problem {
 	if n.name == "" {
 		return nil
 	}
-	about := object(n.kind, n.namespace, n.name)
+	about := named(n.kind, n.namespace, n.name)
 	found, err := c.worker.find(ctx, n.namespace, n.name, n.versions...)
 	switch {
 	case err != nil:
@@ -72,7 +72,7 @@ func (c *check) claims(ctx context.Context) []Problem {
 }
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {
-	p := Problem{Context: c.worker.Context, Blocking: true, Object: object("PersistentVolumeClaim", c.namespace(), name)}
+	p := Problem{Context: c.worker.Context, Blocking: true, Object: named("PersistentVolumeClaim", c.namespace(), name)}
 	found, err := c.worker.find(ctx, c.namespace(), name, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"))
 	if err != nil {
 		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}

@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // originSide is what there is to find where the origin is.
@@ -30,7 +32,7 @@ func (c *check) originSide(ctx context.Context) []Problem {
 
 func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	state, err := c.origin.space(ctx, namespace)
-	about := object("Namespace", "", namespace)
+	about := named("Namespace", "", namespace)
 	switch {
 	case apierrors.IsForbidden(err) && !c.Create:
 		// The origin is in it.
@@ -45,7 +47,7 @@ func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	case state.terminating:
 		return []Problem{{
 			Context: c.origin.Context, Blocking: true, Object: about,
-			Message: fmt.Sprintf("is being deleted, and the %s with it", c.kind.Kind), Remedy: fmt.Sprintf("dispatch %s of another namespace", withArticle(c.kind.Kind)),
+			Message: fmt.Sprintf("is being deleted, and the %s with it", c.kind.Kind), Remedy: fmt.Sprintf("dispatch %s of another namespace", object.WithArticle(c.kind.Kind)),
 		}}
 	}
 	return nil
@@ -103,7 +105,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 			found = append(found, Problem{
 				Context: c.origin.Context, Blocking: true,
 				Message: fmt.Sprintf("the API server (%s) does not know %s", version.text, strings.Join(unknown, ", ")),
-				Remedy:  "correct or remove that in the file; " + c.origin.kubectl("", "explain %s.spec --recursive", explained(c.kind)) + " lists what it knows",
+				Remedy:  "correct or remove that in the file; " + c.origin.kubectl("", "explain %s.spec --recursive", command.Explained(c.kind)) + " lists what it knows",
 			})
 		}
 		stored, err = c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
@@ -113,8 +115,8 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return append(found, Problem{
-			Context: c.origin.Context, Blocking: true, Object: object(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "is there already",
-			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.kubectl(namespace, "get %s %s -o yaml", kubectlName(c.kind), c.Request.Origin.GetName()),
+			Context: c.origin.Context, Blocking: true, Object: named(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "is there already",
+			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.kubectl(namespace, "get %s %s -o yaml", command.KindName(c.kind), c.Request.Origin.GetName()),
 		})
 	}
 	if err != nil {

@@ -163,7 +163,7 @@ func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []P
 			continue
 		}
 		found = append(found, Problem{
-			Context: c.worker.Context, Object: object(kindSecret, c.namespace(), secret.Name),
+			Context: c.worker.Context, Object: named(kindSecret, c.namespace(), secret.Name),
 			Message: fmt.Sprintf("does not exist, and ServiceAccount %s wants images pulled with it", pod.Spec.ServiceAccountName),
 			Remedy:  "make it there: " + c.worker.kubectl(c.namespace(), "create %s", createCommand(reference{kind: kindSecret, name: secret.Name, soft: true})),
 		})

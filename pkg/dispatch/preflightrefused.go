@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 // refusal is a kind of answer that admission plugins give to a create.
@@ -30,13 +31,13 @@ func (p probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	switch {
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
 		return []Problem{{
-			Context: p.Context, Blocking: true, Object: object("Namespace", "", o.GetNamespace()), Message: "does not exist",
+			Context: p.Context, Blocking: true, Object: named("Namespace", "", o.GetNamespace()), Message: "does not exist",
 			Remedy: p.kubectl("", "create namespace %s", o.GetNamespace()),
 		}}
 	case apierrors.IsAlreadyExists(err):
 		return []Problem{{
-			Context: p.Context, Blocking: true, Object: object(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
-			Remedy: "see what it is: " + p.kubectl(o.GetNamespace(), "get %s %s -o yaml", kubectlNameOf(o), o.GetName()),
+			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
+			Remedy: "see what it is: " + p.kubectl(o.GetNamespace(), "get %s %s -o yaml", command.KindNameOf(o), o.GetName()),
 		}}
 	case isConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
@@ -93,14 +94,14 @@ func objection(err error) string {
 func (p probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
-			found.Object, found.Message = object("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
+			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
 			found.Remedy = p.kubectl(namespace, "create serviceaccount %s", m[1])
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
-			found.Object, found.Message = object("PriorityClass", "", m[1]), "does not exist, and the pods name it"
+			found.Object, found.Message = named("PriorityClass", "", m[1]), "does not exist, and the pods name it"
 		}},
 		{`^pod rejected: RuntimeClass "([^"]+)" not found`, func(found *Problem, m []string) {
-			found.Object, found.Message = object("RuntimeClass", "", m[1]), "does not exist, and the pods name it"
+			found.Object, found.Message = named("RuntimeClass", "", m[1]), "does not exist, and the pods name it"
 		}},
 		{`^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
@@ -110,25 +111,25 @@ func (p probe) refusals(namespace, subject string) []refusal {
 				found.Blocking = false
 				found.Message += "; the pods wait until there is some"
 			}
-			found.Object = object("ResourceQuota", namespace, m[1])
+			found.Object = named("ResourceQuota", namespace, m[1])
 		}},
 		{`^failed quota: ([^:\s]+): (.*)$`, func(found *Problem, m []string) {
-			found.Object, found.Message = object("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
+			found.Object, found.Message = named("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
 			found.Remedy = fmt.Sprintf("set that for every container of the %s, or have a LimitRange set it: ", subject) + p.kubectl(namespace, "describe resourcequota %s", m[1])
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
 			found.Blocking = false
-			found.Object = object("ResourceQuota", namespace, m[1])
+			found.Object = named("ResourceQuota", namespace, m[1])
 			found.Message = "could not be checked: its controller has not looked at it yet"
 		}},
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
-			found.Object = object("Namespace", "", namespace)
+			found.Object = named("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("takes only pods of the PodSecurity level %s: %s", m[1], m[2])
 			found.Remedy = fmt.Sprintf("set what it names in the %s, choose another namespace with --namespace-to, or, if such pods are to run there: ", subject) +
 				p.kubectl("", "label --overwrite namespace %s pod-security.kubernetes.io/enforce=privileged", namespace)
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
-			found.Object, found.Message = object("Namespace", "", m[1]), "is being deleted"
+			found.Object, found.Message = named("Namespace", "", m[1]), "is being deleted"
 			found.Remedy = p.kubectl("", "wait --for=delete namespace %s", m[1]) + " and make it again, or choose another with --namespace-to"
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {

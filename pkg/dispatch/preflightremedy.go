@@ -1,10 +1,9 @@
 package dispatch
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -12,19 +11,7 @@ import (
 // kubectl starts a command for a person: on this cluster, and in a namespace, or
 // in none if that is "".
 func (s *Side) kubectl(namespace, format string, args ...any) string {
-	command := "kubectl --context " + shellWord(s.Context)
-	if namespace != "" {
-		command += " -n " + shellWord(namespace)
-	}
-	return command + " " + fmt.Sprintf(format, args...)
-}
-
-// shellWord makes one word of a text for a shell.
-func shellWord(text string) string {
-	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return command.Kubectl(s.Context, namespace, format, args...)
 }
 
 // removeCopy says how to get rid of a copy that is in the way.

@@ -76,7 +76,7 @@ func (c *check) withoutWrapped(found []Problem) []Problem {
 	missing := map[string]bool{}
 	for wrapped := range c.wrapped {
 		kind, name, _ := strings.Cut(wrapped, " ")
-		missing[object(kind, c.namespace(), name)] = true
+		missing[named(kind, c.namespace(), name)] = true
 	}
 	return slices.DeleteFunc(found, func(p Problem) bool { return missing[p.Object] })
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // workerSide is what there is to find where the mirror is to be.
@@ -19,7 +21,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	if c.isSameCluster(ctx) {
 		return []Problem{{
 			Context: c.worker.Context, Blocking: true,
-			Message: fmt.Sprintf("is the cluster that the %s is on already; %s cannot be dispatched to its own cluster", c.kind.Kind, withArticle(c.kind.Kind)),
+			Message: fmt.Sprintf("is the cluster that the %s is on already; %s cannot be dispatched to its own cluster", c.kind.Kind, object.WithArticle(c.kind.Kind)),
 			Remedy:  "name the context of another cluster with --to",
 		}}
 	}
@@ -75,7 +77,7 @@ func (c *check) isSameCluster(ctx context.Context) bool {
 // it.
 func (c *check) noSpace(state space) Problem {
 	p := Problem{
-		Context: c.worker.Context, Blocking: true, Object: object("Namespace", "", c.namespace()), Message: "does not exist",
+		Context: c.worker.Context, Blocking: true, Object: named("Namespace", "", c.namespace()), Message: "does not exist",
 		Remedy: c.worker.kubectl("", "create namespace %s", c.namespace()) + ", or choose another with --namespace-to",
 	}
 	if state.terminating {
@@ -126,7 +128,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 	if apierrors.IsNotFound(err) {
 		return nobodys, nil
 	}
-	about := object(c.kind.Kind, c.namespace(), c.mirror.GetName())
+	about := named(c.kind.Kind, c.namespace(), c.mirror.GetName())
 	if apierrors.IsForbidden(err) {
 		if may, err := c.worker.may(ctx, c.namespace(), "get", c.kind.Resource.GroupResource()); err == nil && !may {
 			return nobodys, nil // That is told already.
@@ -143,7 +145,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 		return ours, nil
 	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.stranger(job, marks)}
-	remove := c.worker.kubectl(c.namespace(), "delete %s %s", kubectlName(c.kind), c.mirror.GetName())
+	remove := c.worker.kubectl(c.namespace(), "delete %s %s", command.KindName(c.kind), c.mirror.GetName())
 	if marks.OriginUID != "" && c.isOfOrigin(marks) {
 		p.Remedy = "if its results are not needed any more: " + remove
 	} else {
@@ -171,8 +173,8 @@ func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) st
 	case m.MultiKueueOrigin != "":
 		return "is there already: a mirror that MultiKueue made; it is left alone"
 	}
-	if owner := ownerOf(c.kind, job); !owner.IsBuiltIn() {
-		return fmt.Sprintf("is there already: %s that %s manages; it is left alone", withArticle(c.kind.Kind), owner)
+	if owner := object.OwnerOf(c.kind, job); !owner.IsBuiltIn() {
+		return fmt.Sprintf("is there already: %s that %s manages; it is left alone", object.WithArticle(c.kind.Kind), owner)
 	}
 	return "is there already, and is none of ours; it is left alone"
 }
@@ -194,7 +196,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 		return nil
 	}
 	return []Problem{{
-		Context: c.worker.Context, Object: object("Pod", c.namespace(), pods.Items[0].Name),
+		Context: c.worker.Context, Object: named("Pod", c.namespace(), pods.Items[0].Name),
 		Message: fmt.Sprintf("is left of an earlier %s of that name, and still runs", c.kind.Kind),
 		Remedy:  "see what it does: " + c.worker.kubectl(c.namespace(), "get pods -l %s", selector),
 	}}
@@ -205,7 +207,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	var found []Problem
 	if unseen != nil {
-		found = append(found, c.worker.unchecked(object("Namespace", "", c.namespace()), "", unseen))
+		found = append(found, c.worker.unchecked(named("Namespace", "", c.namespace()), "", unseen))
 	}
 	if may, err := c.worker.may(ctx, c.namespace(), "create", c.kind.Resource.GroupResource()); err == nil && !may {
 		return found

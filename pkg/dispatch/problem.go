@@ -23,8 +23,8 @@ type Problem struct {
 	Message, Remedy string
 }
 
-// object is how a Problem names an object.
-func object(kind, namespace, name string) string {
+// named is how a Problem names an object.
+func named(kind, namespace, name string) string {
 	if namespace == "" {
 		return kind + " " + name
 	}

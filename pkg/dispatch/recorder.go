@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // APIVersion is the version of Event as a document.
@@ -43,7 +44,7 @@ func (r *Recorder) Record(e Event) {
 
 // setState puts the state of an origin into an event about it.
 func (e *Event) setState(k delegation.Kind, origin *unstructured.Unstructured) {
-	s := stateOf(k, origin)
+	s := object.StateOf(k, origin)
 	e.Status = k.StatusOf(delegation.Dispatch, s, true)
 	e.Succeeded, e.Failed, e.Active, e.Ready = s.Succeeded, s.Failed, s.Active, s.Ready
 	if n, ok := content.At(origin, "spec", "completions").(int64); ok && k.IsJob() {

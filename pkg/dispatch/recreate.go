@@ -8,10 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // ReplaceOptions say how a Job, or an object of another kind, is to be made anew.
@@ -50,33 +50,15 @@ type Replacement struct {
 	options ReplaceOptions
 }
 
-// longestManagedBy is in bytes (kubernetes: pkg/apis/batch/validation/validation.go).
-const longestManagedBy = 63
-
-// ValidateManagedBy says what an API server has against a value of spec.managedBy.
-// "" is what this plugin takes for the built-in controller, and fine.
-func ValidateManagedBy(value string) error {
-	if value == "" {
-		return nil
-	}
-	if len(value) > longestManagedBy {
-		return fmt.Errorf("%q cannot be a spec.managedBy: it has %d bytes, and may have no more than %d", value, len(value), longestManagedBy)
-	}
-	if problems := validation.IsDomainPrefixedPath(field.NewPath("spec", "managedBy"), value); len(problems) > 0 {
-		return fmt.Errorf("%q cannot be a spec.managedBy: %s; it is a domain, a slash and a name, such as %s", value, problems[0].Detail, delegation.Dispatch)
-	}
-	return nil
-}
-
 // Validate says what makes no sense about the options, whatever the Job is like.
 func (o ReplaceOptions) Validate() error {
-	if err := ValidateManagedBy(o.ManagedBy); err != nil {
+	if err := object.ValidateManagedBy(o.ManagedBy); err != nil {
 		return err
 	}
 	if o.Queue == nil {
 		return nil
 	}
-	kind, isMultiKueue := orJob(o.Kind).Kind, o.owner() == delegation.MultiKueue
+	kind, isMultiKueue := object.OrJob(o.Kind).Kind, o.owner() == delegation.MultiKueue
 	switch queue := *o.Queue; {
 	case queue == "" && isMultiKueue:
 		return fmt.Errorf("an empty queue takes the %s out of its queue, and MultiKueue would never see it; name the LocalQueue", kind)
@@ -88,22 +70,22 @@ func (o ReplaceOptions) Validate() error {
 	return nil
 }
 
-func (o ReplaceOptions) owner() delegation.Owner { return orJob(o.Kind).OwnerOf(o.ManagedBy) }
+func (o ReplaceOptions) owner() delegation.Owner { return object.OrJob(o.Kind).OwnerOf(o.ManagedBy) }
 
 // NewReplacement makes the Job that takes the place of a stored one. The old one is
 // not changed, and fields that this build does not know are kept. What cannot be
 // replaced is a *RefusedError; any other error is for options, or an object, that
 // make no sense.
 func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacement, error) {
-	o.Kind = orJob(o.Kind)
+	o.Kind = object.OrJob(o.Kind)
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if refusal := refuseFor(old, o.Kind, o.owner(), isTemplate, isUnmanaged, isBlind, notTaken); refusal != nil {
 		return nil, refusal
 	}
-	if err := malformed(o.Kind, old); err != nil {
-		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), nameOf(old), err)
+	if err := object.Malformed(o.Kind, old); err != nil {
+		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), object.NameOf(old), err)
 	}
 	if refusal := refuseReplacement(old, o); refusal != nil {
 		return nil, refusal

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"sigs.k8s.io/yaml"
 )
 
@@ -93,7 +94,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 		return nil, fmt.Errorf("could not make a copy of %s: %w", r.named(), err)
 	}
 	lines := []string{
-		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, nameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
+		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
 		fmt.Sprintf("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
 		"To restore it, once there is no other of its name: " + RestoreCommand(contextName, path),
 	}

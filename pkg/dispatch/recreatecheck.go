@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -97,12 +98,12 @@ func trialPrefix(name string) string {
 // servers before Kubernetes 1.32 drop managedBy without a word (KEP-4368), and
 // Kueue's webhook sets it for Jobs of some queues.
 func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement) error {
-	wanted, got := p.options.owner(), ownerOf(p.kind(), stored)
+	wanted, got := p.options.owner(), object.OwnerOf(p.kind(), stored)
 	switch {
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, content.Dotted(p.kind().ManagedBy), p.named(), neededFor(p.kind()))
+		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
 	}
 	remedy := fmt.Sprintf("see what webhooks change %ss: ", p.kind().Kind) + r.Side.kubectl("", "get mutatingwebhookconfigurations")
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
@@ -154,7 +155,7 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.kubectl(namespace, "get localqueues"))
 		}
 	}
-	if ownerOf(p.kind(), p.stored) != delegation.MultiKueue || HasFinished(p.kind(), p.stored) {
+	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
 		return nil
 	}
 	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), 0) {
@@ -164,7 +165,7 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 		}
 		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {
 			return &RefusedError{
-				Kind: p.kind().Kind, Origin: nameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
+				Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
 				Remedy: "wait for its end, or suspend it; --force deletes it there too, and what its pods have done is lost",
 			}
 		}
@@ -184,9 +185,9 @@ func kueueVersions(resource string) []schema.GroupVersionResource {
 func (r *Recreator) about(doing string, p *Replacement, err error) error {
 	doing += " " + strings.ToLower(p.kind().Kind)
 	if isConnection(err) {
-		return fleet.InContext(r.Side.Context, doing+" "+nameOf(p.stored), err)
+		return fleet.InContext(r.Side.Context, doing+" "+object.NameOf(p.stored), err)
 	}
-	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, nameOf(p.stored), objection(err))
+	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, object.NameOf(p.stored), objection(err))
 }
 
 // delete deletes the Job, with its pods, if it is as it was read.

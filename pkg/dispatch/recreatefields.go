@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // asWritten is a stored object without what only a server writes, or refuses to be
@@ -45,7 +47,7 @@ func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructur
 // that have nothing in them after that.
 func dropGenerated(job *unstructured.Unstructured, path ...string) {
 	found := false
-	for _, key := range generatedLabels() {
+	for _, key := range object.GeneratedLabels() {
 		_, there := content.MapAt(job, path...)[key]
 		found = found || there
 		unstructured.RemoveNestedField(job.Object, append(slices.Clone(path), key)...)
@@ -68,7 +70,7 @@ func (r *Replacement) stripMarks() {
 // marks are the annotations of ours on the old Job.
 func (r *Replacement) marks() map[string]string {
 	marks := content.StringsAt(r.Old, "metadata", "annotations")
-	maps.DeleteFunc(marks, func(key, _ string) bool { return !inDomain(key, ourDomain) })
+	maps.DeleteFunc(marks, func(key, _ string) bool { return !object.InDomain(key, object.OurDomain) })
 	return marks
 }
 
@@ -132,8 +134,8 @@ func (r *Replacement) setQueue() {
 		r.New.SetLabels(labels)
 	}
 	queue := r.New.GetLabels()[delegation.QueueNameLabel]
-	path, held := hold(r.kind())
-	isHeld := stateOf(r.kind(), r.Old).Suspend
+	path, held := object.Hold(r.kind())
+	isHeld := object.StateOf(r.kind(), r.Old).Suspend
 	if r.options.owner() == delegation.MultiKueue {
 		if !isHeld && path != nil {
 			_ = unstructured.SetNestedField(r.New.Object, held, path...)
@@ -144,9 +146,9 @@ func (r *Replacement) setQueue() {
 	if queue != "" {
 		r.warn("The %s stays in the queue %s (label %s): where Kueue is installed, it runs only when that admits it; --queue '' takes it out.", r.kind().Kind, queue, delegation.QueueNameLabel)
 	}
-	if isHeld && queue == "" && (before != "" || ownerOf(r.kind(), r.Old) == delegation.MultiKueue) {
+	if isHeld && queue == "" && (before != "" || object.OwnerOf(r.kind(), r.Old) == delegation.MultiKueue) {
 		r.warn(`Kueue held the %s back (%s), and nobody will let it go now; to do so: kubectl -n %s patch %s %s --type=merge -p '%s'.`,
-			r.kind().Kind, content.Dotted(path), r.Old.GetNamespace(), kubectlName(r.kind()), r.Old.GetName(), content.JSON(released(path, held)))
+			r.kind().Kind, content.Dotted(path), r.Old.GetNamespace(), command.KindName(r.kind()), r.Old.GetName(), content.JSON(released(path, held)))
 	}
 }
 
@@ -163,9 +165,9 @@ func released(path []string, held any) map[string]any {
 
 // warnOfWork tells of work that is lost or done again.
 func (r *Replacement) warnOfWork() {
-	end := ended(r.kind(), r.stored)
+	end := object.EndOf(r.kind(), r.stored)
 	if end != nil {
-		r.warn("The %s is %s: the new one runs its pods once more, from the start.", r.kind().Kind, statusOf(r.kind(), r.stored))
+		r.warn("The %s is %s: the new one runs its pods once more, from the start.", r.kind().Kind, object.StatusOf(r.kind(), r.stored))
 	}
 	if how := howRunning(r.kind(), r.stored); how != "" {
 		r.warn("The %s %s: it is deleted with its pods, and what they have done is lost.", r.kind().Kind, how)
@@ -191,7 +193,7 @@ func (r *Replacement) warnOfOthers() {
 	}
 	labels := content.StringsAt(r.Old, "metadata", "labels")
 	selector := content.MapAt(r.Old, "spec", "template", "spec", "nodeSelector")
-	if labels[delegation.QueueNameLabel] != "" && !stateOf(r.kind(), r.Old).Suspend && len(selector) > 0 {
+	if labels[delegation.QueueNameLabel] != "" && !object.StateOf(r.kind(), r.Old).Suspend && len(selector) > 0 {
 		r.warn("The pod template's nodeSelector (%s) may be what Kueue added to it when it admitted the old Job, and is kept.",
 			strings.Join(slices.Sorted(maps.Keys(selector)), ", "))
 	}
@@ -204,9 +206,9 @@ func (r *Replacement) sources() []string {
 		switch {
 		case key == "app.kubernetes.io/managed-by" && value == "Helm":
 			found["Helm"] = true
-		case inDomain(key, "toolkit.fluxcd.io"):
+		case object.InDomain(key, "toolkit.fluxcd.io"):
 			found["Flux"] = true
-		case inDomain(key, "applyset.kubernetes.io"):
+		case object.InDomain(key, "applyset.kubernetes.io"):
 			found["kubectl apply --prune"] = true
 		}
 	}

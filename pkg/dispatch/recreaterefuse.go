@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // refuseReplacement says why a Job cannot be made anew, nil if it can.
@@ -19,7 +21,7 @@ func refuseReplacement(old *unstructured.Unstructured, o ReplaceOptions) error {
 	}
 	for _, reason := range reasons {
 		if why, remedy := reason(old, o); why != "" {
-			return &RefusedError{Kind: o.Kind.Kind, Origin: nameOf(old), Reason: why, Remedy: remedy}
+			return &RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(old), Reason: why, Remedy: remedy}
 		}
 	}
 	return nil
@@ -54,18 +56,14 @@ func isMirrorItself(old *unstructured.Unstructured, o ReplaceOptions) (reason, r
 // hasOwner refuses what would change nothing. A Job that has ended is made anew to
 // run once more.
 func hasOwner(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
-	owner := ownerOf(o.Kind, old)
-	if owner != o.owner() || HasFinished(o.Kind, old) {
+	owner := object.OwnerOf(o.Kind, old)
+	if owner != o.owner() || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
 	if owner.IsBuiltIn() {
 		return "is managed by the built-in controller already", "there is nothing to do"
 	}
 	return "is managed by " + string(owner) + " already", "there is nothing to do"
-}
-
-func ownerOf(k delegation.Kind, o *unstructured.Unstructured) delegation.Owner {
-	return k.OwnerOf(content.StringAt(o, k.ManagedBy...))
 }
 
 // hasNoQueue refuses what Kueue would never look at.
@@ -78,12 +76,12 @@ func hasNoQueue(old *unstructured.Unstructured, o ReplaceOptions) (reason, remed
 
 func isDispatched(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
 	mirror := content.StringsAt(old, "metadata", "annotations")[delegation.MirrorAnnotation]
-	if mirror == "" || HasFinished(o.Kind, old) {
+	if mirror == "" || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
 	return "is dispatched, and its mirror runs as " + mirror,
 		fmt.Sprintf("end that first: kubectl jobs-managedby cancel -n %s %s; --force leaves the mirror where it is, and the %s may run twice",
-			old.GetNamespace(), Argument(o.Kind, old.GetName()), o.Kind.Kind)
+			old.GetNamespace(), command.Argument(o.Kind, old.GetName()), o.Kind.Kind)
 }
 
 // isControlled refuses what belongs to an object that would make another.
@@ -106,11 +104,11 @@ func isRunning(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy
 
 // howRunning says how an object can be seen to run, "" if it does not.
 func howRunning(k delegation.Kind, o *unstructured.Unstructured) string {
-	s := stateOf(k, o)
+	s := object.StateOf(k, o)
 	terminating, _ := content.At(o, "status", "terminating").(int64)
 	started := k.Started(s)
 	switch {
-	case HasFinished(k, o):
+	case object.HasFinished(k, o):
 		return ""
 	case s.Active == 1:
 		return "is running: 1 pod is active"
@@ -120,7 +118,7 @@ func howRunning(k delegation.Kind, o *unstructured.Unstructured) string {
 		return "is running: its pods are still being stopped"
 	case !started.IsZero() && !s.Suspend:
 		return "is running since " + started.UTC().Format("2006-01-02T15:04:05Z")
-	case !k.IsJob() && statusOf(k, o) == delegation.Running:
+	case !k.IsJob() && object.StatusOf(k, o) == delegation.Running:
 		return "is running"
 	}
 	return ""

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 const (
@@ -220,7 +222,7 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 		case apierrors.IsAlreadyExists(failure) && unclear:
 			// A try whose answer was lost may have created it.
 			live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
-			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && ownerOf(p.kind(), live) == ownerOf(p.kind(), job) {
+			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), live) == object.OwnerOf(p.kind(), job) {
 				created = live
 				return true, nil
 			}
@@ -268,5 +270,5 @@ func (r *Recreator) restoreCommand() string { return RestoreCommand(r.Side.Conte
 
 // RestoreCommand is the command that restores a Job from a file that holds it.
 func RestoreCommand(contextName, file string) string {
-	return (&Side{Context: contextName}).kubectl("", "create -f %s", shellWord(file))
+	return command.Kubectl(contextName, "", "create -f %s", command.Word(file))
 }

@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // task is what is known of one Job while it is dispatched. The queue gives it to
@@ -81,7 +83,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	if origin == nil {
 		return 0, t.originVanished(ctx)
 	}
-	how := ended(t.Kind, origin)
+	how := object.EndOf(t.Kind, origin)
 	switch {
 	case how == nil && origin.GetDeletionTimestamp() != nil:
 		return 0, t.originGone(ctx)
@@ -91,7 +93,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	case how != nil:
 		return 0, t.finish(ctx, origin, how)
 	}
-	if owner := ownerOf(t.Kind, origin); owner != cmp.Or(t.options.Plan.Owner, delegation.Dispatch) {
+	if owner := object.OwnerOf(t.Kind, origin); owner != cmp.Or(t.options.Plan.Owner, delegation.Dispatch) {
 		t.abort(t.takenOver(owner))
 		return 0, nil
 	}
@@ -116,14 +118,14 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 func (t *task) takenOver(owner delegation.Owner) error {
 	return fmt.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
 		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
-		t.worker.kubectl(t.mirrorRef.Namespace, "delete %s %s", kubectlName(t.Kind), t.mirrorRef.Name))
+		t.worker.kubectl(t.mirrorRef.Namespace, "delete %s %s", command.KindName(t.Kind), t.mirrorRef.Name))
 }
 
 // follow brings an origin and its mirror into step: first what the user asked
 // for, then what came of it.
 func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstructured) (time.Duration, error) {
 	var unpushed error
-	if ended(t.Kind, mirror) == nil {
+	if object.EndOf(t.Kind, mirror) == nil {
 		if mirror.GetDeletionTimestamp() != nil {
 			// Its pods are being taken away, and what its status says until it is gone
 			// is no news of the Job.
@@ -137,13 +139,13 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 	if err != nil || t.hasEnded() {
 		return 0, err
 	}
-	if how := ended(t.Kind, stored); how != nil {
+	if how := object.EndOf(t.Kind, stored); how != nil {
 		return 0, t.finish(ctx, stored, how)
 	}
 	if unpushed != nil {
 		return 0, unpushed
 	}
-	if t.options.DetachAfterStart && statusOf(t.Kind, stored) == delegation.Running {
+	if t.options.DetachAfterStart && object.StatusOf(t.Kind, stored) == delegation.Running {
 		t.leaveLease = true
 		t.end(Detached, stored, nil, fmt.Sprintf("it runs on %s; %s", t.worker.Context, "its status is not copied any more"))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // anyWorkload is the workload of all kinds but Job: their status is copied as it is
@@ -47,7 +48,7 @@ func (c *anyCopier) copied(origin, mirror *unstructured.Unstructured, _ bool) (c
 	if agree(from, to) || c.rest != nil && agree(from, c.rest.from) && agree(to, c.rest.to) {
 		return copied{}, nil
 	}
-	return copied{status: mergeStatus(origin, mirror), ends: ended(c.kind, mirror) != nil}, nil
+	return copied{status: mergeStatus(origin, mirror), ends: object.EndOf(c.kind, mirror) != nil}, nil
 }
 
 // refused never has another status to offer.

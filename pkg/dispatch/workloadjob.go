@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
@@ -16,7 +17,7 @@ import (
 type jobWorkload struct{}
 
 func (jobWorkload) stopped(origin *unstructured.Unstructured) (any, error) {
-	job, err := typedJob(origin)
+	job, err := object.TypedJob(origin)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func (jobWorkload) stopped(origin *unstructured.Unstructured) (any, error) {
 }
 
 func (jobWorkload) failed(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error) {
-	job, err := typedJob(origin)
+	job, err := object.TypedJob(origin)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +52,11 @@ type jobCopier struct {
 }
 
 func (c *jobCopier) copied(origin, mirror *unstructured.Unstructured, force bool) (copied, error) {
-	from, err := typedJob(mirror)
+	from, err := object.TypedJob(mirror)
 	if err != nil {
 		return copied{}, err
 	}
-	to, err := typedJob(origin)
+	to, err := object.TypedJob(origin)
 	if err != nil {
 		return copied{}, err
 	}
@@ -69,7 +70,7 @@ func (c *jobCopier) copied(origin, mirror *unstructured.Unstructured, force bool
 		return copied{}, err
 	}
 	made.status = status
-	made.ends = ended(delegation.Job(), &unstructured.Unstructured{Object: map[string]any{"status": status}}) != nil
+	made.ends = object.EndOf(delegation.Job(), &unstructured.Unstructured{Object: map[string]any{"status": status}}) != nil
 	return made, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // signer writes signs of a state into the status of an object, as its kind's row in
@@ -22,17 +23,17 @@ type signer struct {
 // that is so now, and was not before: a kind may have no sign of failure, or only
 // one in a field that a status cannot have.
 func (s *signer) fail(k delegation.Kind) bool {
-	if len(k.Reading.Failed) == 0 || statusOf(k, s.object) == delegation.Failed {
+	if len(k.Reading.Failed) == 0 || object.StatusOf(k, s.object) == delegation.Failed {
 		return false
 	}
 	for _, sign := range k.Reading.Running {
 		s.hide(sign)
 	}
 	s.show(k.Reading.Failed[0])
-	if isStatus(k.Reading.End) && k.Ended(stateOf(k, s.object)).IsZero() {
+	if isStatus(k.Reading.End) && k.Ended(object.StateOf(k, s.object)).IsZero() {
 		s.set(s.stamp(), k.Reading.End...)
 	}
-	return statusOf(k, s.object) == delegation.Failed
+	return object.StatusOf(k, s.object) == delegation.Failed
 }
 
 // isStatus says whether a path leads into the status, which is all that can be
@@ -127,30 +128,4 @@ func (s *signer) set(value any, path ...string) {
 		unstructured.RemoveNestedField(s.object.Object, path[0])
 		_ = unstructured.SetNestedField(s.object.Object, value, path...)
 	}
-}
-
-// holds are the fields of a kind's spec that hold an object back.
-func holds(k delegation.Kind) [][]string {
-	var paths [][]string
-	for _, sign := range k.Reading.Held {
-		if len(sign.Path) > 1 && sign.Path[0] == "spec" && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, sign.Path) }) {
-			paths = append(paths, sign.Path)
-		}
-	}
-	return paths
-}
-
-// hold is the field, with its value, that holds an object of a kind back; nil if
-// none does.
-func hold(k delegation.Kind) (path []string, value any) {
-	for _, sign := range k.Reading.Held {
-		if len(sign.Path) < 2 || sign.Path[0] != "spec" || len(sign.In) == 0 {
-			continue
-		}
-		if sign.In[0] == "true" {
-			return sign.Path, true
-		}
-		return sign.Path, sign.In[0]
-	}
-	return nil, nil
 }

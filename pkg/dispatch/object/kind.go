@@ -1,0 +1,76 @@
+package object
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// NeededFor is the part of a sentence that says which version of what heeds a kind's
+// managedBy; "" where that is not known.
+func NeededFor(k delegation.Kind) string {
+	switch {
+	case k.IsJob():
+		return "; Kubernetes 1.32 or later is needed"
+	case k.Since != "":
+		return "; " + k.Since + " or later is needed"
+	}
+	return ""
+}
+
+// WithArticle puts "a" or "an" in front of the name of a kind.
+func WithArticle(noun string) string {
+	if noun != "" && strings.ContainsRune("aeioAEIO", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// Holds are the paths of the fields of a kind's spec that hold an object back.
+func Holds(k delegation.Kind) [][]string {
+	var paths [][]string
+	for _, sign := range k.Reading.Held {
+		if len(sign.Path) > 1 && sign.Path[0] == "spec" && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, sign.Path) }) {
+			paths = append(paths, sign.Path)
+		}
+	}
+	return paths
+}
+
+// Hold is the field, with its value, that holds an object of a kind back; nil if
+// none does.
+func Hold(k delegation.Kind) (path []string, value any) {
+	for _, sign := range k.Reading.Held {
+		if len(sign.Path) < 2 || sign.Path[0] != "spec" || len(sign.In) == 0 {
+			continue
+		}
+		if sign.In[0] == "true" {
+			return sign.Path, true
+		}
+		return sign.Path, sign.In[0]
+	}
+	return nil, nil
+}
+
+// longestManagedBy is in bytes (kubernetes: pkg/apis/batch/validation/validation.go).
+const longestManagedBy = 63
+
+// ValidateManagedBy says what an API server has against a value of spec.managedBy.
+// "" is what this plugin takes for the built-in controller, and fine.
+func ValidateManagedBy(value string) error {
+	if value == "" {
+		return nil
+	}
+	if len(value) > longestManagedBy {
+		return fmt.Errorf("%q cannot be a spec.managedBy: it has %d bytes, and may have no more than %d", value, len(value), longestManagedBy)
+	}
+	if problems := validation.IsDomainPrefixedPath(field.NewPath("spec", "managedBy"), value); len(problems) > 0 {
+		return fmt.Errorf("%q cannot be a spec.managedBy: %s; it is a domain, a slash and a name, such as %s", value, problems[0].Detail, delegation.Dispatch)
+	}
+	return nil
+}
