@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -182,7 +183,7 @@ type dispatched struct {
 }
 
 // find returns the Jobs and their like that are meant.
-func (o *cancelOptions) find(ctx context.Context, origin *dispatch.Side, finder *kindFinder) (found []dispatched, err error) {
+func (o *cancelOptions) find(ctx context.Context, origin *apiserver.Side, finder *kindFinder) (found []dispatched, err error) {
 	for _, t := range o.targets {
 		kind, err := finder.named(ctx, t.kind)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -41,7 +42,7 @@ func kindAndName(o *unstructured.Unstructured) string {
 
 // find reads the Jobs that the user means from the origin's cluster or from
 // files.
-func (o *dispatchOptions) find(ctx context.Context, origin *dispatch.Side) (*wantedJobs, error) {
+func (o *dispatchOptions) find(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
 	switch {
 	case len(o.flags.filenames) > 0:
 		return o.ofFiles(ctx, origin)
@@ -77,7 +78,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *dispatch.Side) (*wan
 	return found, nil
 }
 
-func (o *dispatchOptions) selected(ctx context.Context, origin *dispatch.Side) (*wantedJobs, error) {
+func (o *dispatchOptions) selected(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
 	kinds, err := o.kinds.chosen(ctx, o.flags.kinds, o.loop.Plan.Owner)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *dispatch.Side) (
 
 // ofFiles reads files, and looks which of their Jobs exist already. A file is
 // dispatched as a whole or not at all.
-func (o *dispatchOptions) ofFiles(ctx context.Context, origin *dispatch.Side) (*wantedJobs, error) {
+func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
 	manifests, err := manifest.Read(o.flags.filenames, o.In)
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *dispatch.Side) (*
 		seen[key] = m.Source
 		existing, err := origin.Object(ctx, kind, job.GetNamespace(), job.GetName())
 		switch {
-		case dispatch.IsUnserved(err):
+		case apiserver.IsUnserved(err):
 			// Preflight says so, with what to do.
 		case err != nil:
 			errs = append(errs, err)

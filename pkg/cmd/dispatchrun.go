@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -76,7 +77,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 // plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
 // Jobs that were dispatched to the same place before, and have ended, are returned
 // apart: the same command goes on with the others, and tells their end.
-func (o *dispatchOptions) plan(ctx context.Context, worker *dispatch.Side, wanted *wantedJobs) (candidates []*candidate, ended []request) {
+func (o *dispatchOptions) plan(ctx context.Context, worker *apiserver.Side, wanted *wantedJobs) (candidates []*candidate, ended []request) {
 	for _, r := range wanted.requests {
 		named := dispatch.MirrorOf(worker, r.Origin, o.flags.namespaceTo)
 		if named != nil && named.Here && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == dryRunNone {
@@ -118,7 +119,7 @@ func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 }
 
 // preflight looks at all candidates. The error is for what concerns none of them.
-func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *dispatch.Side, candidates []*candidate) error {
+func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *apiserver.Side, candidates []*candidate) error {
 	check := &dispatch.Preflight{Origin: origin, Worker: worker, Dependencies: dispatch.DependencyOptions{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
 	var group errgroup.Group
 	group.SetLimit(checkedAtOnce)
@@ -136,7 +137,7 @@ func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *dispatc
 }
 
 // dispatch creates what has to be created, and lets the loop do the rest.
-func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *dispatch.Side, candidates []*candidate, ended []request, errs []error) error {
+func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *apiserver.Side, candidates []*candidate, ended []request, errs []error) error {
 	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.event)
 	defer view.close()
@@ -209,7 +210,7 @@ func nounOf(candidates []*candidate) string {
 }
 
 // prepare creates an origin where that is wanted.
-func (o *dispatchOptions) prepare(ctx context.Context, origin *dispatch.Side, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
+func (o *dispatchOptions) prepare(ctx context.Context, origin *apiserver.Side, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
 	job := c.Origin
 	if c.Create {
 		created, err := dispatch.CreateOrigin(ctx, origin, c.kind, job)

@@ -12,16 +12,17 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // sides connects to the clusters of some contexts. What is not reached is told in
 // one error, beside those that are.
-func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fleet.Context) (map[string]*dispatch.Side, *fleet.Fleet, error) {
+func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fleet.Context) (map[string]*apiserver.Side, *fleet.Fleet, error) {
 	opened := fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir()})
-	sides := map[string]*dispatch.Side{}
+	sides := map[string]*apiserver.Side{}
 	var errs []error
-	for _, answer := range fleet.Ask(ctx, opened, func(_ context.Context, c *fleet.Cluster) (*dispatch.Side, error) { return dispatch.NewSide(c) }) {
+	for _, answer := range fleet.Ask(ctx, opened, func(_ context.Context, c *fleet.Cluster) (*apiserver.Side, error) { return apiserver.NewSide(c) }) {
 		if answer.Err != nil {
 			errs = append(errs, answer.Err)
 			continue
@@ -35,7 +36,7 @@ func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fle
 }
 
 // connect reaches both clusters, and makes sure that they are two.
-func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *dispatch.Side, err error) {
+func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *apiserver.Side, err error) {
 	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.origin, o.worker})
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +69,7 @@ func (o *dispatchOptions) elsewhere(ctx context.Context, job *unstructured.Unstr
 
 // refuseMultiKueue makes sure that no Job is dispatched which MultiKueue
 // dispatches too. wanted are those that are to be dispatched.
-func (o *dispatchOptions) refuseMultiKueue(origin *dispatch.Side, wanted []request) error {
+func (o *dispatchOptions) refuseMultiKueue(origin *apiserver.Side, wanted []request) error {
 	if o.loop.Plan.Owner != delegation.MultiKueue {
 		return nil
 	}
@@ -89,7 +90,7 @@ func (o *dispatchOptions) refuseMultiKueue(origin *dispatch.Side, wanted []reque
 }
 
 // minor is the minor version of a cluster's API server, 0 if it does not tell.
-func minor(s *dispatch.Side) int {
+func minor(s *apiserver.Side) int {
 	version, err := s.Client.Discovery().ServerVersion()
 	if err != nil {
 		return 0

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -23,10 +24,10 @@ const CancelReason = "DispatchCancelled"
 
 // Canceller ends dispatches.
 type Canceller struct {
-	Origin *Side
+	Origin *apiserver.Side
 	// Workers are the clusters that a mirror may be on, and Unreached the contexts
 	// of those that do not answer.
-	Workers   []*Side
+	Workers   []*apiserver.Side
 	Unreached []string
 	// Only is the context that alone is looked at, "" if all are.
 	Only string
@@ -53,11 +54,11 @@ type Canceller struct {
 // origin of a kind that never ends does not name its mirror any more, and can be
 // dispatched again.
 func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
-	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
+	ref := apiserver.RefTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
 	if k.Template {
 		return fmt.Errorf("%s is not dispatched itself: its %s is that of what it makes; cancel that", ref.WithKind(), content.Dotted(k.ManagedBy))
 	}
-	origin, err := c.Origin.get(ctx, k, ref)
+	origin, err := c.Origin.Get(ctx, k, ref)
 	if err != nil {
 		return err
 	}
@@ -79,9 +80,9 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	}
 	e := Event{Event: Cancelled, Origin: &ref}
 	if x.mirror != nil {
-		mirror := refOf(x.worker, x.mirror)
+		mirror := apiserver.RefOf(x.worker, x.mirror)
 		e.Mirror = &mirror
-		if _, err := x.worker.remove(ctx, k, mirror); err != nil {
+		if _, err := x.worker.Remove(ctx, k, mirror); err != nil {
 			return fmt.Errorf("%s has ended, but its mirror runs on: %w; kubectl --context %s -n %s delete %s %s removes it",
 				ref.WithKind(), err, x.worker.Context, mirror.Namespace, command.KindName(k), mirror.Name)
 		}
@@ -97,9 +98,9 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 type cancellation struct {
 	*Canceller
 	kind delegation.Kind
-	ref  Ref
+	ref  apiserver.Ref
 	// mirror is nil if there is none; otherwise it is on worker.
-	worker *Side
+	worker *apiserver.Side
 	mirror *unstructured.Unstructured
 }
 
@@ -126,16 +127,16 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 	named := pinned(origin)
 	unread := slices.Clone(x.Unreached)
 	for _, w := range x.Workers {
-		at := refTo(w, x.kind.GroupVersionKind(), x.ref.Namespace, x.ref.Name, "")
+		at := apiserver.RefTo(w, x.kind.GroupVersionKind(), x.ref.Namespace, x.ref.Name, "")
 		if !named.IsZero() {
 			at.Namespace, at.Name = named.Namespace, named.Name
-			if place(at, "").ClusterUID != named.ClusterUID {
+			if at.Place("").ClusterUID != named.ClusterUID {
 				continue
 			}
 		}
-		mirror, err := w.get(ctx, x.kind, at)
+		mirror, err := w.Get(ctx, x.kind, at)
 		switch {
-		case IsUnserved(err) && named.IsZero():
+		case apiserver.IsUnserved(err) && named.IsZero():
 			// There cannot be any of it.
 		case err != nil && !named.IsZero():
 			return fmt.Errorf("could not look for the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
@@ -166,7 +167,8 @@ func (x *cancellation) unfound(named delegation.Place, unread []string) error {
 
 func (x *cancellation) reaches(clusterUID string) bool {
 	for _, w := range x.Workers {
-		if place(Ref{ClusterUID: w.ClusterUID}, "").ClusterUID == clusterUID {
+		at := apiserver.Ref{ClusterUID: w.ClusterUID}
+		if at.Place("").ClusterUID == clusterUID {
 			return true
 		}
 	}
@@ -176,7 +178,7 @@ func (x *cancellation) reaches(clusterUID string) bool {
 // fail ends the origin, unless it has ended already, and returns it as it is then.
 func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructured, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := x.Origin.get(ctx, x.kind, x.ref)
+		live, err := x.Origin.Get(ctx, x.kind, x.ref)
 		if err != nil {
 			return err
 		}
@@ -191,16 +193,16 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			return err
 		}
 		if status != nil {
-			if stored, err = x.Origin.patch(ctx, x.kind, live, "status", map[string]any{"status": status}); err != nil {
+			if stored, err = x.Origin.Patch(ctx, x.kind, live, "status", map[string]any{"status": status}); err != nil {
 				return err
 			}
 		}
 		if again {
 			// The end takes two writes.
-			return x.Origin.failed(conflict(x.kind, x.ref.Name))
+			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
 		if object.NeverEnds(x.kind) && !pinned(stored).IsZero() {
-			stored, err = x.Origin.patch(ctx, x.kind, stored, "", map[string]any{
+			stored, err = x.Origin.Patch(ctx, x.kind, stored, "", map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
 			})
 		}
@@ -245,16 +247,16 @@ func (x *cancellation) tidy(ctx context.Context) {
 
 // Find returns the objects of a kind in a namespace that match a label selector and
 // belong to the owner, finished or not, and how many others match.
-func Find(ctx context.Context, s *Side, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
+func Find(ctx context.Context, s *apiserver.Side, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
 	o := metav1.ListOptions{LabelSelector: selector, Limit: 500}
 	for {
-		page, err := s.objects(k, namespace).List(ctx, o)
+		page, err := s.Objects(k, namespace).List(ctx, o)
 		if err != nil {
-			return nil, 0, s.failed(err)
+			return nil, 0, s.Failed(err)
 		}
 		for i := range page.Items {
 			if k.OwnerOf(content.StringAt(&page.Items[i], k.ManagedBy...)) == owner {
-				found = append(found, trimmed(&page.Items[i]))
+				found = append(found, apiserver.Trimmed(&page.Items[i]))
 			} else {
 				others++
 			}

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // pace is how long at least is between two writes of an origin's status.
@@ -59,7 +61,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	if wait := t.copy.refused.lasts(origin, mirror, now); wait > 0 {
 		return origin, wait, nil
 	}
-	stored, err := t.origin.patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
+	stored, err := t.origin.Patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
 	t.copy.last = t.clock.Now()
 	if apierrors.IsInvalid(err) {
 		return origin, max(again, refusedFor), t.refusedStatus(origin, mirror, err)
@@ -95,7 +97,7 @@ func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err erro
 	if again {
 		return nil
 	}
-	t.record(StatusRefused, fmt.Sprintf("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, causes(err)))
+	t.record(StatusRefused, fmt.Sprintf("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, apiserver.Causes(err)))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -34,7 +35,7 @@ type Dependency struct {
 func (d Dependency) String() string { return d.Kind + " " + d.Namespace + "/" + d.Name }
 
 // on is where objects of this kind are in a namespace of a cluster.
-func (d Dependency) on(s *Side, namespace string) dynamic.ResourceInterface {
+func (d Dependency) on(s *apiserver.Side, namespace string) dynamic.ResourceInterface {
 	return s.Dynamic.Resource(dataResource(d.Kind)).Namespace(namespace)
 }
 
@@ -45,7 +46,7 @@ func (d Dependency) on(s *Side, namespace string) dynamic.ResourceInterface {
 // them an owner. What is there otherwise is an error, and so is a token of a
 // service account, which no other cluster takes. It returns those that it created,
 // also beside an error.
-func CopyDependencies(ctx context.Context, origin, worker *Side, planned *unstructured.Unstructured, d []Dependency) ([]Dependency, error) {
+func CopyDependencies(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d []Dependency) ([]Dependency, error) {
 	var created []Dependency
 	var failures []error
 	for _, one := range d {
@@ -62,7 +63,7 @@ func CopyDependencies(ctx context.Context, origin, worker *Side, planned *unstru
 // it, so that the worker's garbage collector removes it with the last mirror that
 // owns it. What went away since it was copied, with a mirror that shared it, is
 // copied again. Objects without our marks are left alone.
-func AdoptDependencies(ctx context.Context, origin, worker *Side, mirror *unstructured.Unstructured, d []Dependency) error {
+func AdoptDependencies(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d []Dependency) error {
 	failures := make([]error, len(d))
 	for i, one := range d {
 		failures[i] = retry.OnError(retry.DefaultBackoff, isOvertaken, func() error {
@@ -74,7 +75,7 @@ func AdoptDependencies(ctx context.Context, origin, worker *Side, mirror *unstru
 
 // DropDependencies deletes what was copied for a mirror that was not created
 // after all, unless another mirror owns it by now.
-func DropDependencies(ctx context.Context, worker *Side, planned *unstructured.Unstructured, d []Dependency) error {
+func DropDependencies(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d []Dependency) error {
 	failures := make([]error, len(d))
 	for i, one := range d {
 		failures[i] = retry.OnError(retry.DefaultBackoff, isOvertaken, func() error {
@@ -91,12 +92,12 @@ func isOvertaken(err error) bool {
 }
 
 // copyDependency says whether it created the copy.
-func copyDependency(ctx context.Context, origin, worker *Side, planned *unstructured.Unstructured, d Dependency, owners []metav1.OwnerReference) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+func copyDependency(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d Dependency, owners []metav1.OwnerReference) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	original, err := d.on(origin, d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	if err != nil {
-		return false, origin.failed(fleet.InContext(origin.Context, "read "+d.String(), err))
+		return false, origin.Failed(fleet.InContext(origin.Context, "read "+d.String(), err))
 	}
 	copied, err := copyOf(original, planned)
 	if err != nil {
@@ -104,23 +105,23 @@ func copyDependency(ctx context.Context, origin, worker *Side, planned *unstruct
 	}
 	copied.SetOwnerReferences(owners)
 	there := d.on(worker, planned.GetNamespace())
-	_, err = there.Create(ctx, copied, metav1.CreateOptions{FieldManager: FieldManager})
+	_, err = there.Create(ctx, copied, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
 	if err == nil {
 		return true, nil
 	}
 	doing := fmt.Sprintf("copy %s to namespace %s", d, planned.GetNamespace())
 	if !apierrors.IsAlreadyExists(err) {
-		return false, worker.failed(fleet.InContext(worker.Context, doing, err))
+		return false, worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
 	present, err := there.Get(ctx, d.Name, metav1.GetOptions{})
 	if err != nil {
-		return false, worker.failed(fleet.InContext(worker.Context, doing, err))
+		return false, worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
 	switch {
 	case !isCopy(present):
 		return false, fmt.Errorf("context %s: could not %s: one is there that is none of ours", worker.Context, doing)
 	case present.GetDeletionTimestamp() != nil:
-		return false, worker.failed(fleet.InContext(worker.Context, doing, apierrors.NewConflict(dataResource(d.Kind).GroupResource(), d.Name,
+		return false, worker.Failed(fleet.InContext(worker.Context, doing, apierrors.NewConflict(dataResource(d.Kind).GroupResource(), d.Name,
 			errors.New("an older copy is being deleted"))))
 	case !reflect.DeepEqual(contentOf(present), contentOf(copied)):
 		return false, fmt.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
@@ -170,10 +171,10 @@ func contentOf(o *unstructured.Unstructured) map[string]any {
 }
 
 // adoptDependency adds the mirror to the owners of one object.
-func adoptDependency(ctx context.Context, origin, worker *Side, mirror *unstructured.Unstructured, d Dependency) error {
-	doing := fmt.Sprintf("make %s an owner of %s %s", refOf(worker, mirror).WithKind(), d.Kind, d.Name)
+func adoptDependency(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d Dependency) error {
+	doing := fmt.Sprintf("make %s an owner of %s %s", apiserver.RefOf(worker, mirror).WithKind(), d.Kind, d.Name)
 	owner := metav1.OwnerReference{APIVersion: mirror.GetAPIVersion(), Kind: mirror.GetKind(), Name: mirror.GetName(), UID: mirror.GetUID()}
-	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	there, err := d.on(worker, mirror.GetNamespace()).Get(bounded, d.Name, metav1.GetOptions{})
 	switch {
@@ -184,7 +185,7 @@ func adoptDependency(ctx context.Context, origin, worker *Side, mirror *unstruct
 		}
 		return err
 	case err != nil:
-		return worker.failed(fleet.InContext(worker.Context, doing, err))
+		return worker.Failed(fleet.InContext(worker.Context, doing, err))
 	case !isCopy(there):
 		return nil
 	}
@@ -202,24 +203,24 @@ func adoptDependency(ctx context.Context, origin, worker *Side, mirror *unstruct
 	if err != nil {
 		return err
 	}
-	_, err = d.on(worker, mirror.GetNamespace()).Patch(bounded, d.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	_, err = d.on(worker, mirror.GetNamespace()).Patch(bounded, d.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: apiserver.FieldManager})
 	if err != nil {
-		return worker.failed(fleet.InContext(worker.Context, doing, err))
+		return worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
 	return nil
 }
 
 // dropDependency deletes one object that was copied for the planned mirror.
-func dropDependency(ctx context.Context, worker *Side, planned *unstructured.Unstructured, d Dependency) error {
+func dropDependency(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d Dependency) error {
 	doing := fmt.Sprintf("delete %s %s/%s", d.Kind, planned.GetNamespace(), d.Name)
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	there, err := d.on(worker, planned.GetNamespace()).Get(ctx, d.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return worker.failed(fleet.InContext(worker.Context, doing, err))
+		return worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
 	uid, version := there.GetUID(), there.GetResourceVersion()
 	marked := there.GetLabels()[delegation.OriginUIDLabel]
@@ -230,7 +231,7 @@ func dropDependency(ctx context.Context, worker *Side, planned *unstructured.Uns
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return worker.failed(fleet.InContext(worker.Context, doing, err))
+		return worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
 	return nil
 }

@@ -1,13 +1,10 @@
 package dispatch
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // EventType says what a dispatch event tells.
@@ -83,8 +80,8 @@ type Event struct {
 	Event    EventType        `json:"event"`
 	// Origin and Mirror are the Jobs that it is about. Origin is null where a
 	// whole cluster is meant, Mirror as long as there is none.
-	Origin *Ref `json:"origin"`
-	Mirror *Ref `json:"mirror"`
+	Origin *apiserver.Ref `json:"origin"`
+	Mirror *apiserver.Ref `json:"mirror"`
 	// Message says it for people, with what to do where something is to be done.
 	Message string `json:"message"`
 	// Status and what follows are the origin's state as it was stored last;
@@ -102,31 +99,3 @@ type Event struct {
 	// when it was stored on the origin; 0 for other events than StatusCopied.
 	LagSeconds float64 `json:"lagSeconds,omitempty"`
 }
-
-// Ref names a Job of one cluster, or an object of another kind.
-type Ref struct {
-	Context    string `json:"context"`
-	ClusterUID string `json:"clusterUID"`
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	UID        string `json:"uid"`
-}
-
-// refOf names an object of a cluster.
-func refOf(s *Side, o *unstructured.Unstructured) Ref {
-	return refTo(s, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
-}
-
-// refTo names an object of a cluster that may not be there.
-func refTo(s *Side, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
-	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
-}
-
-// String is how people are told of it: namespace/name.
-func (r Ref) String() string { return r.Namespace + "/" + r.Name }
-
-// WithKind is the same with the kind in front: "job namespace/name".
-func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String() }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -19,7 +20,7 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 	if t.mirrorRef.UID == "" {
 		t.mirrorRef.UID = pinned(t.originNow).UID
 	}
-	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
+	mirror, err := t.worker.Get(ctx, t.Kind, t.mirrorRef)
 	if err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 		} else {
 			err = t.retire(ctx, mirror)
 		}
-		if err != nil && (mayPass(err) || isConflict(err)) {
+		if err != nil && (mayPass(err) || apierrors.IsConflict(err)) {
 			return err
 		}
 		if err != nil {
@@ -70,11 +71,11 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	if err := unstructured.SetNestedField(patch, int64((ttl+time.Second-1)/time.Second), t.Kind.TTL()...); err != nil {
 		return err
 	}
-	written, err := t.worker.patch(ctx, t.Kind, mirror, "", patch)
+	written, err := t.worker.Patch(ctx, t.Kind, mirror, "", patch)
 	if err == nil && !hasTTL(t.Kind, written) {
 		// Its schema has no such field, and the API server drops it without a word.
 		t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
-			t.worker.Context, t.Kind.Kind, t.worker.kubectl(mirror.GetNamespace(), "delete %s %s", command.KindName(t.Kind), mirror.GetName())))
+			t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete %s %s", command.KindName(t.Kind), mirror.GetName())))
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // HeldError says that somebody else is dispatching a Job.
@@ -48,9 +49,9 @@ func timingFor(n int) leaseTiming {
 
 // lease is the right to be the only one who copies for one Job.
 type lease struct {
-	side     *Side
+	side     *apiserver.Side
 	kind     delegation.Kind
-	origin   Ref
+	origin   apiserver.Ref
 	identity string
 	timing   leaseTiming
 	clock    clock.PassiveClock
@@ -185,7 +186,7 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) error {
 		return err
 	}
 	seen.Spec.HolderIdentity = nil
-	_, err = leases.Update(ctx, seen, metav1.UpdateOptions{FieldManager: FieldManager})
+	_, err = leases.Update(ctx, seen, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
 	return err
 }
 
@@ -208,7 +209,7 @@ func (l *lease) ensure(ctx context.Context) (*coordinationv1.Lease, error) {
 		Name: l.name(), Namespace: l.origin.Namespace,
 		Labels:          map[string]string{delegation.OriginUIDLabel: l.origin.UID},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
-	}}, metav1.CreateOptions{FieldManager: FieldManager})
+	}}, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
 }
 
 // remove deletes the Lease of a Job that nobody has to copy for any more.

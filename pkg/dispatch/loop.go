@@ -8,17 +8,16 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
-
-// FieldManager is the name under which everything is written.
-const FieldManager = "kubectl-jobs-managedby"
 
 // ErrTimeout is the cause of a context that ends a Loop as TimedOut.
 var ErrTimeout = errors.New("the time is up")
@@ -59,9 +58,9 @@ type Task struct {
 type Outcome struct {
 	// Kind is the origin's.
 	Kind   delegation.Kind
-	Origin Ref
+	Origin apiserver.Ref
 	// Mirror is nil if there never was one.
-	Mirror *Ref
+	Mirror *apiserver.Ref
 	// End is Completed, JobFailed, Cancelled, OriginDeleted, Detached,
 	// Interrupted, TimedOut or Aborted.
 	End EventType
@@ -71,7 +70,7 @@ type Outcome struct {
 
 // Loop carries tasks out, any number of them, each of which fails by itself.
 type Loop struct {
-	origin, worker *Side
+	origin, worker *apiserver.Side
 	options        LoopOptions
 	clock          clock.WithTicker
 	events         *Recorder
@@ -79,22 +78,22 @@ type Loop struct {
 	queue workqueue.TypedRateLimitingInterface[*task]
 	// informers are those of each cluster's namespaces and kinds.
 	informers   map[scope]cache.SharedIndexInformer
-	connections map[*Side]*connection
+	connections map[*apiserver.Side]*connection
 }
 
 // NewLoop makes a loop from one cluster to another.
-func NewLoop(origin, worker *Side, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
+func NewLoop(origin, worker *apiserver.Side, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
 	l := &Loop{
 		origin: origin, worker: worker, options: o, clock: c, events: events,
 		informers:   map[scope]cache.SharedIndexInformer{},
-		connections: map[*Side]*connection{origin: {}, worker: {}},
+		connections: map[*apiserver.Side]*connection{origin: {}, worker: {}},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[*task](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[*task]{Name: "dispatch", Clock: c},
 		),
 	}
-	for _, side := range []*Side{origin, worker} {
-		side.onAnswer = func() { l.found(side) }
+	for _, side := range []*apiserver.Side{origin, worker} {
+		side.OnAnswer = func() { l.found(side) }
 	}
 	return l
 }
@@ -192,10 +191,10 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 func (l *Loop) add(t Task, timing leaseTiming) *task {
 	t.Kind = object.OrJob(t.Kind)
 	gvk := t.Kind.GroupVersionKind()
-	origin := refTo(l.origin, gvk, t.Namespace, t.Name, string(t.UID))
+	origin := apiserver.RefTo(l.origin, gvk, t.Namespace, t.Name, string(t.UID))
 	return &task{
 		Loop: l, Task: t, ref: origin,
-		mirrorRef: refTo(l.worker, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
+		mirrorRef: apiserver.RefTo(l.worker, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
 		lease:     &lease{side: l.origin, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
 		copier:    workloadOf(t.Kind).copier(l.options.OriginMinor),
 		ended:     make(chan struct{}),
@@ -223,7 +222,7 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 	switch {
 	case t.hasEnded() || ctx.Err() != nil:
 		l.queue.Forget(t)
-	case isConflict(err):
+	case apierrors.IsConflict(err):
 		// What we know is old, and news of it is on its way.
 		l.queue.AddRateLimited(t)
 	case err != nil:
@@ -241,9 +240,9 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 // tell tells of an error, but not again and again while it lasts. That a cluster
 // does not answer is told once for all Jobs.
 func (t *task) tell(err error) {
-	var failed *sideError
-	if errors.As(err, &failed) && isConnection(failed.err) {
-		t.lost(failed.side, failed.err)
+	var failed *apiserver.Error
+	if errors.As(err, &failed) && apiserver.IsConnection(failed.Err) {
+		t.lost(failed.Side, failed.Err)
 		return
 	}
 	message := err.Error()

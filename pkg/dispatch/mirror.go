@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -93,7 +94,7 @@ func (t *task) expect(origin *unstructured.Unstructured) error {
 	if named.IsZero() || named.UID == "" {
 		return nil
 	}
-	want := place(t.mirrorRef, named.UID)
+	want := t.mirrorRef.Place(named.UID)
 	if named == want {
 		t.mirrorRef.UID = named.UID
 		return nil
@@ -112,7 +113,7 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 	if cached != nil && string(cached.GetUID()) == t.mirrorRef.UID {
 		return newer(cached, t.mirrorNow), nil
 	}
-	return t.worker.get(ctx, t.Kind, t.mirrorRef)
+	return t.worker.Get(ctx, t.Kind, t.mirrorRef)
 }
 
 // createMirror makes the mirror and what its pods need.
@@ -133,16 +134,16 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 		return nil, err
 	}
 	// What has begun is not broken off: nobody would know whether it was made.
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiserver.RequestTimeout)
 	defer cancel()
-	created, err := t.worker.objects(t.Kind, t.mirrorRef.Namespace).
-		Create(bounded, planned, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn})
+	created, err := t.worker.Objects(t.Kind, t.mirrorRef.Namespace).
+		Create(bounded, planned, metav1.CreateOptions{FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationWarn})
 	if err != nil {
 		return nil, t.notCreated(ctx, err)
 	}
 	t.replace, t.announced = false, true
 	t.mirrorRef.UID = string(created.GetUID())
-	t.mirrorNow = trimmed(created)
+	t.mirrorNow = apiserver.Trimmed(created)
 	t.before = planned
 	t.record(MirrorCreated, "created on "+t.worker.Context)
 	if len(t.Dependencies) > 0 {
@@ -161,11 +162,11 @@ func (t *task) notCreated(ctx context.Context, err error) error {
 	}
 	if mayPass(err) {
 		// It may have been made nevertheless.
-		return t.worker.failed(err)
+		return t.worker.Failed(err)
 	}
-	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), t.worker.failed(err))
+	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), t.worker.Failed(err))
 	if apierrors.IsInvalid(err) {
-		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), causes(err))
+		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), apiserver.Causes(err))
 	}
 	t.dropDependencies(ctx)
 	t.abort(final)
@@ -196,7 +197,7 @@ func (t *task) taken(other *unstructured.Unstructured) error {
 // a Job, or deletes it, ends the origin first, and the mirror then; news of the two
 // may come in the other way round.
 func (t *task) mirrorDeleted(ctx context.Context, how string) error {
-	live, err := t.origin.get(ctx, t.Kind, t.ref)
+	live, err := t.origin.Get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -18,15 +19,15 @@ import (
 // that it is one: API servers before Kubernetes 1.32 drop a Job's managedBy without a
 // word (KEP-4368), those with older versions of other kinds do too, and the cluster
 // would run it itself. Such an object is deleted again.
-func CreateOrigin(ctx context.Context, s *Side, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func CreateOrigin(ctx context.Context, s *apiserver.Side, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	// What has begun is not broken off: nobody would know whether it was created.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiserver.RequestTimeout)
 	defer cancel()
-	doing := "create " + refOf(s, job).WithKind()
-	created, err := s.objects(k, job.GetNamespace()).
-		Create(ctx, job, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict})
+	doing := "create " + apiserver.RefOf(s, job).WithKind()
+	created, err := s.Objects(k, job.GetNamespace()).
+		Create(ctx, job, metav1.CreateOptions{FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsInvalid(err) {
-		return nil, fmt.Errorf("context %s: could not %s: %s", s.Context, doing, causes(err))
+		return nil, fmt.Errorf("context %s: could not %s: %s", s.Context, doing, apiserver.Causes(err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("context %s: could not %s: %w", s.Context, doing, err)
@@ -34,23 +35,23 @@ func CreateOrigin(ctx context.Context, s *Side, k delegation.Kind, job *unstruct
 	if content.StringAt(created, k.ManagedBy...) == content.StringAt(job, k.ManagedBy...) {
 		return created, nil
 	}
-	ref := refOf(s, created)
+	ref := apiserver.RefOf(s, created)
 	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
-	if _, err := s.remove(ctx, k, ref); err != nil {
+	if _, err := s.Remove(ctx, k, ref); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped
 }
 
 // CreatedEvent tells that an origin was created.
-func CreatedEvent(s *Side, job *unstructured.Unstructured) Event {
-	origin := refOf(s, job)
+func CreatedEvent(s *apiserver.Side, job *unstructured.Unstructured) Event {
+	origin := apiserver.RefOf(s, job)
 	return Event{Event: OriginCreated, Message: "created on " + s.Context, Origin: &origin}
 }
 
 // ProblemEvent tells of a problem that preflight found with a Job of context at.
 func ProblemEvent(at string, job *unstructured.Unstructured, p Problem) Event {
-	origin := refOf(&Side{Context: at}, job)
+	origin := apiserver.RefOf(&apiserver.Side{Context: at}, job)
 	e := Event{Event: Warned, Message: fmt.Sprintf("context %s: %s", p.Context, p.Message), Origin: &origin}
 	if p.Blocking {
 		e.Event = Refused
@@ -72,12 +73,12 @@ type Mirror struct {
 
 // MirrorOf returns the mirror that an origin names, nil if it names none.
 // namespace is where a mirror on the worker is meant to be, "" for the origin's.
-func MirrorOf(worker *Side, origin *unstructured.Unstructured, namespace string) *Mirror {
+func MirrorOf(worker *apiserver.Side, origin *unstructured.Unstructured, namespace string) *Mirror {
 	named := pinned(origin)
 	if named.IsZero() {
 		return nil
 	}
-	at := Ref{ClusterUID: worker.ClusterUID, Namespace: cmp.Or(namespace, origin.GetNamespace()), Name: origin.GetName()}
-	want := place(at, named.UID)
+	at := apiserver.Ref{ClusterUID: worker.ClusterUID, Namespace: cmp.Or(namespace, origin.GetNamespace()), Name: origin.GetName()}
+	want := at.Place(named.UID)
 	return &Mirror{Place: named, Here: named == want, SameCluster: named.ClusterUID == want.ClusterUID}
 }

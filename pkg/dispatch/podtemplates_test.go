@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
@@ -71,7 +72,7 @@ spec:
 
 	// What it makes itself need not be there.
 	c := &check{kind: appWrapper, mirror: o, Preflight: &Preflight{}}
-	c.origin, c.worker = probe{Side: &Side{Context: "a"}}, probe{Side: &Side{Context: "b"}}
+	c.origin, c.worker = probe{Side: &apiserver.Side{Context: "a"}}, probe{Side: &apiserver.Side{Context: "b"}}
 	assert.Equal(t, len(c.readTemplates()), 1)
 	var names []string
 	for _, r := range c.references {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -19,7 +20,7 @@ import (
 // Checks may run at the same time.
 type Preflight struct {
 	// Origin and Worker are the clusters.
-	Origin, Worker *Side
+	Origin, Worker *apiserver.Side
 	// Dependencies say what may be copied to the worker.
 	Dependencies DependencyOptions
 

@@ -139,6 +139,6 @@ func (p probe) grant(namespace, user string, r right) string {
 	if hasSubresource {
 		resource += "/" + subresource
 	}
-	return p.kubectl(namespace, "create role %s --verb=%s --resource=%s", name, strings.Join(r.verbs, ","), resource) + " && " +
-		p.kubectl(namespace, "create rolebinding %s --role=%s %s", name, name, subject)
+	return p.Kubectl(namespace, "create role %s --verb=%s --resource=%s", name, strings.Join(r.verbs, ","), resource) + " && " +
+		p.Kubectl(namespace, "create rolebinding %s --role=%s %s", name, name, subject)
 }

@@ -27,13 +27,13 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 			}
 		}
 		p.Remedy = fmt.Sprintf("take priorityClassName off the %s, or have it made: ", c.kind.Kind) +
-			c.worker.kubectl("", "create priorityclass %s --value=%s%s", name, value, flags)
+			c.worker.Kubectl("", "create priorityclass %s --value=%s%s", name, value, flags)
 	case "RuntimeClass":
 		p.Remedy = fmt.Sprintf("take runtimeClassName off the %s, or have the runtime installed", c.kind.Kind)
 		if original, err := c.origin.find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
 			handler, _, _ := unstructured.NestedString(original.Object, "handler")
 			p.Remedy += fmt.Sprintf(`; if the nodes have it: echo '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":%q},"handler":%q}' | %s`,
-				name, handler, c.worker.kubectl("", "create -f -"))
+				name, handler, c.worker.Kubectl("", "create -f -"))
 		}
 	}
 	return p
@@ -78,7 +78,7 @@ func (c *check) account(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "ServiceAccount", namespace: c.namespace(), name: of.spec.ServiceAccountName,
 		message:  "does not exist, and the pods run as it",
-		remedy:   c.worker.kubectl(c.namespace(), "create serviceaccount %s", of.spec.ServiceAccountName),
+		remedy:   c.worker.Kubectl(c.namespace(), "create serviceaccount %s", of.spec.ServiceAccountName),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), blocks: true,
 	})
 }

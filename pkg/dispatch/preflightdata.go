@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // data is what is kept of a ConfigMap or Secret: none of its values.
@@ -99,7 +100,7 @@ func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, i
 		return c.missing(ctx, ref, p)
 	case there.deleting && !ref.optional:
 		p.Message = fmt.Sprintf("is being deleted, and %s needs it", ref.by)
-		p.Remedy = c.worker.kubectl(c.namespace(), "wait --for=delete %s %s", strings.ToLower(ref.kind), ref.name) + ", and make it again"
+		p.Remedy = c.worker.Kubectl(c.namespace(), "wait --for=delete %s %s", strings.ToLower(ref.kind), ref.name) + ", and make it again"
 		return []Problem{p}, false
 	case there.copiedFor == "":
 		return lacksKeys(c.worker, c.namespace(), ref, there, p), false
@@ -123,11 +124,11 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 	if ref.soft {
 		p.Message = "does not exist, and images that need its credentials cannot be pulled"
 	}
-	make1 := c.worker.kubectl(c.namespace(), "create %s", createCommand(ref))
+	make1 := c.worker.Kubectl(c.namespace(), "create %s", createCommand(ref))
 	switch {
 	case err != nil && allowed:
 		p.Blocking = !ref.optional
-		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, because(err))
+		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, apiserver.Because(err))
 		p.Remedy = "make it there: " + make1
 	case err == nil && !original.exists && ref.optional:
 		return nil, false
@@ -196,7 +197,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 	case !original.exists:
 		p.Blocking = false
 		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; %s has it no more", c.kind.Kind, c.origin.Context)
-		p.Remedy = "make it anew: " + c.worker.kubectl(c.namespace(), "create %s", createCommand(ref))
+		p.Remedy = "make it anew: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(ref))
 	case original.digest != there.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)
 		p.Remedy = removeCopy(c.worker.Side, ref.kind, c.namespace(), ref.name)
@@ -218,7 +219,7 @@ func lacksKeys(p probe, namespace string, ref reference, d data, found Problem) 
 			field = "stringData"
 		}
 		found.Message = fmt.Sprintf("has no key %s, and %s needs it", key, ref.keys[key])
-		found.Remedy = p.kubectl(namespace, `patch %s %s --type=merge -p '{"%s":{"%s":"VALUE"}}'`, strings.ToLower(ref.kind), ref.name, field, key)
+		found.Remedy = p.Kubectl(namespace, `patch %s %s --type=merge -p '{"%s":{"%s":"VALUE"}}'`, strings.ToLower(ref.kind), ref.name, field, key)
 		problems = append(problems, found)
 	}
 	return problems

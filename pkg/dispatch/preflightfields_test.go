@@ -6,6 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // parsed makes an object of what a person would write.
@@ -97,7 +99,7 @@ func TestDroppedFields(t *testing.T) {
 }
 
 func TestTooOld(t *testing.T) {
-	p := probe{Side: &Side{Context: "old"}}
+	p := probe{Side: &apiserver.Side{Context: "old"}}
 	found := p.tooOld(serverVersion{text: "v1.28.1"}, []dropped{
 		{path: "spec.successPolicy", matters: true, since: "1.31"},
 		{path: "spec.template.spec.volumes[0].novel", matters: true},

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // atOnce is how many questions one Check has open at a time.
@@ -28,7 +30,7 @@ type answer struct {
 
 // probe asks one cluster.
 type probe struct {
-	*Side
+	*apiserver.Side
 	memo *memo
 }
 
@@ -39,7 +41,7 @@ func recall[T any](ctx context.Context, p probe, question string, ask func(conte
 		if known, ok := p.memo.answers.Load(question); ok {
 			return known, nil
 		}
-		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 		defer cancel()
 		value, err := ask(bounded)
 		a := answer{value, err}

@@ -12,6 +12,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // versions are the ones that an object may be served in, newest first.
@@ -77,10 +79,10 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 	if err != nil {
 		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}
 	}
-	describe := c.worker.kubectl(c.namespace(), "describe pvc %s", name)
+	describe := c.worker.Kubectl(c.namespace(), "describe pvc %s", name)
 	if found == nil {
 		p.Message = fmt.Sprintf("does not exist, and volume %s needs it", volume)
-		p.Remedy = "make it there, with its data; this is the origin's: " + c.origin.kubectl(c.Request.Origin.GetNamespace(), "get pvc %s -o yaml", name)
+		p.Remedy = "make it there, with its data; this is the origin's: " + c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get pvc %s -o yaml", name)
 		return []Problem{p}
 	}
 	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")
@@ -98,7 +100,7 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 		p.Blocking = false
 		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", "see why: "+describe
 		if err != nil {
-			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, because(err))
+			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, apiserver.Because(err))
 		}
 	default:
 		return nil
@@ -135,7 +137,7 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "StorageClass", name: *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName,
 			message: fmt.Sprintf("does not exist, and the claims of volume %s name it", v.Name),
-			remedy:  fmt.Sprintf("name one of those in the %s: ", c.kind.Kind) + c.worker.kubectl("", "get storageclasses"),
+			remedy:  fmt.Sprintf("name one of those in the %s: ", c.kind.Kind) + c.worker.Kubectl("", "get storageclasses"),
 			blocks:  true, versions: versions(storageClasses()),
 		})
 	}
@@ -152,7 +154,7 @@ func (c *check) drivers(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "CSIDriver", name: v.CSI.Driver,
 			message:  fmt.Sprintf("is not installed, as far as one can see, and volume %s needs it", v.Name),
-			remedy:   "these are: " + c.worker.kubectl("", "get csidrivers"),
+			remedy:   "these are: " + c.worker.Kubectl("", "get csidrivers"),
 			versions: versions(storagev1.SchemeGroupVersion.WithResource("csidrivers")),
 		})
 	}
@@ -175,7 +177,7 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: "ClusterTrustBundle", name: *bundle.Name,
 				message: fmt.Sprintf("does not exist, and volume %s needs it", v.Name),
-				remedy:  "have it made; these are there: " + c.worker.kubectl("", "get clustertrustbundles"), blocks: true,
+				remedy:  "have it made; these are there: " + c.worker.Kubectl("", "get clustertrustbundles"), blocks: true,
 				versions: versions(schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
 					certificatesv1beta1.SchemeGroupVersion.WithResource("clustertrustbundles"),
 					certificatesv1alpha1.SchemeGroupVersion.WithResource("clustertrustbundles")),
@@ -206,7 +208,7 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: kind, namespace: c.namespace(), name: *name,
 				message:  fmt.Sprintf("does not exist, and the pods' resource claim %s needs it", claim.Name),
-				remedy:   "make it there; this is the origin's: " + c.origin.kubectl(c.Request.Origin.GetNamespace(), "get %s %s -o yaml", plural, *name),
+				remedy:   "make it there; this is the origin's: " + c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get %s %s -o yaml", plural, *name),
 				versions: served, blocks: true,
 			})
 		}
@@ -220,7 +222,7 @@ func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "Service", namespace: c.namespace(), name: name,
 		message:  "does not exist; the pods have it as their subdomain, and do not find each other by name without it",
-		remedy:   c.worker.kubectl(c.namespace(), "create service clusterip %s --clusterip=None", name) + ", and give it the pods' labels as its selector",
+		remedy:   c.worker.Kubectl(c.namespace(), "create service clusterip %s --clusterip=None", name) + ", and give it the pods' labels as its selector",
 		versions: versions(corev1.SchemeGroupVersion.WithResource("services")),
 	})
 }

@@ -55,7 +55,7 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context, Object: "the nodes", Message: message + "; the pods stay pending until there is one",
-		Remedy: "see what there is: " + c.worker.kubectl("", "describe nodes"),
+		Remedy: "see what there is: " + c.worker.Kubectl("", "describe nodes"),
 	}}
 }
 

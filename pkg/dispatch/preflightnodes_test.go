@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 func TestUnfit(t *testing.T) {
@@ -51,7 +52,7 @@ items:
 }
 
 func TestGrant(t *testing.T) {
-	p := probe{Side: &Side{Context: "prod"}}
+	p := probe{Side: &apiserver.Side{Context: "prod"}}
 	status := rightsOnOrigin(delegation.Job(), false)[1]
 	assert.Equal(t, p.grant("ml", "Jo@example.com", status),
 		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=patch --resource=jobs.batch/status && "+

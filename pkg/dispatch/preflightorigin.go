@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -42,7 +43,7 @@ func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	case !state.exists:
 		return []Problem{{
 			Context: c.origin.Context, Blocking: true, Object: about, Message: "does not exist",
-			Remedy: c.origin.kubectl("", "create namespace %s", namespace),
+			Remedy: c.origin.Kubectl("", "create namespace %s", namespace),
 		}}
 	case state.terminating:
 		return []Problem{{
@@ -79,7 +80,7 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	return []Problem{{
 		Context: c.origin.Context,
 		Message: fmt.Sprintf("the cluster is %s, where the built-in controller runs Jobs that somebody else manages too, unless the feature gate JobManagedBy is on", version.text),
-		Remedy:  "see that its kube-controller-manager has --feature-gates=JobManagedBy=true; no pods of the Job may be there: " + c.origin.kubectl(c.Request.Origin.GetNamespace(), "get pods -l %s=%s", jobNameLabel, c.Request.Origin.GetName()),
+		Remedy:  "see that its kube-controller-manager has --feature-gates=JobManagedBy=true; no pods of the Job may be there: " + c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get pods -l %s=%s", jobNameLabel, c.Request.Origin.GetName()),
 	}}
 }
 
@@ -105,18 +106,18 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 			found = append(found, Problem{
 				Context: c.origin.Context, Blocking: true,
 				Message: fmt.Sprintf("the API server (%s) does not know %s", version.text, strings.Join(unknown, ", ")),
-				Remedy:  "correct or remove that in the file; " + c.origin.kubectl("", "explain %s.spec --recursive", command.Explained(c.kind)) + " lists what it knows",
+				Remedy:  "correct or remove that in the file; " + c.origin.Kubectl("", "explain %s.spec --recursive", command.Explained(c.kind)) + " lists what it knows",
 			})
 		}
 		stored, err = c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
 	}
-	if IsUnserved(err) {
+	if apiserver.IsUnserved(err) {
 		return found // That is told already.
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return append(found, Problem{
 			Context: c.origin.Context, Blocking: true, Object: named(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "is there already",
-			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.kubectl(namespace, "get %s %s -o yaml", command.KindName(c.kind), c.Request.Origin.GetName()),
+			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.Kubectl(namespace, "get %s %s -o yaml", command.KindName(c.kind), c.Request.Origin.GetName()),
 		})
 	}
 	if err != nil {
@@ -146,10 +147,10 @@ func (c *check) remedyForDropped() string {
 
 // tryCreate has the server do everything to create an object, but store it.
 func (p probe) tryCreate(ctx context.Context, k delegation.Kind, o *unstructured.Unstructured, validation string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
-	return p.objects(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{
-		DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager, FieldValidation: validation,
+	return p.Objects(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{
+		DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: validation,
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // trial is what came of having a server create a pod in a dry run.
@@ -80,12 +82,12 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 	var result trial
 	for {
 		admitted, err := c.worker.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(c.namespace()).
-			Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager, FieldValidation: metav1.FieldValidationIgnore})
+			Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationIgnore})
 		if err == nil {
 			result.pod = admitted
 			return result, nil
 		}
-		if isConnection(err) {
+		if apiserver.IsConnection(err) {
 			return result, err
 		}
 		for _, p := range c.worker.refused(pod, err) {
@@ -165,7 +167,7 @@ func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []P
 		found = append(found, Problem{
 			Context: c.worker.Context, Object: named(kindSecret, c.namespace(), secret.Name),
 			Message: fmt.Sprintf("does not exist, and ServiceAccount %s wants images pulled with it", pod.Spec.ServiceAccountName),
-			Remedy:  "make it there: " + c.worker.kubectl(c.namespace(), "create %s", createCommand(reference{kind: kindSecret, name: secret.Name, soft: true})),
+			Remedy:  "make it there: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(reference{kind: kindSecret, name: secret.Name, soft: true})),
 		})
 	}
 	return found

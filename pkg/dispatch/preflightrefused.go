@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
@@ -32,21 +32,21 @@ func (p probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
 		return []Problem{{
 			Context: p.Context, Blocking: true, Object: named("Namespace", "", o.GetNamespace()), Message: "does not exist",
-			Remedy: p.kubectl("", "create namespace %s", o.GetNamespace()),
+			Remedy: p.Kubectl("", "create namespace %s", o.GetNamespace()),
 		}}
 	case apierrors.IsAlreadyExists(err):
 		return []Problem{{
 			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
-			Remedy: "see what it is: " + p.kubectl(o.GetNamespace(), "get %s %s -o yaml", command.KindNameOf(o), o.GetName()),
+			Remedy: "see what it is: " + p.Kubectl(o.GetNamespace(), "get %s %s -o yaml", command.KindNameOf(o), o.GetName()),
 		}}
-	case isConnection(err), apierrors.IsUnauthorized(err):
+	case apiserver.IsConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
 	case strings.Contains(err.Error(), "does not support dry run"):
 		// Such webhooks are older than admissionregistration.k8s.io/v1, which no longer
 		// lets them be.
-		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + because(err)}}
+		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + apiserver.Because(err)}}
 	}
-	text := objection(err)
+	text := apiserver.Objection(err)
 	for _, r := range p.refusals(o.GetNamespace(), subject(o)) {
 		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
 			found := Problem{Context: p.Context, Blocking: true, Object: about}
@@ -75,19 +75,6 @@ func subject(o *unstructured.Unstructured) string {
 	return delegation.Job().Kind
 }
 
-// objection is what an error says against an object, without the words that name
-// the object.
-func objection(err error) string {
-	if apierrors.IsInvalid(err) {
-		return causes(err)
-	}
-	text := because(err)
-	if _, rest, ok := strings.Cut(text, " is forbidden: "); ok && apierrors.IsForbidden(err) {
-		return rest
-	}
-	return text
-}
-
 // refusals are the texts of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
@@ -95,7 +82,7 @@ func (p probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
-			found.Remedy = p.kubectl(namespace, "create serviceaccount %s", m[1])
+			found.Remedy = p.Kubectl(namespace, "create serviceaccount %s", m[1])
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("PriorityClass", "", m[1]), "does not exist, and the pods name it"
@@ -105,7 +92,7 @@ func (p probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
-			found.Remedy = "ask for less, or have it raised: " + p.kubectl(namespace, "describe resourcequota %s", m[1])
+			found.Remedy = "ask for less, or have it raised: " + p.Kubectl(namespace, "describe resourcequota %s", m[1])
 			// Pods are tried again until there is room, a Job is not.
 			if found.Object != "" && fitsAlone(m[2], m[4]) {
 				found.Blocking = false
@@ -115,7 +102,7 @@ func (p probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^failed quota: ([^:\s]+): (.*)$`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
-			found.Remedy = fmt.Sprintf("set that for every container of the %s, or have a LimitRange set it: ", subject) + p.kubectl(namespace, "describe resourcequota %s", m[1])
+			found.Remedy = fmt.Sprintf("set that for every container of the %s, or have a LimitRange set it: ", subject) + p.Kubectl(namespace, "describe resourcequota %s", m[1])
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
 			found.Blocking = false
@@ -126,15 +113,15 @@ func (p probe) refusals(namespace, subject string) []refusal {
 			found.Object = named("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("takes only pods of the PodSecurity level %s: %s", m[1], m[2])
 			found.Remedy = fmt.Sprintf("set what it names in the %s, choose another namespace with --namespace-to, or, if such pods are to run there: ", subject) +
-				p.kubectl("", "label --overwrite namespace %s pod-security.kubernetes.io/enforce=privileged", namespace)
+				p.Kubectl("", "label --overwrite namespace %s pod-security.kubernetes.io/enforce=privileged", namespace)
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("Namespace", "", m[1]), "is being deleted"
-			found.Remedy = p.kubectl("", "wait --for=delete namespace %s", m[1]) + " and make it again, or choose another with --namespace-to"
+			found.Remedy = p.Kubectl("", "wait --for=delete namespace %s", m[1]) + " and make it again, or choose another with --namespace-to"
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
 			found.Message = "a LimitRange does not take them: " + strings.Trim(m[0], "[]")
-			found.Remedy = "ask for what it takes: " + p.kubectl(namespace, "describe limitranges")
+			found.Remedy = "ask for what it takes: " + p.Kubectl(namespace, "describe limitranges")
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
@@ -149,8 +136,8 @@ func (p probe) refusals(namespace, subject string) []refusal {
 // fitsAlone says whether what is requested is within the limits, so that it is
 // only others that are in the way: "pods=1,requests.cpu=2".
 func fitsAlone(requested, limited string) bool {
-	limits := quantities(limited)
-	asked := quantities(requested)
+	limits := apiserver.Quantities(limited)
+	asked := apiserver.Quantities(requested)
 	for name, quantity := range asked {
 		limit, ok := limits[name]
 		if !ok || quantity.Cmp(limit) > 0 {
@@ -158,15 +145,4 @@ func fitsAlone(requested, limited string) bool {
 		}
 	}
 	return len(asked) > 0
-}
-
-func quantities(list string) map[string]resource.Quantity {
-	parsed := map[string]resource.Quantity{}
-	for entry := range strings.SplitSeq(list, ",") {
-		name, text, _ := strings.Cut(strings.TrimSpace(entry), "=")
-		if quantity, err := resource.ParseQuantity(text); err == nil {
-			parsed[name] = quantity
-		}
-	}
-	return parsed
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 func TestRefused(t *testing.T) {
@@ -98,7 +100,7 @@ func TestRefused(t *testing.T) {
 		{"too busy", job, apierrors.NewTooManyRequestsError("later"), false, "", "later", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := probe{Side: &Side{Context: "a b"}}.refused(c.of, c.err)
+			found := probe{Side: &apiserver.Side{Context: "a b"}}.refused(c.of, c.err)
 			assert.Equal(t, len(found), 1)
 			p := found[0]
 			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -78,11 +79,11 @@ func (c *check) isSameCluster(ctx context.Context) bool {
 func (c *check) noSpace(state space) Problem {
 	p := Problem{
 		Context: c.worker.Context, Blocking: true, Object: named("Namespace", "", c.namespace()), Message: "does not exist",
-		Remedy: c.worker.kubectl("", "create namespace %s", c.namespace()) + ", or choose another with --namespace-to",
+		Remedy: c.worker.Kubectl("", "create namespace %s", c.namespace()) + ", or choose another with --namespace-to",
 	}
 	if state.terminating {
 		p.Message = "is being deleted"
-		p.Remedy = c.worker.kubectl("", "wait --for=delete namespace %s", c.namespace()) + " and make it again, or choose another with --namespace-to"
+		p.Remedy = c.worker.Kubectl("", "wait --for=delete namespace %s", c.namespace()) + " and make it again, or choose another with --namespace-to"
 	}
 	var needed []string
 	need := func(what string) {
@@ -122,9 +123,9 @@ const (
 
 // present looks whether there is a Job of the mirror's name.
 func (c *check) present(ctx context.Context) (whose, []Problem) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
-	job, err := c.worker.objects(c.kind, c.namespace()).Get(ctx, c.mirror.GetName(), metav1.GetOptions{})
+	job, err := c.worker.Objects(c.kind, c.namespace()).Get(ctx, c.mirror.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nobodys, nil
 	}
@@ -145,7 +146,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 		return ours, nil
 	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.stranger(job, marks)}
-	remove := c.worker.kubectl(c.namespace(), "delete %s %s", command.KindName(c.kind), c.mirror.GetName())
+	remove := c.worker.Kubectl(c.namespace(), "delete %s %s", command.KindName(c.kind), c.mirror.GetName())
 	if marks.OriginUID != "" && c.isOfOrigin(marks) {
 		p.Remedy = "if its results are not needed any more: " + remove
 	} else {
@@ -158,7 +159,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 // there before.
 func (c *check) isOfOrigin(m *delegation.Marks) bool {
 	origin := delegation.Place{ClusterUID: m.Origin.ClusterUID, Namespace: c.Request.Origin.GetNamespace(), Name: c.Request.Origin.GetName()}
-	return m.Origin == origin && (c.origin.ClusterUID == "" || m.Origin.ClusterUID == c.origin.ClusterUID || m.Origin.ClusterUID == unknownCluster)
+	return m.Origin == origin && (c.origin.ClusterUID == "" || m.Origin.ClusterUID == c.origin.ClusterUID || m.Origin.ClusterUID == apiserver.UnknownCluster)
 }
 
 // stranger says whose a Job is that is none of ours.
@@ -181,7 +182,7 @@ func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) st
 
 // leftovers are pods of an earlier Job of that name.
 func (c *check) leftovers(ctx context.Context) []Problem {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	if c.kind.PodLabel == "" || len(c.kind.PodValue) > 0 {
 		return nil // Nothing tells whose pods they are.
@@ -198,7 +199,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 	return []Problem{{
 		Context: c.worker.Context, Object: named("Pod", c.namespace(), pods.Items[0].Name),
 		Message: fmt.Sprintf("is left of an earlier %s of that name, and still runs", c.kind.Kind),
-		Remedy:  "see what it does: " + c.worker.kubectl(c.namespace(), "get pods -l %s", selector),
+		Remedy:  "see what it does: " + c.worker.Kubectl(c.namespace(), "get pods -l %s", selector),
 	}}
 }
 

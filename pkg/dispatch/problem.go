@@ -1,11 +1,9 @@
 package dispatch
 
 import (
-	"errors"
-	"net/url"
-	"strings"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // Problem is one thing that preflight found. Equal Problems of several Jobs are
@@ -33,19 +31,10 @@ func named(kind, namespace, name string) string {
 
 // unchecked says that something could not be looked at, which is not to be taken
 // for something that is missing.
-func (s *Side) unchecked(object, namespace string, err error) Problem {
-	p := Problem{Context: s.Context, Object: object, Message: "could not be checked: " + because(err)}
+func (p probe) unchecked(object, namespace string, err error) Problem {
+	found := Problem{Context: p.Context, Object: object, Message: "could not be checked: " + apiserver.Because(err)}
 	if apierrors.IsForbidden(err) {
-		p.Remedy = "see what you may do: " + s.kubectl(namespace, "auth can-i --list")
+		found.Remedy = "see what you may do: " + p.Kubectl(namespace, "auth can-i --list")
 	}
-	return p
-}
-
-// because is an error's text on one line, without the verb and URL that net/http
-// puts in front.
-func because(err error) string {
-	for u := (*url.Error)(nil); errors.As(err, &u); {
-		err = u.Err
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return found
 }

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // pushState is what is remembered of writing to the mirror.
@@ -51,17 +53,17 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
 	}
-	written, err := t.worker.patch(ctx, t.Kind, mirror, "", drift.Patch)
+	written, err := t.worker.Patch(ctx, t.Kind, mirror, "", drift.Patch)
 	if apierrors.IsInvalid(err) {
 		if rest := drift.WithoutTemplate(); rest.Patch != nil && len(rest.Fields) < len(drift.Fields) {
 			drift = rest
-			written, err = t.worker.patch(ctx, t.Kind, mirror, "", drift.Patch)
+			written, err = t.worker.Patch(ctx, t.Kind, mirror, "", drift.Patch)
 		}
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		t.push.refused = true
 		t.record(Warned, fmt.Sprintf("context %s does not take %s of the origin for the mirror: %s",
-			t.worker.Context, strings.Join(drift.Fields, ", "), causes(err)))
+			t.worker.Context, strings.Join(drift.Fields, ", "), apiserver.Causes(err)))
 		return nil
 	}
 	if err != nil {

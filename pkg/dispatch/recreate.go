@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -114,9 +115,9 @@ func (r *Replacement) warn(format string, args ...any) {
 func (r *Replacement) kind() delegation.Kind { return r.options.Kind }
 
 // named is the old Job, for people: "job ml/train".
-func (r *Replacement) named() string { return refOf(&Side{}, r.stored).WithKind() }
+func (r *Replacement) named() string { return apiserver.RefOf(&apiserver.Side{}, r.stored).WithKind() }
 
 // ref is the old Job on a cluster.
-func (r *Replacement) ref(s *Side) Ref {
-	return refOf(s, r.stored)
+func (r *Replacement) ref(s *apiserver.Side) apiserver.Ref {
+	return apiserver.RefOf(s, r.stored)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -53,12 +54,12 @@ func (r *Recreator) checkDelete(ctx context.Context, _ probe, p *Replacement) er
 	switch {
 	case err == nil:
 		return nil
-	case isConflict(err):
+	case apierrors.IsConflict(err):
 		// It may still be as it was shown, but for its status. Before it is deleted
 		// for good, that is looked at.
 		return nil
 	case cannotTry(err):
-		p.warn("The deletion could not be tried first: %s.", objection(err))
+		p.warn("The deletion could not be tried first: %s.", apiserver.Objection(err))
 		return nil
 	}
 	return r.about("delete the old", p, err)
@@ -78,7 +79,7 @@ func (r *Recreator) checkCreate(ctx context.Context, asked probe, p *Replacement
 		p.warn("The quota of the namespace is used up: the new %s takes the place of the old one, unless somebody else is faster.", p.kind().Kind)
 		return nil
 	case cannotTry(err):
-		p.warn("The creation could not be tried first: %s.", objection(err))
+		p.warn("The creation could not be tried first: %s.", apiserver.Objection(err))
 		return nil
 	}
 	return r.about("create the new", p, err)
@@ -105,7 +106,7 @@ func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement
 	case got.IsBuiltIn():
 		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
 	}
-	remedy := fmt.Sprintf("see what webhooks change %ss: ", p.kind().Kind) + r.Side.kubectl("", "get mutatingwebhookconfigurations")
+	remedy := fmt.Sprintf("see what webhooks change %ss: ", p.kind().Kind) + r.Side.Kubectl("", "get mutatingwebhookconfigurations")
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
 	}
@@ -115,12 +116,12 @@ func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement
 // isOwnPlace says whether a quota keeps the new Job out only because the old one is
 // counted, too.
 func isOwnPlace(err error) bool {
-	m := quotaRefusal().FindStringSubmatch(objection(err))
+	m := quotaRefusal().FindStringSubmatch(apiserver.Objection(err))
 	if m == nil || !apierrors.IsForbidden(err) {
 		return false
 	}
-	used, limits := quantities(m[2]), quantities(m[3])
-	for name := range quantities(m[1]) {
+	used, limits := apiserver.Quantities(m[2]), apiserver.Quantities(m[3])
+	for name := range apiserver.Quantities(m[1]) {
 		limit, isLimited := limits[name]
 		if use := used[name]; !isLimited || use.Cmp(limit) > 0 {
 			return false
@@ -152,7 +153,7 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
 			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
-				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.kubectl(namespace, "get localqueues"))
+				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.Kubectl(namespace, "get localqueues"))
 		}
 	}
 	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
@@ -184,18 +185,18 @@ func kueueVersions(resource string) []schema.GroupVersionResource {
 // what was being done to it, up to its kind.
 func (r *Recreator) about(doing string, p *Replacement, err error) error {
 	doing += " " + strings.ToLower(p.kind().Kind)
-	if isConnection(err) {
+	if apiserver.IsConnection(err) {
 		return fleet.InContext(r.Side.Context, doing+" "+object.NameOf(p.stored), err)
 	}
-	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, object.NameOf(p.stored), objection(err))
+	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, object.NameOf(p.stored), apiserver.Objection(err))
 }
 
 // delete deletes the Job, with its pods, if it is as it was read.
 func (r *Recreator) delete(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, dryRun ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	uid, version, policy := job.GetUID(), job.GetResourceVersion(), metav1.DeletePropagationBackground
-	return r.Side.objects(k, job.GetNamespace()).Delete(ctx, job.GetName(), metav1.DeleteOptions{
+	return r.Side.Objects(k, job.GetNamespace()).Delete(ctx, job.GetName(), metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		PropagationPolicy: &policy, DryRun: dryRun,
 	})

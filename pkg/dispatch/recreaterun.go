@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -29,7 +30,7 @@ const (
 
 // Recreator makes Jobs anew.
 type Recreator struct {
-	Side *Side
+	Side *apiserver.Side
 	// Gone bounds how long the old Job may take to be gone once it is deleted:
 	// finalizers can hold it for any time.
 	Gone time.Duration
@@ -72,7 +73,7 @@ func (r *Recreator) Run(ctx context.Context, p *Replacement) (*unstructured.Unst
 		}
 		return nil, r.restore(ctx, p, dropped)
 	}
-	return trimmed(created), nil
+	return apiserver.Trimmed(created), nil
 }
 
 // remove deletes the old Job, if but for its status it still is what was shown, and
@@ -89,13 +90,13 @@ func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
 		case apierrors.IsNotFound(err):
 			// A try whose answer was lost may have deleted it.
 			return unclear != nil, r.vanished(p, unclear != nil)
-		case isConnection(err):
+		case apiserver.IsConnection(err):
 			unclear = err
 			return false, nil
-		case !isConflict(err):
+		case !apierrors.IsConflict(err):
 			return false, fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
 		}
-		live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
+		live, err := r.Side.Get(ctx, p.kind(), p.ref(r.Side))
 		switch {
 		case err != nil:
 			return false, ignoreConnection(err)
@@ -142,7 +143,7 @@ func (r *Recreator) compare(live *unstructured.Unstructured, p *Replacement) err
 
 // ignoreConnection has what is tried again go on where a server did not answer.
 func ignoreConnection(err error) error {
-	if isConnection(err) {
+	if apiserver.IsConnection(err) {
 		return nil
 	}
 	return err
@@ -154,7 +155,7 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 	var finalizers []string
 	var last error
 	err := wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
-		live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
+		live, err := r.Side.Get(ctx, p.kind(), p.ref(r.Side))
 		if last = err; err != nil {
 			return false, nil //nolint:nilerr // It is tried again.
 		}
@@ -172,7 +173,7 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 	}
 	why := "it is still there"
 	if last != nil {
-		why = because(last)
+		why = apiserver.Because(last)
 	}
 	if len(finalizers) > 0 {
 		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
@@ -183,7 +184,7 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 
 // watchGone watches a Job, and says whether it went; if not, the watch has ended.
 func (r *Recreator) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
-	watching, err := r.Side.objects(k, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
+	watching, err := r.Side.Objects(k, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, live.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
 	})
 	if err != nil {
@@ -212,21 +213,21 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 	var passing error
 	unclear := false
 	err = wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
-		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 		defer cancel()
 		var failure error
-		created, failure = r.Side.objects(p.kind(), job.GetNamespace()).Create(bounded, job, metav1.CreateOptions{FieldManager: FieldManager})
+		created, failure = r.Side.Objects(p.kind(), job.GetNamespace()).Create(bounded, job, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
 		switch {
 		case failure == nil:
 			return true, nil
 		case apierrors.IsAlreadyExists(failure) && unclear:
 			// A try whose answer was lost may have created it.
-			live, err := r.Side.get(ctx, p.kind(), p.ref(r.Side))
+			live, err := r.Side.Get(ctx, p.kind(), p.ref(r.Side))
 			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), live) == object.OwnerOf(p.kind(), job) {
 				created = live
 				return true, nil
 			}
-		case isConnection(failure):
+		case apiserver.IsConnection(failure):
 			unclear, passing = true, failure
 			return false, nil
 		case isOwnPlace(failure):
@@ -245,7 +246,7 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
 	ref := p.ref(r.Side)
 	ref.UID = string(created.GetUID())
-	if _, err := r.Side.remove(ctx, p.kind(), ref); err != nil {
+	if _, err := r.Side.Remove(ctx, p.kind(), ref); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.Gone)

@@ -10,8 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -23,10 +25,10 @@ import (
 type task struct {
 	*Loop
 	Task
-	ref Ref
+	ref apiserver.Ref
 	// mirrorRef has a uid once the mirror is known. It is then ours, and no other
 	// Job of that name is.
-	mirrorRef Ref
+	mirrorRef apiserver.Ref
 	lease     *lease
 
 	// originNow and mirrorNow are what our last writes returned: newer than what the
@@ -118,7 +120,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 func (t *task) takenOver(owner delegation.Owner) error {
 	return fmt.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
 		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
-		t.worker.kubectl(t.mirrorRef.Namespace, "delete %s %s", command.KindName(t.Kind), t.mirrorRef.Name))
+		t.worker.Kubectl(t.mirrorRef.Namespace, "delete %s %s", command.KindName(t.Kind), t.mirrorRef.Name))
 }
 
 // follow brings an origin and its mirror into step: first what the user asked
@@ -160,7 +162,7 @@ func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, erro
 		t.originNow = newer(cached, t.originNow)
 		return t.originNow, nil
 	}
-	live, err := t.origin.get(ctx, t.Kind, t.ref)
+	live, err := t.origin.Get(ctx, t.Kind, t.ref)
 	if err != nil || live == nil || live.GetUID() != t.UID {
 		return nil, err
 	}
@@ -226,29 +228,16 @@ func (t *task) hasEnded() bool {
 	}
 }
 
-func originUID(r Ref) types.UID { return types.UID(r.UID) }
-
-// place is what an annotation says of a Job.
-func place(r Ref, uid string) delegation.Place {
-	cluster := r.ClusterUID
-	if cluster == "" {
-		cluster = unknownCluster
-	}
-	return delegation.Place{ClusterUID: cluster, Namespace: r.Namespace, Name: r.Name, UID: uid}
-}
-
-// unknownCluster stands in marks for the identity of a cluster that the user may
-// not read.
-const unknownCluster = "unknown"
+func originUID(r apiserver.Ref) types.UID { return types.UID(r.UID) }
 
 // pin writes on the origin which mirror it has, and returns it as it is then.
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	mark := place(t.mirrorRef, t.mirrorRef.UID).String()
+	mark := t.mirrorRef.Place(t.mirrorRef.UID).String()
 	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark {
 		t.wasPinned = true
 		return origin, nil
 	}
-	written, err := t.origin.patch(ctx, t.Kind, origin, "", map[string]any{
+	written, err := t.origin.Patch(ctx, t.Kind, origin, "", map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: mark}},
 	})
 	if err != nil {
@@ -264,4 +253,17 @@ func pinned(origin *unstructured.Unstructured) delegation.Place {
 		return m.Mirror
 	}
 	return delegation.Place{}
+}
+
+// newer returns the one of two states of a Job that was stored later.
+func newer(a, b *unstructured.Unstructured) *unstructured.Unstructured {
+	if b == nil || a.GetUID() != b.GetUID() {
+		return a
+	}
+	// Servers of which this cannot be told are older than the rule that it always
+	// can (KEP-5504); there, what was read last is taken.
+	if order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion()); err == nil && order < 0 {
+		return b
+	}
+	return a
 }

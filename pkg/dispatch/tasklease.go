@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // keepLease holds the Lease for as long as the task lasts. slots bound how many
@@ -69,7 +71,7 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 
 // leaseFailed tells of an error, but not again and again while it lasts.
 func (t *task) leaseFailed(err error) {
-	if isConnection(err) {
+	if apiserver.IsConnection(err) {
 		t.lost(t.origin, err)
 		return
 	}

@@ -17,11 +17,12 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // scope is what one informer looks at.
 type scope struct {
-	side      *Side
+	side      *apiserver.Side
 	resource  schema.GroupVersionResource
 	namespace string
 }
@@ -39,8 +40,8 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	wanted := map[scope]map[string]*task{}
 	for _, t := range tasks {
 		for _, at := range []struct {
-			side *Side
-			ref  Ref
+			side *apiserver.Side
+			ref  apiserver.Ref
 		}{{l.origin, t.ref}, {l.worker, t.mirrorRef}} {
 			s := scope{at.side, t.Kind.Resource, at.ref.Namespace}
 			if wanted[s] == nil {
@@ -80,7 +81,7 @@ const heartbeat = 10 * time.Second
 
 // listen asks both clusters for a Job now and then, so that it is known when one
 // does not answer.
-func (l *Loop) listen(ctx context.Context, k delegation.Kind, origin, mirror Ref) {
+func (l *Loop) listen(ctx context.Context, k delegation.Kind, origin, mirror apiserver.Ref) {
 	ticker := l.clock.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
@@ -89,8 +90,8 @@ func (l *Loop) listen(ctx context.Context, k delegation.Kind, origin, mirror Ref
 			return
 		case <-ticker.C():
 		}
-		for side, ref := range map[*Side]Ref{l.origin: origin, l.worker: mirror} {
-			if _, err := side.get(ctx, k, ref); err != nil && isConnection(err) && ctx.Err() == nil {
+		for side, ref := range map[*apiserver.Side]apiserver.Ref{l.origin: origin, l.worker: mirror} {
+			if _, err := side.Get(ctx, k, ref); err != nil && apiserver.IsConnection(err) && ctx.Err() == nil {
 				l.lost(side, err)
 			}
 		}
@@ -122,7 +123,7 @@ func slim(object any, known map[string]*task) any {
 		return object
 	}
 	if _, ours := known[job.GetNamespace()+"/"+job.GetName()]; ours {
-		return trimmed(job)
+		return apiserver.Trimmed(job)
 	}
 	brief := &unstructured.Unstructured{Object: map[string]any{}}
 	brief.SetGroupVersionKind(job.GroupVersionKind())
@@ -167,7 +168,7 @@ func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatche
 
 // cached returns what an informer has of the origin or the mirror, nil if it has
 // nothing.
-func (t *task) cached(side *Side, r Ref) *unstructured.Unstructured {
+func (t *task) cached(side *apiserver.Side, r apiserver.Ref) *unstructured.Unstructured {
 	found, ok, err := t.informers[scope{side, t.Kind.Resource, r.Namespace}].GetStore().GetByKey(r.String())
 	if err != nil || !ok {
 		return nil
@@ -177,7 +178,7 @@ func (t *task) cached(side *Side, r Ref) *unstructured.Unstructured {
 }
 
 // noteAnswer notes whether a cluster answers a list or a watch, and tells of changes.
-func (l *Loop) noteAnswer(ctx context.Context, side *Side, err error) {
+func (l *Loop) noteAnswer(ctx context.Context, side *apiserver.Side, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -188,7 +189,7 @@ func (l *Loop) noteAnswer(ctx context.Context, side *Side, err error) {
 }
 
 // found tells that a cluster answers again, if it did not.
-func (l *Loop) found(side *Side) {
+func (l *Loop) found(side *apiserver.Side) {
 	c := l.connections[side]
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,13 +200,13 @@ func (l *Loop) found(side *Side) {
 }
 
 // lost tells that a cluster does not answer, once.
-func (l *Loop) lost(side *Side, err error) {
+func (l *Loop) lost(side *apiserver.Side, err error) {
 	c := l.connections[side]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.lost {
 		c.lost = true
-		l.events.Record(Event{Event: Disconnected, Message: fmt.Sprintf("%v; Jobs go on running, and it is tried again", &sideError{side, err})})
+		l.events.Record(Event{Event: Disconnected, Message: fmt.Sprintf("%v; Jobs go on running, and it is tried again", &apiserver.Error{Side: side, Err: err})})
 	}
 }
 

@@ -26,12 +26,13 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
 // sideOf is a cluster as preflight sees it, through clients that are configured
 // as changes say.
-func sideOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *dispatch.Side {
+func sideOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *apiserver.Side {
 	t.Helper()
 	config, err := set.Config(cluster)
 	assert.NilError(t, err)
@@ -45,7 +46,7 @@ func sideOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *dispat
 	assert.NilError(t, err)
 	system, err := client(t, cluster).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 	assert.NilError(t, err)
-	return &dispatch.Side{Context: cluster, ClusterUID: string(system.UID), Client: clients, Dynamic: objects}
+	return &apiserver.Side{Context: cluster, ClusterUID: string(system.UID), Client: clients, Dynamic: objects}
 }
 
 // as is the cluster as a user sees it.
@@ -57,7 +58,7 @@ func as(user string) func(*rest.Config) {
 type flight struct {
 	t              *testing.T
 	ns             string
-	origin, worker *dispatch.Side
+	origin, worker *apiserver.Side
 	job            *unstructured.Unstructured
 }
 
@@ -170,7 +171,7 @@ func (f *flight) apply(cluster, manifest string) {
 
 // inventory is everything that is in a namespace, with versions, but what others
 // write on their own.
-func inventory(t *testing.T, s *dispatch.Side, ns string) []string {
+func inventory(t *testing.T, s *apiserver.Side, ns string) []string {
 	t.Helper()
 	lists, err := s.Client.Discovery().ServerPreferredResources()
 	assert.NilError(t, err)

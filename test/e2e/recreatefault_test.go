@@ -21,6 +21,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -201,7 +202,7 @@ func TestRecreateOnAnOldServer(t *testing.T) {
 	assert.Assert(t, after.UID != before.UID && ownerIs("")(after) && *after.Spec.Suspend)
 }
 
-func replacement(t *testing.T, side *dispatch.Side, ns, owner string) *dispatch.Replacement {
+func replacement(t *testing.T, side *apiserver.Side, ns, owner string) *dispatch.Replacement {
 	t.Helper()
 	job, err := side.Dynamic.Resource(delegation.Job().Resource).Namespace(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)

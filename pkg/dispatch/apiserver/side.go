@@ -1,9 +1,16 @@
-package dispatch
+// Package apiserver asks the API servers of a dispatch, that of the origin and those of
+// mirrors, and writes to them: a Side is one of the two. It bounds every request, says of
+// every error which cluster it is from, and writes nothing without the uid of the object
+// that is meant.
+//
+// What is written, and why, it does not know: it has no plan, and judges no status.
+package apiserver
 
 import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -19,9 +26,9 @@ type Side struct {
 	Client  kubernetes.Interface
 	Dynamic dynamic.Interface
 
-	// onAnswer, if it is set, is called after each request for a Job that was
+	// OnAnswer, if it is set, is called after each request for a Job that was
 	// answered, in whatever way.
-	onAnswer func()
+	OnAnswer func()
 }
 
 // NewSide makes the clients of a cluster.
@@ -35,4 +42,10 @@ func NewSide(c *fleet.Cluster) (*Side, error) {
 		return nil, fleet.InContext(c.Context, "make a client", err)
 	}
 	return &Side{Context: c.Context, ClusterUID: c.UID, Client: client, Dynamic: objects}, nil
+}
+
+// Kubectl starts a command for a person: on this cluster, and in a namespace, or
+// in none if that is "".
+func (s *Side) Kubectl(namespace, format string, args ...any) string {
+	return command.Kubectl(s.Context, namespace, format, args...)
 }

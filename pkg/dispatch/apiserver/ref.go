@@ -1,0 +1,51 @@
+package apiserver
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// Ref names a Job of one cluster, or an object of another kind.
+type Ref struct {
+	Context    string `json:"context"`
+	ClusterUID string `json:"clusterUID"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+}
+
+// RefOf names an object of a cluster.
+func RefOf(s *Side, o *unstructured.Unstructured) Ref {
+	return RefTo(s, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
+}
+
+// RefTo names an object of a cluster that may not be there.
+func RefTo(s *Side, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+}
+
+// String is how people are told of it: namespace/name.
+func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
+// WithKind is the same with the kind in front: "job namespace/name".
+func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String() }
+
+// Place is what an annotation says of the object that has that uid.
+func (r Ref) Place(uid string) delegation.Place {
+	cluster := r.ClusterUID
+	if cluster == "" {
+		cluster = UnknownCluster
+	}
+	return delegation.Place{ClusterUID: cluster, Namespace: r.Namespace, Name: r.Name, UID: uid}
+}
+
+// UnknownCluster stands in marks for the identity of a cluster that the user may
+// not read.
+const UnknownCluster = "unknown"
