@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -152,7 +153,7 @@ func (f *dispatchFlags) toOptions(env Environment, args []string, isGiven func(f
 		return nil, &usageError{err: err}
 	}
 	o.loop = dispatch.LoopOptions{
-		Plan: dispatch.PlanOptions{
+		Plan: plan.Options{
 			Owner: delegation.Job().OwnerOf(f.owner.managedBy), Namespace: f.namespaceTo, SetLabels: f.setLabels, StripLabels: f.stripLabels,
 		},
 		Identity: env.identity(), MirrorTTL: f.mirrorTTL, DeleteOnInterrupt: f.onInterrupt == deleteMirror,

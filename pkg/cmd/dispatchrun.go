@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -86,7 +87,7 @@ func (o *dispatchOptions) plan(ctx context.Context, worker *apiserver.Side, want
 		}
 		how := o.loop.Plan
 		how.Kind = r.kind
-		plan, err := dispatch.NewPlan(r.Origin, how)
+		made, err := plan.New(r.Origin, how)
 		if err == nil && named != nil && !named.Here {
 			err = o.elsewhere(ctx, r.Origin, named)
 		}
@@ -94,7 +95,7 @@ func (o *dispatchOptions) plan(ctx context.Context, worker *apiserver.Side, want
 			wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
 			continue
 		}
-		r.Plan = plan
+		r.Plan = made
 		candidates = append(candidates, &candidate{request: r})
 	}
 	return candidates, ended
@@ -246,7 +247,7 @@ func (o *dispatchOptions) follow(ctx context.Context, loop *dispatch.Loop, tasks
 
 // printPlans prints the mirrors that would be made, and what is in their way.
 func (o *dispatchOptions) printPlans(candidates []*candidate) error {
-	var plans []*dispatch.Plan
+	var plans []*plan.Plan
 	for _, c := range candidates {
 		plans = append(plans, c.Plan)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // ErrTimeout is the cause of a context that ends a Loop as TimedOut.
@@ -24,7 +25,7 @@ var ErrTimeout = errors.New("the time is up")
 
 // LoopOptions say how a Loop works.
 type LoopOptions struct {
-	Plan PlanOptions
+	Plan plan.Options
 	// Identity names this process on Leases.
 	Identity string
 	// MirrorTTL is the ttlSecondsAfterFinished that a mirror gets once its end has

@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // TestTemplatesOfKinds finds the pods of all kinds that make pods by themselves.
@@ -23,8 +24,8 @@ func TestTemplatesOfKinds(t *testing.T) {
 		assert.Equal(t, len(unread), 0, "%v", unread)
 		var paths []string
 		for _, p := range all {
-			paths = append(paths, p.path)
-			assert.Assert(t, p.isWhole() && len(p.spec.Containers) > 0, "%s %s", s.Name(), p.path)
+			paths = append(paths, p.Path)
+			assert.Assert(t, p.IsWhole() && len(p.spec.Containers) > 0, "%s %s", s.Name(), p.Path)
 		}
 		got[s.Kind.Name] = paths
 	}
@@ -62,11 +63,11 @@ spec:
 	all, unread := podsOf(appWrapper, o)
 	paths := map[string]bool{}
 	for _, p := range all {
-		paths[p.path] = p.isWhole()
+		paths[p.Path] = p.IsWhole()
 	}
 	assert.DeepEqual(t, paths, map[string]bool{"spec.components[0].template": true, "spec.overrides[0]": false})
 	assert.Equal(t, len(unread), 1, "%v", unread)
-	wrapped, namespaces := wrappedIn(o)
+	wrapped, namespaces := podtemplate.WrappedIn(o)
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(wrapped)), []string{"ConfigMap own", "Pod one", "Thing thing"})
 	assert.DeepEqual(t, namespaces, []string{"spec.components[0].template.metadata.namespace=elsewhere"})
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -52,7 +53,7 @@ type Request struct {
 	Origin *unstructured.Unstructured
 	// Create is whether it is to be created.
 	Create bool
-	Plan   *Plan
+	Plan   *plan.Plan
 }
 
 // Check looks at everything and returns all problems there are, those of the

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // dropped is a field that was sent to a server, and that it would not store.

@@ -28,7 +28,7 @@ type trial struct {
 // pods has the server try one of the mirror's pods of each template, and then looks
 // at what that does not: who pulls the images, how it is scheduled.
 func (c *check) pods(ctx context.Context, of *pods) []Problem {
-	if !c.kind.IsJob() && !of.isWhole() {
+	if !c.kind.IsJob() && !of.IsWhole() {
 		return nil
 	}
 	template := c.podOf(of)
@@ -122,7 +122,7 @@ func putAside(pod *unstructured.Unstructured, missing string) bool {
 // pkg/controller/controller_utils.go, GetPodFromTemplate), and those of other kinds
 // in much the same way. The mirror's uid is not known yet.
 func (c *check) podOf(of *pods) *unstructured.Unstructured {
-	template := runtime.DeepCopyJSON(of.object)
+	template := runtime.DeepCopyJSON(of.Object)
 	spec, _ := template["spec"].(map[string]any)
 	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
 	pod.SetGenerateName(c.mirror.GetName() + "-")

@@ -6,9 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // reference is a ConfigMap or Secret that pods refer to.
@@ -84,7 +85,7 @@ func (r references) addPods(p *pods) {
 	for _, volume := range p.spec.Volumes {
 		r.addVolume(&volume)
 	}
-	for _, volume := range content.Objects(p.pod()["volumes"]) {
+	for _, volume := range content.Objects(p.Pod()["volumes"]) {
 		r.addSources(volume)
 	}
 }

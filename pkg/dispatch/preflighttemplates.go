@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // pods are those that are made from one template of a mirror.
 type pods struct {
-	podTemplate
+	podtemplate.Template
 	// spec is theirs, as far as this build knows its fields.
 	spec corev1.PodSpec
 }
@@ -23,10 +24,10 @@ type pods struct {
 // podsOf are the pods of a mirror. What looks like a template and is none is told in
 // unread.
 func podsOf(k delegation.Kind, mirror *unstructured.Unstructured) (all []pods, unread []string) {
-	for _, t := range templatesOf(k, mirror) {
-		p := pods{podTemplate: t}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(t.pod(), &p.spec); err != nil {
-			unread = append(unread, fmt.Sprintf("%s: %v", t.path, err))
+	for _, t := range podtemplate.Of(k, mirror) {
+		p := pods{Template: t}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(t.Pod(), &p.spec); err != nil {
+			unread = append(unread, fmt.Sprintf("%s: %v", t.Path, err))
 			continue
 		}
 		all = append(all, p)
@@ -61,7 +62,7 @@ func distinct(found []Problem) []Problem {
 func (c *check) readTemplates() []Problem {
 	var unread []string
 	c.templates, unread = podsOf(c.kind, c.mirror)
-	c.wrapped, _ = wrappedIn(c.mirror)
+	c.wrapped, _ = podtemplate.WrappedIn(c.mirror)
 	c.references = slices.DeleteFunc(referencesOf(c.templates), func(r reference) bool { return c.wrapped[r.kind+" "+r.name] })
 	var found []Problem
 	for _, what := range unread {

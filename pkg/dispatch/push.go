@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // pushState is what is remembered of writing to the mirror.
@@ -38,7 +39,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if t.push.refused || t.push.inStep.is(mirror) {
 		return nil
 	}
-	drift := workloadOf(t.Kind).drift(planned, t.before, mirror)
+	drift := plan.DriftOf(t.Kind, planned, t.before, mirror)
 	t.tellUnpushed(drift)
 	if drift.Patch == nil {
 		t.wrote(drift, planned)
@@ -80,7 +81,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 
 // wrote remembers what the mirror was written by. With many Jobs it matters that
 // no second copy is kept of what is the same.
-func (t *task) wrote(drift Drift, planned *unstructured.Unstructured) {
+func (t *task) wrote(drift plan.Drift, planned *unstructured.Unstructured) {
 	if len(drift.Deferred) > 0 {
 		t.before = drift.Written(planned, t.before)
 		return
@@ -113,17 +114,17 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	}
 	o := t.options.Plan
 	o.Kind = t.Kind
-	plan, err := NewPlan(origin, o)
+	made, err := plan.New(origin, o)
 	if err != nil {
 		return nil, err
 	}
-	t.planned, t.plannedFor = plan.Mirror, wishOf(origin)
+	t.planned, t.plannedFor = made.Mirror, wishOf(origin)
 	t.push = pushState{}
 	return t.planned, nil
 }
 
 // tellUnpushed tells once what the mirror cannot be told.
-func (t *task) tellUnpushed(drift Drift) {
+func (t *task) tellUnpushed(drift plan.Drift) {
 	var parts []string
 	if len(drift.Deferred) > 0 {
 		parts = append(parts, fmt.Sprintf("%s of the origin can be changed on the mirror only while it is suspended and has no pods", strings.Join(drift.Deferred, ", ")))

@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // ReplaceOptions say how a Job, or an object of another kind, is to be made anew.
@@ -42,7 +43,7 @@ type Replacement struct {
 	Restore *unstructured.Unstructured
 	// Changes are what differs between Old and New for a reason that a reader may not
 	// know, in the order of their fields.
-	Changes []PlanChange
+	Changes []plan.Change
 	// Warnings are what may surprise: one sentence each.
 	Warnings []string
 
@@ -82,7 +83,7 @@ func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacem
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if refusal := refuseFor(old, o.Kind, o.owner(), isTemplate, isUnmanaged, isBlind, notTaken); refusal != nil {
+	if refusal := plan.RefuseOwner(old, o.Kind, o.owner()); refusal != nil {
 		return nil, refusal
 	}
 	if err := object.Malformed(o.Kind, old); err != nil {
@@ -99,12 +100,12 @@ func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacem
 	r.setQueue()
 	r.warnOfWork()
 	r.warnOfOthers()
-	slices.SortStableFunc(r.Changes, func(a, b PlanChange) int { return cmp.Compare(a.Field, b.Field) })
+	slices.SortStableFunc(r.Changes, func(a, b plan.Change) int { return cmp.Compare(a.Field, b.Field) })
 	return r, nil
 }
 
-func (r *Replacement) changed(action Action, path string, value any, reason string) {
-	r.Changes = append(r.Changes, PlanChange{Action: action, Field: path, Value: content.InBrief(value), Reason: reason})
+func (r *Replacement) changed(action plan.Action, path string, value any, reason string) {
+	r.Changes = append(r.Changes, plan.Change{Action: action, Field: path, Value: content.InBrief(value), Reason: reason})
 }
 
 func (r *Replacement) warn(format string, args ...any) {

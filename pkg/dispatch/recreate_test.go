@@ -15,7 +15,27 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
+
+// originUID is the uid of dispatchtest.OriginJob.
+const originUID = "6f0c1f0e-0d5e-4e0c-9c57-2f6d7d7a2b11"
+
+// edit is a field and what it is set to; see dispatchtest.Set.
+type edit struct {
+	path  string
+	value any
+}
+
+func smallJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
+	t.Helper()
+	job := dispatchtest.SmallJob(t)
+	for _, e := range edits {
+		dispatchtest.Set(t, job, e.path, e.value)
+	}
+	return job
+}
 
 // idle is a stored Job that nobody works on.
 func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
@@ -28,7 +48,7 @@ func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
 // TestReplacement is of a Job that has everything. A reader finds in the golden file
 // what it becomes, and what it is restored as.
 func TestReplacement(t *testing.T) {
-	old := originJob(t)
+	old := dispatchtest.OriginJob(t)
 	before := old.DeepCopy()
 	r, err := dispatch.NewReplacement(old, dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
 	assert.NilError(t, err)
@@ -154,7 +174,7 @@ func TestReplacementRefuses(t *testing.T) {
 				return
 			}
 			assert.ErrorContains(t, err, tt.want)
-			var refused *dispatch.RefusedError
+			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused) && refused.Remedy != "", "%v", err)
 			tt.options.Force = true
 			_, err = dispatch.NewReplacement(idle(t, tt.job...), tt.options)
@@ -198,7 +218,7 @@ func TestReplaceOptions(t *testing.T) {
 
 func TestBackup(t *testing.T) {
 	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	r, err := dispatch.NewReplacement(originJob(t), dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
+	r, err := dispatch.NewReplacement(dispatchtest.OriginJob(t), dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
 	assert.NilError(t, err)
 	assert.Equal(t, r.BackupName(now), "job-ml-train-28391-20260301T100000Z.yaml")
 	path := filepath.Join(t.TempDir(), "it's.yaml")
@@ -208,8 +228,8 @@ func TestBackup(t *testing.T) {
 	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	kept := fromYAML(t, string(text))
-	status, _, _ := unstructured.NestedFieldNoCopy(originJob(t).Object, "status")
+	kept := dispatchtest.FromYAML(t, string(text))
+	status, _, _ := unstructured.NestedFieldNoCopy(dispatchtest.OriginJob(t).Object, "status")
 	assert.DeepEqual(t, kept.Object["status"], status)
 	delete(kept.Object, "status")
 	assert.DeepEqual(t, kept.Object, r.Restore.Object)

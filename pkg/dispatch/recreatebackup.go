@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
-	"sigs.k8s.io/yaml"
 )
 
 // BackupName is the name of a file for a copy of the old Job.

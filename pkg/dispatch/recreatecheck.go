@@ -16,6 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -165,7 +166,7 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 			continue
 		}
 		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {
-			return &RefusedError{
+			return &plan.RefusedError{
 				Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
 				Remedy: "wait for its end, or suspend it; --force deletes it there too, and what its pods have done is lost",
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // asWritten is a stored object without what only a server writes, or refuses to be
@@ -63,7 +64,7 @@ func (r *Replacement) stripMarks() {
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
 			dropKey(job, "annotations", key)
 		}
-		r.changed(Removed, content.Keyed("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
+		r.changed(plan.Removed, content.Keyed("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
 	}
 }
 
@@ -78,7 +79,7 @@ func (r *Replacement) marks() map[string]string {
 func (r *Replacement) stripMetadata() {
 	if _, there := content.StringsAt(r.Old, "metadata", "annotations")[corev1.LastAppliedConfigAnnotation]; there {
 		dropKey(r.New, "annotations", corev1.LastAppliedConfigAnnotation)
-		r.changed(Removed, content.Keyed("metadata.annotations", corev1.LastAppliedConfigAnnotation), nil,
+		r.changed(plan.Removed, content.Keyed("metadata.annotations", corev1.LastAppliedConfigAnnotation), nil,
 			fmt.Sprintf("it holds the old %s; change that in the file that was applied, too", content.Dotted(r.kind().ManagedBy)))
 	}
 	var kept, dropped []string
@@ -92,10 +93,10 @@ func (r *Replacement) stripMetadata() {
 	if len(dropped) > 0 {
 		r.New.SetFinalizers(kept)
 		r.Restore.SetFinalizers(kept)
-		r.changed(Removed, "metadata.finalizers", strings.Join(dropped, ", "), fmt.Sprintf("a deletion sets it, and a new %s must not have it", r.kind().Kind))
+		r.changed(plan.Removed, "metadata.finalizers", strings.Join(dropped, ", "), fmt.Sprintf("a deletion sets it, and a new %s must not have it", r.kind().Kind))
 	}
 	if len(kept) > 0 {
-		r.changed(Kept, "metadata.finalizers", strings.Join(kept, ", "), "whoever set it may count on it")
+		r.changed(plan.Kept, "metadata.finalizers", strings.Join(kept, ", "), "whoever set it may count on it")
 		r.warn("Finalizers hold the old %s until whoever is in charge of them has removed them: %s.", r.kind().Kind, strings.Join(kept, ", "))
 	}
 	if owners := r.Old.GetOwnerReferences(); len(owners) > 0 {
@@ -103,7 +104,7 @@ func (r *Replacement) stripMetadata() {
 		for _, o := range owners {
 			names = append(names, o.Kind+"/"+o.Name)
 		}
-		r.changed(Kept, "metadata.ownerReferences", strings.Join(names, ", "), fmt.Sprintf("the new %s is deleted with them, as the old one would be", r.kind().Kind))
+		r.changed(plan.Kept, "metadata.ownerReferences", strings.Join(names, ", "), fmt.Sprintf("the new %s is deleted with them, as the old one would be", r.kind().Kind))
 	}
 }
 
@@ -139,7 +140,7 @@ func (r *Replacement) setQueue() {
 	if r.options.owner() == delegation.MultiKueue {
 		if !isHeld && path != nil {
 			_ = unstructured.SetNestedField(r.New.Object, held, path...)
-			r.changed(Set, content.Dotted(path), held, fmt.Sprintf("Kueue takes %ss that wait, and lets them run when their turn has come", r.kind().Kind))
+			r.changed(plan.Set, content.Dotted(path), held, fmt.Sprintf("Kueue takes %ss that wait, and lets them run when their turn has come", r.kind().Kind))
 		}
 		return
 	}

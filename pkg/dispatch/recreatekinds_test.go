@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // ofKind is a stored object of a known kind.
@@ -95,7 +96,7 @@ func TestReplacementOfKindsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, old := ofKind(t, tt.kind, tt.text)
 			_, err := dispatch.NewReplacement(old, dispatch.ReplaceOptions{Kind: k, ManagedBy: tt.to})
-			var refused *dispatch.RefusedError
+			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused), "%v", err)
 			assert.ErrorContains(t, err, tt.want)
 		})

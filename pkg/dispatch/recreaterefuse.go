@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // refuseReplacement says why a Job cannot be made anew, nil if it can.
@@ -21,7 +22,7 @@ func refuseReplacement(old *unstructured.Unstructured, o ReplaceOptions) error {
 	}
 	for _, reason := range reasons {
 		if why, remedy := reason(old, o); why != "" {
-			return &RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(old), Reason: why, Remedy: remedy}
+			return &plan.RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(old), Reason: why, Remedy: remedy}
 		}
 	}
 	return nil

@@ -20,8 +20,6 @@ type workload interface {
 	// failed is the status, for a merge patch, of an unfinished origin that is ended
 	// from outside; nil where its kind has no way to say so, or says so already.
 	failed(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error)
-	// drift is what has to be written to a mirror; see DriftOf.
-	drift(planned, before, mirror *unstructured.Unstructured) Drift
 	// copier copies statuses to one origin, on an API server of that minor version.
 	copier(originMinor int) copier
 }

@@ -37,10 +37,6 @@ func (jobWorkload) failed(origin *unstructured.Unstructured, reason, message str
 	return statusMap(&status)
 }
 
-func (jobWorkload) drift(planned, before, mirror *unstructured.Unstructured) Drift {
-	return DriftOf(planned, before, mirror)
-}
-
 func (jobWorkload) copier(originMinor int) copier { return &jobCopier{minor: originMinor} }
 
 // jobCopier projects statuses so that the API server takes them.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -21,7 +22,7 @@ func TestReplacement(t *testing.T) {
 	}
 	r := &dispatch.Replacement{
 		Old: job("example.com/a"), New: job("example.com/b"),
-		Changes:  []dispatch.PlanChange{{Action: dispatch.Kept, Field: "metadata.finalizers", Value: evil, Reason: "whoever set it may count on it"}},
+		Changes:  []plan.Change{{Action: plan.Kept, Field: "metadata.finalizers", Value: evil, Reason: "whoever set it may count on it"}},
 		Warnings: []string{"The Job is Complete: the new one runs its pods once more, from the start, whatever that may cost."},
 	}
 	for _, tt := range []struct {

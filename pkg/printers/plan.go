@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // Plans writes mirrors as they are to be created. For people they are YAML, with
 // what was changed and why in comments, so that it can be piped to kubectl apply
 // all the same. As a document it is the mirror alone, or one List of several.
-func Plans(w io.Writer, f *Format, plans []*dispatch.Plan, o TableOptions) error {
+func Plans(w io.Writer, f *Format, plans []*plan.Plan, o TableOptions) error {
 	mirrors := make([]unstructured.Unstructured, len(plans))
-	for i, plan := range plans {
+	for i, p := range plans {
 		// Some formats change what they print.
-		mirrors[i] = *plan.Mirror.DeepCopy()
+		mirrors[i] = *p.Mirror.DeepCopy()
 	}
 	switch {
 	case f.IsTable():
@@ -51,21 +51,21 @@ func listOfObjects(objects []unstructured.Unstructured) runtime.Object {
 
 // annotatedPlans writes one document a plan. There is no colour in it, since it is
 // to be read by programs, too.
-func annotatedPlans(w io.Writer, plans []*dispatch.Plan, o TableOptions) error {
-	for i, plan := range plans {
+func annotatedPlans(w io.Writer, plans []*plan.Plan, o TableOptions) error {
+	for i, p := range plans {
 		var lines []string
 		if i > 0 {
 			lines = append(lines, "---")
 		}
 		if len(plans) > 1 {
-			lines = append(lines, "# "+Safe(plan.Mirror.GetKind()+" "+plan.Mirror.GetNamespace()+"/"+plan.Mirror.GetName()))
+			lines = append(lines, "# "+Safe(p.Mirror.GetKind()+" "+p.Mirror.GetNamespace()+"/"+p.Mirror.GetName()))
 		}
-		if err := writeLines(w, append(lines, planComments(plan, o.Width)...)...); err != nil {
+		if err := writeLines(w, append(lines, planComments(p, o.Width)...)...); err != nil {
 			return err
 		}
-		text, err := yaml.Marshal(plan.Mirror.Object)
+		text, err := yaml.Marshal(p.Mirror.Object)
 		if err != nil {
-			return fmt.Errorf("could not print the mirror of %s: %w", plan.Mirror.GetName(), err)
+			return fmt.Errorf("could not print the mirror of %s: %w", p.Mirror.GetName(), err)
 		}
 		if _, err := w.Write(text); err != nil {
 			return err
@@ -75,7 +75,7 @@ func annotatedPlans(w io.Writer, plans []*dispatch.Plan, o TableOptions) error {
 }
 
 // planComments tell what a plan changes and what may surprise.
-func planComments(plan *dispatch.Plan, width int) []string {
+func planComments(p *plan.Plan, width int) []string {
 	var lines []string
 	add := func(text string) {
 		for i, line := range wrap(Safe(text), width, "#   ") {
@@ -85,21 +85,21 @@ func planComments(plan *dispatch.Plan, width int) []string {
 			lines = append(lines, line)
 		}
 	}
-	for _, c := range plan.Changes {
+	for _, c := range p.Changes {
 		add(changeText(c))
 	}
-	for _, warning := range plan.Warnings {
+	for _, warning := range p.Warnings {
 		add("warning: " + warning)
 	}
 	return lines
 }
 
 // changeText tells of one change in a line.
-func changeText(c dispatch.PlanChange) string {
+func changeText(c plan.Change) string {
 	text := c.Field + " " + string(c.Action)
 	switch {
 	case c.Value == "":
-	case c.Action == dispatch.Set:
+	case c.Action == plan.Set:
 		text += " to " + c.Value
 	default:
 		text += " (" + c.Value + ")"

@@ -10,13 +10,13 @@ import (
 	"gotest.tools/v3/golden"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-func somePlan(name string) *dispatch.Plan {
-	return &dispatch.Plan{
+func somePlan(name string) *plan.Plan {
+	return &plan.Plan{
 		Mirror: &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "batch/v1", "kind": "Job",
 			"metadata": map[string]any{"name": name, "namespace": "ml", "labels": map[string]any{"jobmanagedby.github.io/origin-uid": "6f0c1f0e"}},
@@ -24,35 +24,35 @@ func somePlan(name string) *dispatch.Plan {
 				"parallelism": int64(4), "future": map[string]any{"large": int64(9007199254740993), "none": nil, "octal": "0644", "yes": "on"},
 			},
 		}},
-		Changes: []dispatch.PlanChange{
-			{Action: dispatch.Set, Field: "metadata.labels[jobmanagedby.github.io/origin-uid]", Value: "6f0c1f0e", Reason: "tells whose mirror it is"},
-			{Action: dispatch.Removed, Field: "metadata.uid"},
-			{Action: dispatch.Removed, Field: "spec.managedBy", Value: "jobmanagedby.github.io/dispatch", Reason: "the worker's own Job controller is to run it"},
-			{Action: dispatch.Kept, Field: "spec.suspend", Value: "true", Reason: "the mirror waits as long as the origin does"},
+		Changes: []plan.Change{
+			{Action: plan.Set, Field: "metadata.labels[jobmanagedby.github.io/origin-uid]", Value: "6f0c1f0e", Reason: "tells whose mirror it is"},
+			{Action: plan.Removed, Field: "metadata.uid"},
+			{Action: plan.Removed, Field: "spec.managedBy", Value: "jobmanagedby.github.io/dispatch", Reason: "the worker's own Job controller is to run it"},
+			{Action: plan.Kept, Field: "spec.suspend", Value: "true", Reason: "the mirror waits as long as the origin does"},
 		},
 		Warnings: []string{"the pods mount a PersistentVolumeClaim, whose data are not copied"},
 	}
 }
 
-func nastyPlan() *dispatch.Plan {
+func nastyPlan() *plan.Plan {
 	p := somePlan(evil)
 	p.Mirror.SetNamespace(evil)
-	p.Changes = []dispatch.PlanChange{{Action: dispatch.Set, Field: evil, Value: "a\nkind: Secret", Reason: evil}}
+	p.Changes = []plan.Change{{Action: plan.Set, Field: evil, Value: "a\nkind: Secret", Reason: evil}}
 	p.Warnings = []string{"b\n---\nkind: Secret"}
 	return p
 }
 
 func TestPlans(t *testing.T) {
-	one, two := []*dispatch.Plan{somePlan("train")}, []*dispatch.Plan{somePlan("train"), somePlan("test")}
+	one, two := []*plan.Plan{somePlan("train")}, []*plan.Plan{somePlan("train"), somePlan("test")}
 	for _, tt := range []struct {
 		name, output string
-		plans        []*dispatch.Plan
+		plans        []*plan.Plan
 		width        int
 	}{
 		{"one.yaml", "", one, 0},
 		{"one-60.yaml", "wide", one, 60},
 		{"several.yaml", "", two, 80},
-		{"hostile.yaml", "", []*dispatch.Plan{nastyPlan(), somePlan("train")}, 80},
+		{"hostile.yaml", "", []*plan.Plan{nastyPlan(), somePlan("train")}, 80},
 		{"one-yaml.yaml", "yaml", one, 0},
 		{"several-yaml.yaml", "yaml", two, 0},
 		{"one-json.json", "json", one, 0},
@@ -68,9 +68,9 @@ func TestPlans(t *testing.T) {
 			})
 			assert.Assert(t, !strings.ContainsAny(out, "\x1b\r\t"), "%q", out)
 			golden.Assert(t, out, "plans-"+tt.name)
-			for i, plan := range tt.plans {
-				assert.DeepEqual(t, plan.Mirror.Object["spec"], somePlan("").Mirror.Object["spec"])
-				assert.Assert(t, plan.Mirror.GetName() != "", i)
+			for i, p := range tt.plans {
+				assert.DeepEqual(t, p.Mirror.Object["spec"], somePlan("").Mirror.Object["spec"])
+				assert.Assert(t, p.Mirror.GetName() != "", i)
 			}
 		})
 	}
@@ -83,7 +83,7 @@ func TestPlansAreManifests(t *testing.T) {
 	nasty := nastyPlan()
 	nasty.Mirror.SetName(strings.ToValidUTF8(evil, ""))
 	nasty.Mirror.SetNamespace("ml")
-	plans := []*dispatch.Plan{somePlan("train"), nasty, somePlan("test")}
+	plans := []*plan.Plan{somePlan("train"), nasty, somePlan("test")}
 	for _, output := range []string{"", "yaml", "json"} {
 		out := printed(t, func(out *bytes.Buffer) error {
 			return printers.Plans(out, newFormat(t, output), plans, printers.TableOptions{Width: 80})

@@ -27,6 +27,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -99,9 +100,9 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 
 func (f *flight) request(job *unstructured.Unstructured) dispatch.Request {
 	f.t.Helper()
-	plan, err := dispatch.NewPlan(job, dispatch.PlanOptions{Owner: delegation.Dispatch, OriginCluster: f.origin.ClusterUID})
+	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.ClusterUID})
 	assert.NilError(f.t, err)
-	return dispatch.Request{Origin: job, Plan: plan}
+	return dispatch.Request{Origin: job, Plan: made}
 }
 
 // preflight checks a Job with nothing remembered.

@@ -1,11 +1,13 @@
-package dispatch
+package plan
 
 import (
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
 // Drift is what has to be written to a mirror so that it is what its plan says.
@@ -29,7 +31,7 @@ type Drift struct {
 	Unshared []string
 }
 
-// DriftOf compares a mirror with the one that was planned. planned is what NewPlan
+// DriftOf compares a mirror of a kind with the one that was planned. planned is what New
 // made of the origin as it is now; before is what it made of it when the mirror was
 // last written to by this process, nil if it was not: labels and annotations that
 // before has and planned has not are taken off the mirror, all others that only
@@ -46,7 +48,17 @@ type Drift struct {
 // and where the pod template has to change before the pods start, a mirror that is
 // suspended is not resumed as long as the template is Deferred. Written tells what
 // before is from then on.
-func DriftOf(planned, before, mirror *unstructured.Unstructured) Drift {
+//
+// All of that is about a Job, of which the API server knows what may change. Of other
+// kinds only labels, annotations and what holds the object back are carried over.
+func DriftOf(k delegation.Kind, planned, before, mirror *unstructured.Unstructured) Drift {
+	if k.IsJob() {
+		return driftOfJob(planned, before, mirror)
+	}
+	return driftOfAny(k, planned, before, mirror)
+}
+
+func driftOfJob(planned, before, mirror *unstructured.Unstructured) Drift {
 	if before == nil {
 		before = &unstructured.Unstructured{}
 	}
@@ -125,7 +137,7 @@ func (d *drifter) put(value any, path ...string) {
 		return
 	}
 	// The paths are those of objects on both sides: a server stores nothing else,
-	// and NewPlan takes nothing else.
+	// and New takes nothing else.
 	_ = unstructured.SetNestedField(d.desired.Object, value, path...)
 }
 

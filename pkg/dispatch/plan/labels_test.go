@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // TestPlanLabels is about labels that make other tools act, and their likes that
@@ -33,25 +33,25 @@ func TestPlanLabels(t *testing.T) {
 		"example.com/kueue.x-k8s.io":                   true,
 		"team":                                         true,
 	} {
-		plan := planFor(t, originJob(t, edit{"metadata.labels", map[string]any{key: "v"}}), planInto)
-		value, went := plan.Mirror.GetLabels()[key]
+		p := planFor(t, originJob(t, edit{"metadata.labels", map[string]any{key: "v"}}), into)
+		value, went := p.Mirror.GetLabels()[key]
 		assert.Equal(t, went, goes, key)
 		if goes {
 			assert.Equal(t, value, "v")
-			assert.Equal(t, change(plan, "metadata.labels["+key+"]"), "")
+			assert.Equal(t, change(p, "metadata.labels["+key+"]"), "")
 		}
-		assert.Equal(t, len(plan.Warnings), 0)
+		assert.Equal(t, len(p.Warnings), 0)
 	}
 }
 
 func TestPlanSetsAndStripsLabels(t *testing.T) {
-	o := planInto
+	o := into
 	o.SetLabels = map[string]string{
 		"kueue.x-k8s.io/queue-name": "gpus", "team": "blue", "new": "n", "app": "train", "app.kubernetes.io/instance": "other",
 	}
 	o.StripLabels = []string{"tier", "missing", "helm.toolkit.fluxcd.io/name"}
-	plan := planFor(t, originJob(t, edit{"metadata.labels.tier", "1"}), o)
-	assert.DeepEqual(t, plan.Mirror.GetLabels(), map[string]string{
+	p := planFor(t, originJob(t, edit{"metadata.labels.tier", "1"}), o)
+	assert.DeepEqual(t, p.Mirror.GetLabels(), map[string]string{
 		"app": "train", "team": "blue", "new": "n", "kueue.x-k8s.io/queue-name": "gpus", "app.kubernetes.io/instance": "other",
 		delegation.OriginUIDLabel: originUID,
 	})
@@ -59,17 +59,17 @@ func TestPlanSetsAndStripsLabels(t *testing.T) {
 		"kueue.x-k8s.io/queue-name": "kept gpus", "team": "set blue", "new": "set n", "app": "", "tier": "removed 1",
 		"app.kubernetes.io/instance": "set other", "helm.toolkit.fluxcd.io/name": "removed nightly",
 	} {
-		assert.Equal(t, change(plan, "metadata.labels["+key+"]"), want, key)
+		assert.Equal(t, change(p, "metadata.labels["+key+"]"), want, key)
 	}
-	assert.DeepEqual(t, plan.Warnings, []string{
+	assert.DeepEqual(t, p.Warnings, []string{
 		"The label missing cannot be stripped, because the Job does not have it; those of its pods are left as they are.",
 	})
 	// Pods are not concerned.
-	assert.DeepEqual(t, at(plan.Mirror, "spec.template.metadata.labels"), map[string]any{"app": "train"})
+	assert.DeepEqual(t, at(p.Mirror, "spec.template.metadata.labels"), map[string]any{"app": "train"})
 }
 
 func TestPlanLabelsThatCannotBe(t *testing.T) {
-	for want, o := range map[string]dispatch.PlanOptions{
+	for want, o := range map[string]plan.Options{
 		"label kueue.x-k8s.io/multikueue-origin cannot be set: MultiKueue would take the mirror for its own, and delete it": {
 			SetLabels: map[string]string{delegation.MultiKueueOriginLabel: "multikueue"},
 		},
@@ -94,7 +94,7 @@ func TestPlanLabelsThatCannotBe(t *testing.T) {
 			SetLabels: map[string]string{"a b": "c", "job-name": "x"},
 		},
 	} {
-		_, err := dispatch.NewPlan(originJob(t), o)
+		_, err := plan.New(originJob(t), o)
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -114,9 +114,9 @@ func TestPlanAnnotations(t *testing.T) {
 		"argocd.argoproj.io/sync-wave":                     "",
 		"example.com/note":                                 "",
 	} {
-		plan := planFor(t, originJob(t, edit{"metadata.annotations", map[string]any{key: "v"}}), planInto)
-		assert.Equal(t, change(plan, "metadata.annotations["+key+"]"), want, key)
-		_, went := plan.Mirror.GetAnnotations()[key]
+		p := planFor(t, originJob(t, edit{"metadata.annotations", map[string]any{key: "v"}}), into)
+		assert.Equal(t, change(p, "metadata.annotations["+key+"]"), want, key)
+		_, went := p.Mirror.GetAnnotations()[key]
 		assert.Equal(t, went, want != "removed v", key)
 	}
 }

@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"fmt"

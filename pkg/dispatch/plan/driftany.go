@@ -1,4 +1,4 @@
-package dispatch
+package plan
 
 import (
 	"slices"
@@ -12,11 +12,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// drift carries over labels and annotations, and what holds the object back. What
+// driftOfAny carries over labels and annotations, and what holds the object back. What
 // else the user has changed since the mirror was written last is only told of: a
 // field that a kind's controller does not take while it runs would be refused, or
 // taken without any effect.
-func (w anyWorkload) drift(planned, before, mirror *unstructured.Unstructured) Drift {
+func driftOfAny(k delegation.Kind, planned, before, mirror *unstructured.Unstructured) Drift {
 	known := before != nil
 	if !known {
 		before = &unstructured.Unstructured{}
@@ -24,8 +24,8 @@ func (w anyWorkload) drift(planned, before, mirror *unstructured.Unstructured) D
 	d := &drifter{planned: planned, before: before, mirror: mirror, desired: mirror.DeepCopy(), foreign: sets.New[string]()}
 	d.metadata(func(_, _ string) bool { return false })
 	isQueued := content.StringsAt(mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""
-	for _, path := range object.Holds(w.kind) {
-		to, differs := heldAs(w.kind, planned, mirror, path)
+	for _, path := range object.Holds(k) {
+		to, differs := heldAs(k, planned, mirror, path)
 		switch {
 		case !differs:
 		case isQueued:
@@ -36,7 +36,7 @@ func (w anyWorkload) drift(planned, before, mirror *unstructured.Unstructured) D
 	}
 	result := d.result()
 	if known {
-		result.Unshared = unshared(w.kind, planned, before)
+		result.Unshared = unshared(k, planned, before)
 	}
 	return result
 }

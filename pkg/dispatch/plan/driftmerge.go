@@ -1,12 +1,13 @@
-package dispatch
+package plan
 
 import (
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // merged is what a value of the mirror is to become. Objects are merged key by

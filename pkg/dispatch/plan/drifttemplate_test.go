@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // withStatus is a mirror that is, or is not, suspended, and has that status.
@@ -112,7 +112,7 @@ func TestDriftOfTemplate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// While it runs.
-			running := driftCase{origin: tt.origin, user: tt.user, worker: tt.worker, again: tt.again, want: dispatch.Drift{Deferred: tt.deferred}}
+			running := driftCase{origin: tt.origin, user: tt.user, worker: tt.worker, again: tt.again, want: plan.Drift{Deferred: tt.deferred}}
 			running.run(t)
 			// While it waits.
 			waiting := running
@@ -136,15 +136,15 @@ func TestDriftHoldsBack(t *testing.T) {
 	test := driftCase{
 		origin: []edit{{"spec.suspend", true}}, worker: withStatus(true, "{active: 1, startTime: '2026-03-01T09:00:00Z'}"),
 		user: []edit{{"spec.suspend", false}, {selector, nil}, {"spec.parallelism", int64(3)}},
-		want: dispatch.Drift{Fields: []string{"spec.parallelism=3"}, Deferred: []string{selector}},
+		want: plan.Drift{Fields: []string{"spec.parallelism=3"}, Deferred: []string{selector}},
 	}
 	test.run(t)
 
 	// What was removed meanwhile is not forgotten when its time comes.
 	origin := driftJob(t, test.origin...)
-	before := planFor(t, origin, planInto).Mirror
+	before := planFor(t, origin, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), test.worker...)
-	planned := planFor(t, edited(t, origin, test.user...), planInto).Mirror
+	planned := planFor(t, edited(t, origin, test.user...), into).Mirror
 	drift := driftOf(t, planned, before, mirror)
 	mirror = edited(t, applied(t, mirror, drift.Patch), suspended()...)
 	drift = driftOf(t, planned, drift.Written(planned, before), mirror)
@@ -153,45 +153,45 @@ func TestDriftHoldsBack(t *testing.T) {
 }
 
 func TestDriftWritten(t *testing.T) {
-	before := planFor(t, driftJob(t), planInto).Mirror
+	before := planFor(t, driftJob(t), into).Mirror
 	planned := edited(t, before, edit{"metadata.labels.team", "ops"}, edit{"spec.template.spec.nodeSelector.zone", "b"})
-	all := dispatch.Drift{}.Written(planned, before)
+	all := plan.Drift{}.Written(planned, before)
 	assert.DeepEqual(t, all, planned)
-	part := dispatch.Drift{Deferred: []string{"spec.template.spec.nodeSelector"}}.Written(planned, before)
+	part := plan.Drift{Deferred: []string{"spec.template.spec.nodeSelector"}}.Written(planned, before)
 	assert.DeepEqual(t, part, edited(t, before, edit{"metadata.labels.team", "ops"}))
-	none := dispatch.Drift{Deferred: []string{"spec.template.spec.nodeSelector"}}.Written(planned, nil)
+	none := plan.Drift{Deferred: []string{"spec.template.spec.nodeSelector"}}.Written(planned, nil)
 	assert.DeepEqual(t, none, edited(t, planned, edit{"spec.template", nil}))
 }
 
 func TestDriftWithoutTemplate(t *testing.T) {
 	const selector = "spec.template.spec.nodeSelector"
 	origin := driftJob(t, edit{"spec.suspend", true})
-	before := planFor(t, origin, planInto).Mirror
+	before := planFor(t, origin, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), suspended()...)
 	for name, tt := range map[string]struct {
 		user []edit
-		want dispatch.Drift
+		want plan.Drift
 	}{
-		"all of it": {[]edit{{selector + ".zone", "b"}}, dispatch.Drift{Deferred: []string{selector + "[zone]"}}},
+		"all of it": {[]edit{{selector + ".zone", "b"}}, plan.Drift{Deferred: []string{selector + "[zone]"}}},
 		"some of it": {
 			[]edit{{selector + ".zone", "b"}, {"spec.parallelism", int64(1)}},
-			dispatch.Drift{Patch: map[string]any{"spec": map[string]any{"parallelism": int64(1)}}, Fields: []string{"spec.parallelism=1"}, Deferred: []string{selector + "[zone]"}},
+			plan.Drift{Patch: map[string]any{"spec": map[string]any{"parallelism": int64(1)}}, Fields: []string{"spec.parallelism=1"}, Deferred: []string{selector + "[zone]"}},
 		},
 		"a label too": {
 			[]edit{{selector + ".zone", "b"}, {"metadata.labels.team", "ops"}},
-			dispatch.Drift{
+			plan.Drift{
 				Patch:  map[string]any{"metadata": map[string]any{"labels": map[string]any{"team": "ops"}}},
 				Fields: []string{"metadata.labels[team]=ops"}, Deferred: []string{selector + "[zone]"},
 			},
 		},
 		"none of it": {
 			[]edit{{"spec.parallelism", int64(1)}},
-			dispatch.Drift{Patch: map[string]any{"spec": map[string]any{"parallelism": int64(1)}}, Fields: []string{"spec.parallelism=1"}},
+			plan.Drift{Patch: map[string]any{"spec": map[string]any{"parallelism": int64(1)}}, Fields: []string{"spec.parallelism=1"}},
 		},
-		"nothing": {nil, dispatch.Drift{}},
+		"nothing": {nil, plan.Drift{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			planned := planFor(t, edited(t, origin, tt.user...), planInto).Mirror
+			planned := planFor(t, edited(t, origin, tt.user...), into).Mirror
 			assert.DeepEqual(t, driftOf(t, planned, before, mirror).WithoutTemplate(), tt.want)
 		})
 	}

@@ -1,12 +1,13 @@
-package dispatch
+package plan
 
 import (
 	"maps"
 	"slices"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // namesIn are the objects of its own namespace that a pod's spec names, such

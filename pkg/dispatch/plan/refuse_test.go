@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 func TestPlanRefuses(t *testing.T) {
@@ -106,54 +106,54 @@ func TestPlanRefuses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, err := dispatch.NewPlan(originJob(t, tt.edits...), planInto)
-			assert.Assert(t, plan == nil)
-			var refused *dispatch.RefusedError
+			made, err := plan.New(originJob(t, tt.edits...), into)
+			assert.Assert(t, made == nil)
+			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused), "%v", err)
 			assert.Assert(t, strings.HasPrefix(refused.Reason, tt.reason), refused.Reason)
 			assert.Equal(t, refused.Remedy, tt.remedy)
 			assert.Assert(t, strings.HasPrefix(refused.Origin, "ml/"))
 		})
 	}
-	_, err := dispatch.NewPlan(originJob(t, edit{"spec.managedBy", "acme.example/runner"}), planInto)
+	_, err := plan.New(originJob(t, edit{"spec.managedBy", "acme.example/runner"}), into)
 	assert.Error(t, err, "job ml/train-28391 is managed by acme.example/runner, whose controller would write its status too; "+
 		"leave it to that controller, or take it over: "+recreate)
-	_, err = dispatch.NewPlan(originJob(t, edit{"metadata.name", nil}), planInto)
+	_, err = plan.New(originJob(t, edit{"metadata.name", nil}), into)
 	assert.Error(t, err, "job ml/train-* has no name; give it a metadata.name, which its mirror will have too")
 }
 
 // TestPlanTakes is about what looks as if it had to be refused.
 func TestPlanTakes(t *testing.T) {
-	acme := planInto
+	acme := into
 	acme.Owner = "acme.example/runner"
-	queue := planInto
+	queue := into
 	queue.Owner = delegation.MultiKueue
 	for name, tt := range map[string]struct {
-		options dispatch.PlanOptions
+		options plan.Options
 		edits   []edit
 	}{
-		"suspended":          {planInto, []edit{{"spec.suspend", true}}},
+		"suspended":          {into, []edit{{"spec.suspend", true}}},
 		"an owner by choice": {acme, []edit{{"spec.managedBy", "acme.example/runner"}}},
 		// Whether MultiKueue is there to write too is for preflight to find out.
 		"MultiKueue by choice":  {queue, []edit{{"spec.managedBy", "kueue.x-k8s.io/multikueue"}}},
-		"the default owner":     {dispatch.PlanOptions{OriginCluster: "c"}, nil},
-		"about to fail":         {planInto, []edit{{"status", "yaml:{conditions: [{type: FailureTarget, status: 'True'}]}"}}},
-		"a status in a file":    {planInto, []edit{{"metadata.uid", nil}, {"status", "yaml:{conditions: [{type: Complete, status: 'True'}]}"}}},
-		"a name of 63":          {planInto, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completionMode", "NonIndexed"}}},
-		"a name with dots":      {planInto, []edit{{"metadata.name", "train.v1"}, {"spec.completionMode", "NonIndexed"}}},
-		"an index that is long": {planInto, []edit{{"metadata.name", strings.Repeat("n", 60)}, {"spec.completions", int64(100)}}},
-		"no completions":        {planInto, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completions", int64(0)}}},
-		"a long name, manual":   {planInto, []edit{{"metadata.name", strings.Repeat("n", 64)}, {"spec.completionMode", "NonIndexed"}, {"spec.manualSelector", true}}},
+		"the default owner":     {plan.Options{OriginCluster: "c"}, nil},
+		"about to fail":         {into, []edit{{"status", "yaml:{conditions: [{type: FailureTarget, status: 'True'}]}"}}},
+		"a status in a file":    {into, []edit{{"metadata.uid", nil}, {"status", "yaml:{conditions: [{type: Complete, status: 'True'}]}"}}},
+		"a name of 63":          {into, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completionMode", "NonIndexed"}}},
+		"a name with dots":      {into, []edit{{"metadata.name", "train.v1"}, {"spec.completionMode", "NonIndexed"}}},
+		"an index that is long": {into, []edit{{"metadata.name", strings.Repeat("n", 60)}, {"spec.completions", int64(100)}}},
+		"no completions":        {into, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completions", int64(0)}}},
+		"a long name, manual":   {into, []edit{{"metadata.name", strings.Repeat("n", 64)}, {"spec.completionMode", "NonIndexed"}, {"spec.manualSelector", true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := planFor(t, originJob(t, tt.edits...), tt.options)
-			assert.Assert(t, at(plan.Mirror, "spec.managedBy") == nil)
+			p := planFor(t, originJob(t, tt.edits...), tt.options)
+			assert.Assert(t, at(p.Mirror, "spec.managedBy") == nil)
 		})
 	}
 	// Nobody's Job is taken by asking for the built-in controller's.
-	builtIn := planInto
+	builtIn := into
 	builtIn.Owner = delegation.BuiltIn
-	_, err := dispatch.NewPlan(originJob(t, edit{"spec.managedBy", nil}), builtIn)
+	_, err := plan.New(originJob(t, edit{"spec.managedBy", nil}), builtIn)
 	assert.ErrorContains(t, err, "is not delegated")
 }
 
@@ -166,16 +166,16 @@ func TestPlanMakesNoSense(t *testing.T) {
 		"metadata.labels accessor error":                                               {"metadata.labels", "yaml:{a: 1}"},
 		"spec.template.metadata.labels accessor error":                                 {"spec.template.metadata", "yaml:{labels: [a]}"},
 	} {
-		_, err := dispatch.NewPlan(smallJob(t, e), planInto)
+		_, err := plan.New(smallJob(t, e), into)
 		assert.ErrorContains(t, err, want)
-		var refused *dispatch.RefusedError
+		var refused *plan.RefusedError
 		assert.Assert(t, !errors.As(err, &refused))
 	}
 	// What a file leaves empty is nothing.
-	plan := planFor(t, smallJob(t,
+	p := planFor(t, smallJob(t,
 		edit{"metadata.labels", "yaml:null"}, edit{"metadata.annotations", "yaml:{a: null}"},
 		edit{"spec.selector", "yaml:null"}, edit{"spec.ttlSecondsAfterFinished", "yaml:null"},
-	), planInto)
-	assert.Equal(t, len(plan.Changes), 2, "%v", plan.Changes)
-	assert.Equal(t, plan.Mirror.GetAnnotations()["a"], "")
+	), into)
+	assert.Equal(t, len(p.Changes), 2, "%v", p.Changes)
+	assert.Equal(t, p.Mirror.GetAnnotations()["a"], "")
 }

@@ -1,4 +1,10 @@
-package dispatch
+// Package plan says what a mirror is to be: New makes it of its origin, and tells of every
+// difference and why it is there, or why there can be none; DriftOf compares the plan with
+// the mirror as it is by now, and says what is to be written to it.
+//
+// It is pure: it is given objects, and knows no server, no clock, and nothing of how a
+// mirror comes to be.
+package plan
 
 import (
 	"cmp"
@@ -13,9 +19,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// PlanOptions say what a mirror is to look like, as far as the origin leaves
+// Options say what a mirror is to look like, as far as the origin leaves
 // that open.
-type PlanOptions struct {
+type Options struct {
 	// Kind is the origin's, in the version that it is read in; the zero Kind is Job.
 	Kind delegation.Kind
 	// Owner is the managedBy value that the origin must have; "" is
@@ -42,8 +48,8 @@ const (
 	Kept Action = "kept"
 )
 
-// PlanChange is one difference between an origin and its mirror, and why.
-type PlanChange struct {
+// Change is one difference between an origin and its mirror, and why.
+type Change struct {
 	Action Action
 	// Field is its path, such as "spec.managedBy" or "metadata.labels[team]".
 	Field string
@@ -62,7 +68,7 @@ type Plan struct {
 	// Changes are the differences, in the order of their fields. What a server
 	// alone writes (uid, resourceVersion, status and the like) is never sent, and
 	// not told of.
-	Changes []PlanChange
+	Changes []Change
 	// Warnings are what may surprise: one sentence each.
 	Warnings []string
 }
@@ -85,12 +91,12 @@ func (e *RefusedError) Error() string {
 	return message
 }
 
-// NewPlan makes the mirror of an origin. The origin is not changed, and fields
+// New makes the mirror of an origin. The origin is not changed, and fields
 // that this build does not know are kept. What cannot be dispatched is a
 // *RefusedError; any other error is for options, or an object, that make no sense.
 // An origin that was not created yet, from a file, has no uid; then the mirror
 // carries no mark of it, and Bind adds that later.
-func NewPlan(origin *unstructured.Unstructured, o PlanOptions) (*Plan, error) {
+func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	o.Kind, o.Owner = object.OrJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -130,28 +136,28 @@ func (p *Plan) Bind(originUID string) {
 	labels[delegation.OriginUIDLabel] = originUID
 	p.Mirror.SetLabels(labels)
 	change := uidChange(originUID)
-	p.Changes = slices.DeleteFunc(p.Changes, func(c PlanChange) bool { return c.Field == change.Field })
+	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Field == change.Field })
 	p.Changes = append(p.Changes, change)
 	p.sort()
 }
 
-func uidChange(uid string) PlanChange {
-	return PlanChange{Action: Set, Field: content.Keyed("metadata.labels", delegation.OriginUIDLabel), Value: uid, Reason: "tells whose mirror it is"}
+func uidChange(uid string) Change {
+	return Change{Action: Set, Field: content.Keyed("metadata.labels", delegation.OriginUIDLabel), Value: uid, Reason: "tells whose mirror it is"}
 }
 
 func (p *Plan) sort() {
-	slices.SortStableFunc(p.Changes, func(a, b PlanChange) int { return cmp.Compare(a.Field, b.Field) })
+	slices.SortStableFunc(p.Changes, func(a, b Change) int { return cmp.Compare(a.Field, b.Field) })
 }
 
 // planner turns a copy of an origin into its mirror.
 type planner struct {
 	*Plan
 	origin  *unstructured.Unstructured
-	options PlanOptions
+	options Options
 }
 
 func (p *planner) changed(action Action, field string, value any, reason string) {
-	p.Changes = append(p.Changes, PlanChange{Action: action, Field: field, Value: content.InBrief(value), Reason: reason})
+	p.Changes = append(p.Changes, Change{Action: action, Field: field, Value: content.InBrief(value), Reason: reason})
 }
 
 func (p *planner) warn(format string, args ...any) {

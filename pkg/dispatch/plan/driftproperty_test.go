@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"fmt"
@@ -82,14 +82,14 @@ func converges(t *testing.T, r *rand.Rand) {
 		origin = append(append(origin, indexed()...), edit{"spec.maxFailedIndexes", int64(1)})
 	}
 	stored := driftJob(t, append(origin, randomEdits(r, isIndexed, true)...)...)
-	before := planFor(t, stored, planInto).Mirror
+	before := planFor(t, stored, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), randomEdits(r, isIndexed, false)...)
 	mirror = settled(t, mirror)
 	fresh := asStored(t, before, "u2")
 	assert.Assert(t, driftOf(t, before, before, fresh).Patch == nil)
 	assert.Assert(t, driftOf(t, before, nil, fresh).Patch == nil)
 
-	planned := planFor(t, edited(t, stored, randomEdits(r, isIndexed, true)...), planInto).Mirror
+	planned := planFor(t, edited(t, stored, randomEdits(r, isIndexed, true)...), into).Mirror
 	drift := driftOf(t, planned, before, mirror)
 	for writes := 0; drift.Patch != nil; writes++ {
 		assert.Assert(t, writes < 4, "%v", drift.Fields)

@@ -1,4 +1,4 @@
-package dispatch
+package plan
 
 import (
 	"testing"
@@ -77,13 +77,13 @@ func TestDriftOfAnyKind(t *testing.T) {
 			if tt.before != "" {
 				before = dispatchtest.AsServed(t, tt.before)
 			}
-			got := workloadOf(k).drift(planned, before, mirror)
+			got := DriftOf(k, planned, before, mirror)
 			assert.DeepEqual(t, got, tt.want)
 			assert.DeepEqual(t, mirror.Object, dispatchtest.AsServed(t, tt.mirror).Object)
 			// One write is all that it takes.
 			if got.Patch != nil {
 				is := dispatchtest.Patched(t, mirror, got.Patch)
-				assert.Assert(t, workloadOf(k).drift(planned, got.Written(planned, before), is).Patch == nil)
+				assert.Assert(t, DriftOf(k, planned, got.Written(planned, before), is).Patch == nil)
 			}
 		})
 	}

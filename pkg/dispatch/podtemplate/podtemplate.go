@@ -1,4 +1,7 @@
-package dispatch
+// Package podtemplate finds what pods are made from, anywhere in objects of any kind, and
+// the objects that others wrap. It knows the shape of a pod template, and nothing of what
+// is done with one.
+package podtemplate
 
 import (
 	"slices"
@@ -9,41 +12,41 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// podTemplate is what pods are made from, somewhere in an object.
-type podTemplate struct {
-	// path is where it stands: "spec.template".
-	path string
-	// object has the metadata, if it has any, and the spec.
-	object map[string]any
+// Template is what pods are made from, somewhere in an object.
+type Template struct {
+	// Path is where it stands: "spec.template".
+	Path string
+	// Object has the metadata, if it has any, and the spec.
+	Object map[string]any
 }
 
-// pod is the spec of the pods.
-func (p podTemplate) pod() map[string]any {
-	spec, _ := p.object["spec"].(map[string]any)
+// Pod is the spec of the pods.
+func (p Template) Pod() map[string]any {
+	spec, _ := p.Object["spec"].(map[string]any)
 	return spec
 }
 
-// isWhole says whether pods can be made from it as it is. What only overrides parts
+// IsWhole says whether pods can be made from it as it is. What only overrides parts
 // of another template need not name an image.
-func (p podTemplate) isWhole() bool {
-	return !slices.ContainsFunc(content.Objects(p.pod()["containers"]), func(c map[string]any) bool {
+func (p Template) IsWhole() bool {
+	return !slices.ContainsFunc(content.Objects(p.Pod()["containers"]), func(c map[string]any) bool {
 		image, _ := c["image"].(string)
 		return image == ""
 	})
 }
 
-// templatesOf finds all pod templates of an object. Where a Job has its only one is
+// Of finds all pod templates of an object. Where a Job has its only one is
 // known. Other kinds have them by lists, by the names of replicas, or within whole
 // objects that they wrap; all of them have a spec with a list of containers, which
 // have names.
-func templatesOf(k delegation.Kind, o *unstructured.Unstructured) []podTemplate {
+func Of(k delegation.Kind, o *unstructured.Unstructured) []Template {
 	if k.IsJob() {
-		return []podTemplate{{"spec.template", content.MapAt(o, "spec", "template")}}
+		return []Template{{"spec.template", content.MapAt(o, "spec", "template")}}
 	}
-	var found []podTemplate
+	var found []Template
 	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {
 		if hasContainers(object) && (!isObject(object) || object["kind"] == "Pod") {
-			found = append(found, podTemplate{path, object})
+			found = append(found, Template{path, object})
 		}
 	})
 	return found
@@ -67,9 +70,9 @@ func isObject(object map[string]any) bool {
 	return apiVersion != "" && kind != "" && hasMetadata
 }
 
-// wrappedIn finds the objects that an object holds as a whole, and which its
+// WrappedIn finds the objects that an object holds as a whole, and which its
 // controller makes, as "Kind name".
-func wrappedIn(o *unstructured.Unstructured) (names map[string]bool, namespaces []string) {
+func WrappedIn(o *unstructured.Unstructured) (names map[string]bool, namespaces []string) {
 	names = map[string]bool{}
 	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {
 		if !isObject(object) {

@@ -1,4 +1,4 @@
-package dispatch
+package plan
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // metadata leaves what a user writes: a server refuses a resourceVersion on
@@ -50,10 +51,10 @@ func (p *planner) metadata() {
 
 // warnOfReferences names what means another object in another namespace.
 func (p *planner) warnOfReferences() {
-	wrapped, namespaces := wrappedIn(p.origin)
+	wrapped, namespaces := podtemplate.WrappedIn(p.origin)
 	references := map[string]bool{}
-	for _, t := range templatesOf(p.options.Kind, p.origin) {
-		for _, name := range namesIn(t.pod()) {
+	for _, t := range podtemplate.Of(p.options.Kind, p.origin) {
+		for _, name := range namesIn(t.Pod()) {
 			references[name] = !wrapped[name]
 		}
 	}
@@ -147,8 +148,8 @@ func (p *planner) jobTemplate() {
 func (p *planner) warnOfQueues() {
 	for _, field := range []string{"labels", "annotations"} {
 		found := map[string]bool{}
-		for _, t := range templatesOf(p.options.Kind, p.Mirror) {
-			values, _ := content.In(t.object, "metadata", field).(map[string]any)
+		for _, t := range podtemplate.Of(p.options.Kind, p.Mirror) {
+			values, _ := content.In(t.Object, "metadata", field).(map[string]any)
 			for key := range values {
 				found[key] = object.InDomain(key, "kueue.x-k8s.io")
 			}

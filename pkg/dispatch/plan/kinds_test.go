@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // newOfKinds are an object of each kind that can be delegated, but of Job, as it was
@@ -52,21 +52,21 @@ func TestPlanOfKinds(t *testing.T) {
 	for i, k := range kinds {
 		fmt.Fprintf(&out, "%s/%s:\n", k, k.Resource.Version)
 		before := origins[i].DeepCopy()
-		plan, err := dispatch.NewPlan(origins[i], dispatch.PlanOptions{Kind: k, Owner: delegation.MultiKueue, OriginCluster: "cluster-1"})
+		p, err := plan.New(origins[i], plan.Options{Kind: k, Owner: delegation.MultiKueue, OriginCluster: "cluster-1"})
 		assert.Assert(t, equality.Semantic.DeepEqual(origins[i], before))
 		if err != nil {
 			fmt.Fprintf(&out, "  %v\n", err)
 			continue
 		}
 		w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-		for _, c := range plan.Changes {
+		for _, c := range p.Changes {
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", c.Action, c.Field, c.Value, c.Reason)
 		}
 		assert.NilError(t, w.Flush())
-		for _, warning := range plan.Warnings {
+		for _, warning := range p.Warnings {
 			fmt.Fprintf(&out, "  warning: %s\n", warning)
 		}
-		mirror := plan.Mirror
+		mirror := p.Mirror
 		assert.Equal(t, mirror.GroupVersionKind(), k.GroupVersionKind())
 		assert.Equal(t, mirror.GetName()+mirror.GetNamespace(), origins[i].GetName()+origins[i].GetNamespace())
 		assert.Assert(t, mirror.GetUID() == "" && mirror.GetResourceVersion() == "" && mirror.Object["status"] == nil && mirror.GetFinalizers() == nil)
@@ -80,7 +80,7 @@ func TestPlanOfKinds(t *testing.T) {
 		unstructured.RemoveNestedField(want, k.TTL()[1:]...)
 		assert.DeepEqual(t, mirror.Object["spec"], any(want))
 	}
-	golden.Assert(t, out.String(), "plan-kinds.golden")
+	golden.Assert(t, out.String(), "kinds.golden")
 }
 
 // TestPlanRefusesKinds refuses with our own owner what does not allow it, and says
@@ -94,8 +94,8 @@ func TestPlanRefusesKinds(t *testing.T) {
 			continue
 		}
 		assert.NilError(t, unstructured.SetNestedField(o.Object, string(delegation.Dispatch), k.ManagedBy...))
-		_, err := dispatch.NewPlan(o, dispatch.PlanOptions{Kind: k})
-		var refusal *dispatch.RefusedError
+		_, err := plan.New(o, plan.Options{Kind: k})
+		var refusal *plan.RefusedError
 		if err == nil {
 			continue
 		}
@@ -153,7 +153,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := &unstructured.Unstructured{}
 			assert.NilError(t, yaml.Unmarshal([]byte(tt.text), &o.Object))
-			_, err := dispatch.NewPlan(o, dispatch.PlanOptions{Kind: tt.kind, Owner: tt.owner})
+			_, err := plan.New(o, plan.Options{Kind: tt.kind, Owner: tt.owner})
 			assert.ErrorContains(t, err, tt.want)
 		})
 	}
@@ -180,12 +180,12 @@ spec:
   - template: {apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {managedBy: kubernetes.io/job-controller}}
   - template: {apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {managedBy: kueue.x-k8s.io/multikueue}}
 `), o))
-	plan := planFor(t, o, dispatch.PlanOptions{Kind: appWrapper, OriginCluster: "c", Namespace: "other"})
-	assert.DeepEqual(t, plan.Warnings, []string{
+	p := planFor(t, o, plan.Options{Kind: appWrapper, OriginCluster: "c", Namespace: "other"})
+	assert.DeepEqual(t, p.Warnings, []string{
 		"In namespace other the pod template names other objects than in ml: Secret there.",
 		"What it wraps is of a namespace of its own, and stays so in namespace other: spec.components[0].template.metadata.namespace=ml.",
 		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, what is made of it runs only if that is there.",
 		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
-	assert.Equal(t, plan.Mirror.GetLabels()["job-name"], "mine")
+	assert.Equal(t, p.Mirror.GetLabels()["job-name"], "mine")
 }

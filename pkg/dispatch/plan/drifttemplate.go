@@ -1,13 +1,14 @@
-package dispatch
+package plan
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // part is a piece of the pod template that can be changed while no pod was made

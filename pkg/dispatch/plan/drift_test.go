@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // driftJob is an origin of many fields, as stored.
@@ -47,10 +48,10 @@ func applied(t *testing.T, mirror *unstructured.Unstructured, patch map[string]a
 }
 
 // driftOf also checks that what is compared is not changed.
-func driftOf(t *testing.T, planned, before, mirror *unstructured.Unstructured) dispatch.Drift {
+func driftOf(t *testing.T, planned, before, mirror *unstructured.Unstructured) plan.Drift {
 	t.Helper()
 	copies := []*unstructured.Unstructured{planned.DeepCopy(), before.DeepCopy(), mirror.DeepCopy()}
-	drift := dispatch.DriftOf(planned, before, mirror)
+	drift := plan.DriftOf(delegation.Job(), planned, before, mirror)
 	assert.Assert(t, equality.Semantic.DeepEqual(copies, []*unstructured.Unstructured{planned, before, mirror}))
 	return drift
 }
@@ -66,7 +67,7 @@ type driftCase struct {
 	origin, user, worker []edit
 	// again is whether the process that made the mirror is another.
 	again bool
-	want  dispatch.Drift
+	want  plan.Drift
 	// patch is the patch as JSON where it is worth to be looked at.
 	patch string
 	// more is what is to be written after that.
@@ -76,9 +77,9 @@ type driftCase struct {
 func (tt driftCase) run(t *testing.T) {
 	t.Helper()
 	origin := driftJob(t, tt.origin...)
-	before := planFor(t, origin, planInto).Mirror
+	before := planFor(t, origin, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), tt.worker...)
-	planned := planFor(t, edited(t, origin, tt.user...), planInto).Mirror
+	planned := planFor(t, edited(t, origin, tt.user...), into).Mirror
 	if tt.again {
 		before = nil
 	}
@@ -101,7 +102,7 @@ func (tt driftCase) run(t *testing.T) {
 }
 
 // fields are a want of nothing but changes.
-func fields(f ...string) dispatch.Drift { return dispatch.Drift{Fields: f} }
+func fields(f ...string) plan.Drift { return plan.Drift{Fields: f} }
 
 // TestDriftAtAnyTime is about what a running Job lets change.
 func TestDriftAtAnyTime(t *testing.T) {
@@ -134,7 +135,7 @@ func TestDriftAtAnyTime(t *testing.T) {
 			user: []edit{{"spec.podReplacementPolicy", nil}, {"spec.suspend", nil}, {"spec.completionMode", nil}, {"spec.backoffLimit", nil}},
 		},
 		"time to live":          {worker: []edit{{"spec.ttlSecondsAfterFinished", int64(5)}}, user: []edit{{"spec.ttlSecondsAfterFinished", int64(7)}}},
-		"what is Kueue's to do": {worker: []edit{{"spec.suspend", true}, {"metadata.labels[kueue.x-k8s.io/queue-name]", "q"}}, want: dispatch.Drift{Foreign: []string{"spec.suspend"}}},
+		"what is Kueue's to do": {worker: []edit{{"spec.suspend", true}, {"metadata.labels[kueue.x-k8s.io/queue-name]", "q"}}, want: plan.Drift{Foreign: []string{"spec.suspend"}}},
 		"several": {
 			user: []edit{{"spec.parallelism", int64(1)}, {"spec.suspend", true}, {"metadata.labels.team", "ops"}},
 			want: fields("metadata.labels[team]=ops", "spec.parallelism=1", "spec.suspend=true"),
@@ -155,10 +156,10 @@ func TestDriftOfCompletions(t *testing.T) {
 		"fewer":          {origin: indexed(), user: pods(2, 2), want: fields("spec.completions=2")},
 		"and then fewer": {origin: indexed(), user: pods(6, 3), want: fields("spec.completions=6", "spec.parallelism=6"), more: []string{"spec.parallelism=3"}},
 		"by the worker":  {origin: indexed(), worker: pods(7, 7), want: fields("spec.completions=4", "spec.parallelism=4"), more: []string{"spec.parallelism=2"}},
-		"not Indexed":    {user: pods(6, 6), want: dispatch.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completions"}}},
+		"not Indexed":    {user: pods(6, 6), want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completions"}}},
 		"Indexed only over there": {
 			user: pods(6, 6), worker: []edit{{"spec.completionMode", "Indexed"}},
-			want: dispatch.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completionMode", "spec.completions"}},
+			want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completionMode", "spec.completions"}},
 		},
 		"none": {origin: []edit{{"spec.completions", nil}}, worker: []edit{{"spec.completions", int64(1)}}},
 	} {
@@ -195,7 +196,7 @@ func TestDriftOfMetadata(t *testing.T) {
 		t.Run(name, tt.run)
 	}
 	t.Run("marks are never taken off", func(t *testing.T) {
-		before := planFor(t, driftJob(t), planInto).Mirror
+		before := planFor(t, driftJob(t), into).Mirror
 		unmarked := edited(t, before, edit{"metadata.labels", nil}, edit{"metadata.annotations", nil})
 		drift := driftOf(t, unmarked, before, asStored(t, before, "u2"))
 		assert.DeepEqual(t, drift.Fields, []string{"metadata.labels[team]=null"})
@@ -207,7 +208,7 @@ const longText = "01234567890123456789012345678901234567890123456789012345678901
 // TestDriftNever is about what differs for good.
 func TestDriftNever(t *testing.T) {
 	const container = "spec.template.spec.containers"
-	never := func(paths ...string) dispatch.Drift { return dispatch.Drift{Immutable: paths} }
+	never := func(paths ...string) plan.Drift { return plan.Drift{Immutable: paths} }
 	for name, tt := range map[string]driftCase{
 		"an image": {
 			worker: []edit{{container, "yaml:[{name: main, image: 'mirror.example/i:1', env: [{name: A, value: '2'}], resources: {limits: {cpu: '1', memory: 1Gi}}}, {name: side, image: 'i:2'}]"}},

@@ -1,4 +1,4 @@
-package dispatch_test
+package plan_test
 
 import (
 	"strings"
@@ -24,10 +24,10 @@ func TestPlanRoundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := smallJob(t, edits...)
-			fromFile := planFor(t, file, planInto)
+			fromFile := planFor(t, file, into)
 			fromFile.Bind("u1")
 			origin := asStored(t, file, "u1")
-			plan := planFor(t, origin, planInto)
+			plan := planFor(t, origin, into)
 			for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
 				assert.Assert(t, at(plan.Mirror, "metadata."+field) == nil, field)
 			}
@@ -47,23 +47,23 @@ func TestPlanRoundTrip(t *testing.T) {
 
 func TestPlanSpec(t *testing.T) {
 	t.Run("no trace of an empty pod template's metadata", func(t *testing.T) {
-		plan := planFor(t, asStored(t, smallJob(t), "u1"), planInto)
+		plan := planFor(t, asStored(t, smallJob(t), "u1"), into)
 		assert.Assert(t, at(plan.Mirror, "spec.template.metadata") == nil)
 		assert.Equal(t, change(plan, "spec.template.metadata.labels"),
 			"removed batch.kubernetes.io/controller-uid, batch.kubernetes.io/job-name, controller-uid, job-name")
 	})
 	t.Run("a job-name from an older server", func(t *testing.T) {
-		plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels", "yaml:{job-name: train-28391, controller-uid: u}"}), planInto)
+		plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels", "yaml:{job-name: train-28391, controller-uid: u}"}), into)
 		assert.Equal(t, change(plan, "spec.template.metadata.labels"), "removed controller-uid, job-name")
 	})
 	t.Run("a running origin", func(t *testing.T) {
-		plan := planFor(t, originJob(t, edit{"spec.suspend", false}), planInto)
+		plan := planFor(t, originJob(t, edit{"spec.suspend", false}), into)
 		assert.Equal(t, change(plan, "spec.suspend"), "")
 		assert.Equal(t, at(plan.Mirror, "spec.suspend"), false)
 	})
 	t.Run("manualSelector", func(t *testing.T) {
 		origin := originJob(t, edit{"spec.manualSelector", true})
-		plan := planFor(t, origin, planInto)
+		plan := planFor(t, origin, into)
 		for _, field := range []string{"spec.selector", "spec.manualSelector", "spec.template.metadata.labels"} {
 			assert.DeepEqual(t, at(plan.Mirror, field), at(origin, field))
 		}
@@ -75,7 +75,7 @@ func TestPlanSpec(t *testing.T) {
 	})
 	t.Run("what only the worker enforces", func(t *testing.T) {
 		origin := originJob(t, edit{"spec.successPolicy", "yaml:{rules: [{succeededCount: 1}]}"})
-		plan := planFor(t, origin, planInto)
+		plan := planFor(t, origin, into)
 		for _, field := range []string{
 			"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy",
 			"completionMode", "podReplacementPolicy", "parallelism", "completions", "futurePolicy",
@@ -88,7 +88,7 @@ func TestPlanSpec(t *testing.T) {
 
 // TestPlanWarnsOfKueue is about pods that Kueue on the worker would gate.
 func TestPlanWarnsOfKueue(t *testing.T) {
-	plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"}), planInto)
+	plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"}), into)
 	assert.DeepEqual(t, plan.Warnings, []string{
 		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
@@ -127,7 +127,7 @@ func TestPlanWarnsOfSelectors(t *testing.T) {
 		"nonsense":       {"topologySpreadConstraints", "[7, {labelSelector: 8}]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := planFor(t, originJob(t, edit{"spec.template.spec." + tt.path, "yaml:" + tt.value}), planInto)
+			plan := planFor(t, originJob(t, edit{"spec.template.spec." + tt.path, "yaml:" + tt.value}), into)
 			if tt.want == "" {
 				assert.Equal(t, len(plan.Warnings), 0, "%v", plan.Warnings)
 			} else {
@@ -138,7 +138,7 @@ func TestPlanWarnsOfSelectors(t *testing.T) {
 }
 
 func TestPlanWarnsOfNamespace(t *testing.T) {
-	o := planInto
+	o := into
 	o.Namespace = "other"
 	everything := []edit{
 		{"spec.template.spec.serviceAccountName", "trainer"},

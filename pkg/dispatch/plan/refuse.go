@@ -1,4 +1,4 @@
-package dispatch
+package plan
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // refuseKind says why an object of its kind cannot be dispatched at all, nil if it
@@ -22,6 +23,12 @@ func refuseKind(origin *unstructured.Unstructured, k delegation.Kind, owner dele
 // refuse says why an origin cannot be dispatched, nil if it can.
 func refuse(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
 	return refuseFor(origin, k, owner, unnamed, isMirror, notOurs, hasEnded, pinnedToNode, badName)
+}
+
+// RefuseOwner says why an object of its kind cannot have an owner, whoever is to run it
+// and for whatever reason, nil if it can. What it returns is a *RefusedError.
+func RefuseOwner(o *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
+	return refuseFor(o, k, owner, isTemplate, isUnmanaged, isBlind, notTaken)
 }
 
 type refusing func(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string)
@@ -109,10 +116,10 @@ func recreateFor(k delegation.Kind, origin *unstructured.Unstructured, owner del
 }
 
 func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
-	for _, t := range templatesOf(k, origin) {
-		if node, _ := t.pod()["nodeName"].(string); node != "" {
+	for _, t := range podtemplate.Of(k, origin) {
+		if node, _ := t.Pod()["nodeName"].(string); node != "" {
 			return "pins its pods to the node " + node + " of its own cluster",
-				fmt.Sprintf("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.path)
+				fmt.Sprintf("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.Path)
 		}
 	}
 	return "", ""

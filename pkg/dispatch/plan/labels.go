@@ -1,4 +1,4 @@
-package dispatch
+package plan
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 const asAsked = "as asked for"
 
 // validate says what is wrong with the labels that are asked for.
-func (o PlanOptions) validate() error {
+func (o Options) validate() error {
 	var all []error
 	for _, key := range slices.Sorted(maps.Keys(o.SetLabels)) {
 		value := o.SetLabels[key]

@@ -1,0 +1,136 @@
+package plan_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+)
+
+// into are the options of most tests.
+var into = plan.Options{Owner: delegation.Dispatch, OriginCluster: "cluster-1"}
+
+// originUID is the uid of originJob.
+const originUID = "6f0c1f0e-0d5e-4e0c-9c57-2f6d7d7a2b11"
+
+func originJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
+	t.Helper()
+	return edited(t, dispatchtest.OriginJob(t), edits...)
+}
+
+func smallJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
+	t.Helper()
+	return edited(t, dispatchtest.SmallJob(t), edits...)
+}
+
+// edit is a field and what it is set to; see dispatchtest.Set.
+type edit struct {
+	path  string
+	value any
+}
+
+func edited(t *testing.T, job *unstructured.Unstructured, edits ...edit) *unstructured.Unstructured {
+	t.Helper()
+	job = job.DeepCopy()
+	for _, e := range edits {
+		dispatchtest.Set(t, job, e.path, e.value)
+	}
+	return job
+}
+
+func at(job *unstructured.Unstructured, path string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(job.Object, dispatchtest.Path(path)...)
+	return value
+}
+
+func planFor(t *testing.T, origin *unstructured.Unstructured, o plan.Options) *plan.Plan {
+	t.Helper()
+	before := origin.DeepCopy()
+	p, err := plan.New(origin, o)
+	assert.NilError(t, err)
+	assert.Assert(t, equality.Semantic.DeepEqual(origin, before))
+	return p
+}
+
+// planText is a plan in a form that reads well.
+func planText(t *testing.T, p *plan.Plan) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, c := range p.Changes {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Action, c.Field, c.Value, c.Reason)
+	}
+	assert.NilError(t, w.Flush())
+	for _, warning := range p.Warnings {
+		fmt.Fprintln(&out, "warning:", warning)
+	}
+	mirror, err := yaml.Marshal(p.Mirror.Object)
+	assert.NilError(t, err)
+	return out.String() + "---\n" + string(mirror)
+}
+
+// TestPlan shows the plan of a Job that has everything, and of what is in its file.
+func TestPlan(t *testing.T) {
+	golden.Assert(t, planText(t, planFor(t, originJob(t), into)), "origin.golden")
+	golden.Assert(t, planText(t, planFor(t, smallJob(t), into)), "file.golden")
+}
+
+// change finds what a plan tells of a field.
+func change(p *plan.Plan, field string) string {
+	for _, c := range p.Changes {
+		if c.Field == field {
+			return string(c.Action) + " " + c.Value
+		}
+	}
+	return ""
+}
+
+func TestBind(t *testing.T) {
+	const field = "metadata.labels[jobmanagedby.github.io/origin-uid]"
+	p := planFor(t, smallJob(t), into)
+	assert.Equal(t, change(p, field), "")
+	p.Bind("")
+	assert.Equal(t, change(p, field), "")
+	for _, uid := range []string{"u1", "u2"} {
+		p.Bind(uid)
+		assert.Equal(t, change(p, field), "set "+uid)
+		assert.DeepEqual(t, p.Mirror.GetLabels(), map[string]string{delegation.OriginUIDLabel: uid})
+	}
+	assert.Equal(t, strings.Count(planText(t, p), field), 1)
+	// The plan that is made of the origin once it is stored is the same.
+	stored := planFor(t, asStored(t, smallJob(t), "u2"), into)
+	assert.DeepEqual(t, stored.Mirror.GetLabels(), p.Mirror.GetLabels())
+}
+
+func TestPlanMarks(t *testing.T) {
+	made := planFor(t, originJob(t), into)
+	marks := delegation.MarksOf(made.Mirror.GetLabels(), made.Mirror.GetAnnotations())
+	assert.DeepEqual(t, marks, &delegation.Marks{
+		OriginUID: originUID, Origin: delegation.Place{ClusterUID: "cluster-1", Namespace: "ml", Name: "train-28391"},
+	})
+	// In another namespace the origin is still where it is.
+	elsewhere := into
+	elsewhere.Namespace = "other"
+	made = planFor(t, originJob(t), elsewhere)
+	assert.Equal(t, made.Mirror.GetNamespace(), "other")
+	assert.Equal(t, made.Mirror.GetAnnotations()[delegation.OriginAnnotation], "cluster-1/ml/train-28391")
+	assert.Equal(t, change(made, "metadata.namespace"), "set other")
+	// A cluster that is not known is not written down.
+	made = planFor(t, originJob(t), plan.Options{})
+	_, there := made.Mirror.GetAnnotations()[delegation.OriginAnnotation]
+	assert.Assert(t, !there)
+	assert.DeepEqual(t, made.Warnings, []string{
+		"The identity of the origin's cluster could not be read, so the mirror does not say where its origin is, only its uid.",
+	})
+}
