@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 )
 
 // wantedJobs are the Jobs and their like that the user means, with what is wrong with
@@ -26,7 +27,7 @@ type wantedJobs struct {
 
 // request is one of them.
 type request struct {
-	dispatch.Request
+	preflight.Request
 	kind delegation.Kind
 }
 
@@ -96,7 +97,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *apiserver.Side) 
 				ended++
 				continue
 			}
-			found.requests = append(found.requests, request{kind: kind, Request: dispatch.Request{Origin: job}})
+			found.requests = append(found.requests, request{kind: kind, Request: preflight.Request{Origin: job}})
 		}
 	}
 	if len(found.requests) == 0 {
@@ -126,7 +127,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (
 			errs = append(errs, fmt.Errorf("%s: %w", m.Source, err))
 			continue
 		}
-		r := request{kind: kind, Request: dispatch.Request{Origin: job, Create: true}}
+		r := request{kind: kind, Request: preflight.Request{Origin: job, Create: true}}
 		key := r.key(job.GetNamespace(), job.GetName())
 		if before, ok := seen[key]; ok {
 			errs = append(errs, fmt.Errorf("%s: %s stands in %s already", m.Source, kindAndName(job), before))
@@ -142,7 +143,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (
 			continue
 		case existing != nil:
 			tell(o.ErrOut, "note: %s exists already on %s, and is gone on with as it is there", kindAndName(job), origin.Context)
-			r.Request = dispatch.Request{Origin: existing}
+			r.Request = preflight.Request{Origin: existing}
 		}
 		found.requests = append(found.requests, r)
 	}

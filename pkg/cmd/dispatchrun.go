@@ -12,8 +12,10 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -28,14 +30,14 @@ const (
 // candidate is a Job on its way to be dispatched.
 type candidate struct {
 	request
-	problems     []dispatch.Problem
-	dependencies []dispatch.Dependency
+	problems     []preflight.Problem
+	dependencies []dependency.Object
 	err          error
 }
 
 // refused says whether nothing may be created for it.
 func (c *candidate) refused() bool {
-	return c.err != nil || slices.ContainsFunc(c.problems, func(p dispatch.Problem) bool { return p.Blocking })
+	return c.err != nil || slices.ContainsFunc(c.problems, func(p preflight.Problem) bool { return p.Blocking })
 }
 
 func (o *dispatchOptions) run(ctx context.Context) error {
@@ -121,7 +123,7 @@ func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 
 // preflight looks at all candidates. The error is for what concerns none of them.
 func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *apiserver.Side, candidates []*candidate) error {
-	check := &dispatch.Preflight{Origin: origin, Worker: worker, Dependencies: dispatch.DependencyOptions{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
+	check := &preflight.Checker{Origin: origin, Worker: worker, Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
 	var group errgroup.Group
 	group.SetLimit(checkedAtOnce)
 	for _, c := range candidates {

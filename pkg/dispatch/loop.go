@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
@@ -52,7 +53,7 @@ type Task struct {
 	Namespace, Name string
 	UID             types.UID
 	// Dependencies are copied to the worker before the mirror is created.
-	Dependencies []Dependency
+	Dependencies []dependency.Object
 }
 
 // Outcome is how a task ended.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -72,17 +73,17 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 
 // copyDependencies completes what the pods of a mirror need that is there.
 func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstructured) {
-	copied, err := CopyDependencies(ctx, t.origin, t.worker, mirror, t.Dependencies)
+	copied, err := dependency.Copy(ctx, t.origin, t.worker, mirror, t.Dependencies)
 	t.tellCopied(copied)
 	if err == nil {
-		err = AdoptDependencies(ctx, t.origin, t.worker, mirror, t.Dependencies)
+		err = dependency.Adopt(ctx, t.origin, t.worker, mirror, t.Dependencies)
 	}
 	if err != nil {
 		t.record(Warned, fmt.Sprintf("what its pods need could not be completed: %v", err))
 	}
 }
 
-func (t *task) tellCopied(copied []Dependency) {
+func (t *task) tellCopied(copied []dependency.Object) {
 	for _, d := range copied {
 		t.record(DependencyCopied, fmt.Sprintf("%s %s was copied to %s", d.Kind, d.Name, t.worker.Context))
 	}
@@ -123,7 +124,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 		t.abort(err)
 		return nil, nil
 	}
-	copied, err := CopyDependencies(ctx, t.origin, t.worker, planned, t.Dependencies)
+	copied, err := dependency.Copy(ctx, t.origin, t.worker, planned, t.Dependencies)
 	t.tellCopied(copied)
 	if err != nil && !mayPass(err) {
 		t.dropDependencies(ctx)
@@ -147,7 +148,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	t.before = planned
 	t.record(MirrorCreated, "created on "+t.worker.Context)
 	if len(t.Dependencies) > 0 {
-		if err := AdoptDependencies(ctx, t.origin, t.worker, created, t.Dependencies); err != nil {
+		if err := dependency.Adopt(ctx, t.origin, t.worker, created, t.Dependencies); err != nil {
 			t.record(Warned, fmt.Sprintf("what was copied for it will not be deleted with it: %v", err))
 		}
 	}
@@ -178,7 +179,7 @@ func (t *task) dropDependencies(ctx context.Context) {
 	if len(t.Dependencies) == 0 || t.planned == nil {
 		return
 	}
-	if err := DropDependencies(ctx, t.worker, t.planned, t.Dependencies); err != nil {
+	if err := dependency.Drop(ctx, t.worker, t.planned, t.Dependencies); err != nil {
 		t.record(Warned, fmt.Sprintf("what was copied for it to %s is left there: %v", t.worker.Context, err))
 	}
 }

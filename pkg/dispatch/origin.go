@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 )
 
 // CreateOrigin creates a delegated Job, or object of another kind, and makes sure
@@ -50,7 +51,7 @@ func CreatedEvent(s *apiserver.Side, job *unstructured.Unstructured) Event {
 }
 
 // ProblemEvent tells of a problem that preflight found with a Job of context at.
-func ProblemEvent(at string, job *unstructured.Unstructured, p Problem) Event {
+func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
 	origin := apiserver.RefOf(&apiserver.Side{Context: at}, job)
 	e := Event{Event: Warned, Message: fmt.Sprintf("context %s: %s", p.Context, p.Message), Origin: &origin}
 	if p.Blocking {

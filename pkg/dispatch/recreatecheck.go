@@ -17,6 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -25,10 +26,13 @@ import (
 // deletion and against the new Job. Everything that it finds is in one error.
 // Warnings that only a server can give are added to the Replacement.
 func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
-	asked := probe{r.Side, &memo{}}
+	asked := preflight.NewProbe(r.Side)
 	var errs []error
-	rights := right{p.kind().Resource.GroupResource(), []string{"get", "list", "watch", "delete", "create"}, fmt.Sprintf("the %s cannot be made anew", p.kind().Kind), true}
-	for _, problem := range asked.access(ctx, p.stored.GetNamespace(), []right{rights}) {
+	rights := preflight.Right{
+		What: p.kind().Resource.GroupResource(), Verbs: []string{"get", "list", "watch", "delete", "create"},
+		Lacking: fmt.Sprintf("the %s cannot be made anew", p.kind().Kind), Blocks: true,
+	}
+	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{rights}) {
 		if problem.Blocking {
 			errs = append(errs, fmt.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
 		}
@@ -36,7 +40,7 @@ func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	for _, check := range []func(context.Context, probe, *Replacement) error{
+	for _, check := range []func(context.Context, preflight.Probe, *Replacement) error{
 		r.checkDelete, r.checkCreate, r.checkMultiKueue,
 	} {
 		if err := check(ctx, asked, p); err != nil {
@@ -50,7 +54,7 @@ func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
 }
 
 // checkDelete has the server do everything to delete the old Job, but delete it.
-func (r *Recreator) checkDelete(ctx context.Context, _ probe, p *Replacement) error {
+func (r *Recreator) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacement) error {
 	err := r.delete(ctx, p.kind(), p.stored, metav1.DryRunAll)
 	switch {
 	case err == nil:
@@ -68,11 +72,11 @@ func (r *Recreator) checkDelete(ctx context.Context, _ probe, p *Replacement) er
 
 // checkCreate has the server do everything to create the new Job, but store it. It
 // has another name there, since its own is taken.
-func (r *Recreator) checkCreate(ctx context.Context, asked probe, p *Replacement) error {
+func (r *Recreator) checkCreate(ctx context.Context, asked preflight.Probe, p *Replacement) error {
 	trial := p.New.DeepCopy()
 	trial.SetName("")
 	trial.SetGenerateName(trialPrefix(p.New.GetName()))
-	stored, err := asked.tryCreate(ctx, p.kind(), trial, metav1.FieldValidationStrict)
+	stored, err := asked.TryCreate(ctx, p.kind(), trial, metav1.FieldValidationStrict)
 	switch {
 	case err == nil:
 		return r.checkOwner(stored, p)
@@ -145,14 +149,14 @@ func cannotTry(err error) bool {
 
 // checkMultiKueue makes sure that Kueue has a look at the new Job, and that none of
 // its workers runs the old one. What cannot be read is no obstacle.
-func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replacement) error {
+func (r *Recreator) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *Replacement) error {
 	if p.options.Force {
 		return nil
 	}
 	namespace := p.stored.GetNamespace()
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
-		if found, err := asked.find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
+		if found, err := asked.Find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
 			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
 				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.Kubectl(namespace, "get localqueues"))
 		}
@@ -161,7 +165,7 @@ func (r *Recreator) checkMultiKueue(ctx context.Context, asked probe, p *Replace
 		return nil
 	}
 	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), 0) {
-		workload, err := asked.find(ctx, namespace, name, kueueVersions("workloads")...)
+		workload, err := asked.Find(ctx, namespace, name, kueueVersions("workloads")...)
 		if err != nil || workload == nil {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -19,7 +19,7 @@ type JobProblems struct {
 	Kind string
 	// Job is namespace/name.
 	Job      string
-	Problems []dispatch.Problem
+	Problems []preflight.Problem
 }
 
 // name tells it apart from those of other kinds.
@@ -70,7 +70,7 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 }
 
 // problemLines are a row with its message, behind or below it, and the remedy.
-func problemLines(problem dispatch.Problem, row string, width int, o TableOptions) []string {
+func problemLines(problem preflight.Problem, row string, width int, o TableOptions) []string {
 	message := Safe(problem.Message)
 	var lines []string
 	if o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width {
@@ -84,7 +84,7 @@ func problemLines(problem dispatch.Problem, row string, width int, o TableOption
 	return lines
 }
 
-func severityOf(problem dispatch.Problem) inspect.Severity {
+func severityOf(problem preflight.Problem) inspect.Severity {
 	if problem.Blocking {
 		return inspect.Error
 	}
@@ -97,11 +97,11 @@ type problemGroup struct {
 	// kind is theirs, "" for Job; mixed is whether there are others among them.
 	kind     string
 	mixed    bool
-	problems []dispatch.Problem
+	problems []preflight.Problem
 }
 
 // objectOf is what a problem is about.
-func (g problemGroup) objectOf(problem dispatch.Problem) string {
+func (g problemGroup) objectOf(problem preflight.Problem) string {
 	kind := cmp.Or(g.kind, jobKind)
 	switch {
 	case problem.Object != "":
@@ -127,8 +127,8 @@ func (g problemGroup) title(all bool) string {
 // problemGroups puts equal problems of several Jobs together, and then those that
 // the same Jobs have, in the order in which they first come.
 func problemGroups(jobs []JobProblems) []problemGroup {
-	var distinct []dispatch.Problem
-	having, kinds := map[dispatch.Problem][]string{}, map[string]string{}
+	var distinct []preflight.Problem
+	having, kinds := map[preflight.Problem][]string{}, map[string]string{}
 	for _, j := range jobs {
 		kinds[j.name()] = j.Kind
 		for _, problem := range j.Problems {
@@ -141,7 +141,7 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 		}
 	}
 	// Within a group, and among groups, what blocks comes first.
-	slices.SortStableFunc(distinct, func(a, b dispatch.Problem) int {
+	slices.SortStableFunc(distinct, func(a, b preflight.Problem) int {
 		return rank(a) - rank(b)
 	})
 	var groups []problemGroup
@@ -158,7 +158,7 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 	return groups
 }
 
-func rank(problem dispatch.Problem) int {
+func rank(problem preflight.Problem) int {
 	if problem.Blocking {
 		return 0
 	}

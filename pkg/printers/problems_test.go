@@ -9,12 +9,12 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-func someProblems() []dispatch.Problem {
-	return []dispatch.Problem{
+func someProblems() []preflight.Problem {
+	return []preflight.Problem{
 		{Context: "management", Message: "it has a ttlSecondsAfterFinished of 60 s, which is kept", Remedy: ""},
 		{
 			Context: "worker-1", Blocking: true, Object: "ConfigMap ml/settings", Message: "is not there; container train reads its key epochs",
@@ -39,7 +39,7 @@ func severalProblems() []printers.JobProblems {
 		case "ml/c", "ml/d":
 			j.Problems = append(j.Problems, someProblems()[3])
 		case "ml/g":
-			j.Problems = []dispatch.Problem{{Context: "management", Blocking: true, Message: "is finished", Remedy: "take another name"}}
+			j.Problems = []preflight.Problem{{Context: "management", Blocking: true, Message: "is finished", Remedy: "take another name"}}
 		}
 		jobs = append(jobs, j)
 	}
@@ -49,8 +49,8 @@ func severalProblems() []printers.JobProblems {
 func TestProblems(t *testing.T) {
 	one := []printers.JobProblems{{Job: "ml/train", Problems: someProblems()}}
 	nasty := []printers.JobProblems{
-		{Job: evil, Problems: []dispatch.Problem{{Context: evil, Blocking: true, Object: evil, Message: evil + wide, Remedy: evil}}},
-		{Job: "b", Problems: []dispatch.Problem{{}}},
+		{Job: evil, Problems: []preflight.Problem{{Context: evil, Blocking: true, Object: evil, Message: evil + wide, Remedy: evil}}},
+		{Job: "b", Problems: []preflight.Problem{{}}},
 	}
 	for _, tt := range []struct {
 		name string

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -271,7 +271,7 @@ func TestPreflightSurprises(t *testing.T) {
 		}, "ResourceClaimTemplate " + ns + "/gpus", true, "resource claim gpu needs it"},
 	} {
 		job := f.create(fmt.Sprintf("job-%d", i), template(c.change))
-		found, _ := f.preflight(job, dispatch.DependencyOptions{})
+		found, _ := f.preflight(job, dependency.Options{})
 		assert.Equal(t, len(found), 1, "%s", told(found))
 		assert.Equal(t, found[0].Object, c.object, "%s", told(found))
 		assert.Equal(t, found[0].Blocking, c.blocks, "%s", told(found))

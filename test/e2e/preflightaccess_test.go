@@ -28,7 +28,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -67,7 +68,7 @@ func TestPreflightAccess(t *testing.T) {
 	// RBAC learns of it from a cache.
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		found = f.problems()
-		return !slices.ContainsFunc(found, func(p dispatch.Problem) bool { return p.Blocking }), nil
+		return !slices.ContainsFunc(found, func(p preflight.Problem) bool { return p.Blocking }), nil
 	})
 	assert.NilError(t, err, "%s", told(found))
 }
@@ -90,7 +91,7 @@ func TestPreflightEditor(t *testing.T) {
 	f.eventuallyClear()
 
 	// Whether a claim will get its volume is for those who may see StorageClasses.
-	found, _ := f.preflight(f.create("claim", needy(ns)), dispatch.DependencyOptions{})
+	found, _ := f.preflight(f.create("claim", needy(ns)), dependency.Options{})
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; that could not be checked: "), "%s", told(found))
 
@@ -118,7 +119,7 @@ func TestPreflightSameCluster(t *testing.T) {
 func TestPreflightUnreachable(t *testing.T) {
 	f := newFlight(t, "preflight-dead")
 	dead := sideOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
-	p := &dispatch.Preflight{Origin: f.origin, Worker: dead}
+	p := &preflight.Checker{Origin: f.origin, Worker: dead}
 	found, _, err := p.Check(t.Context(), f.request(f.job))
 	assert.ErrorContains(t, err, "context worker-1: could not ask the API server for its version: ")
 	assert.Equal(t, len(found), 0)
@@ -180,7 +181,7 @@ func TestPreflightOldServers(t *testing.T) {
 	fresh := unstructuredJob(t, fixture.New(ns, "fresh", fixture.ManagedBy(string(delegation.Dispatch))))
 	request := f.request(fresh)
 	request.Create = true
-	found, _, err := (&dispatch.Preflight{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
+	found, _, err := (&preflight.Checker{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
 	assert.NilError(t, err)
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	assert.Assert(t, found[0].Blocking && contains(found[0].Message, "v1.31.4", "drops spec.managedBy", "would run there as well as on worker-1"), "%s", told(found))
@@ -193,10 +194,10 @@ func TestPreflightOldServers(t *testing.T) {
 func TestPreflightCreate(t *testing.T) {
 	const ns = "preflight-create"
 	f := newFlight(t, ns)
-	check := func(job *unstructured.Unstructured) []dispatch.Problem {
+	check := func(job *unstructured.Unstructured) []preflight.Problem {
 		request := f.request(job)
 		request.Create = true
-		found, _, err := (&dispatch.Preflight{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
+		found, _, err := (&preflight.Checker{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
 		assert.NilError(t, err)
 		return found
 	}
@@ -247,7 +248,7 @@ func TestPreflightCost(t *testing.T) {
 			})
 		}
 	}
-	p := &dispatch.Preflight{Origin: sideOf(t, management, counting(&ofOrigin)), Worker: sideOf(t, worker1, counting(&ofWorker))}
+	p := &preflight.Checker{Origin: sideOf(t, management, counting(&ofOrigin)), Worker: sideOf(t, worker1, counting(&ofWorker))}
 	var group errgroup.Group
 	for i := range jobs {
 		job := f.job.DeepCopy()

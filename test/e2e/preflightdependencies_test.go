@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -49,8 +50,8 @@ func newCopies(t *testing.T, ns string) *flight {
 	return f
 }
 
-func allowed() dispatch.DependencyOptions {
-	return dispatch.DependencyOptions{ConfigMaps: true, Secrets: []string{"token"}}
+func allowed() dependency.Options {
+	return dependency.Options{ConfigMaps: true, Secrets: []string{"token"}}
 }
 
 // mirror creates the mirror of an origin.
@@ -88,12 +89,12 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.Assert(t, contains(found[0].Remedy, "run dispatch with --with-dependencies") && contains(found[1].Remedy, "run dispatch with --with-secret token"), "%s", told(found))
 	found, copies := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 0, "%s", told(found))
-	assert.DeepEqual(t, copies, []dispatch.Dependency{
+	assert.DeepEqual(t, copies, []dependency.Object{
 		{Kind: "ConfigMap", Namespace: ns, Name: "extras"}, {Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "Secret", Namespace: ns, Name: "token"},
 	})
 
 	planned := f.request(f.job).Plan.Mirror
-	created, err := dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, copies)
+	created, err := dependency.Copy(ctx, f.origin, f.worker, planned, copies)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, created, copies)
 	settings := f.copied("settings")
@@ -108,20 +109,20 @@ func TestDependenciesAreShared(t *testing.T) {
 
 	// A second one finds it, and owns it too.
 	first := f.mirror(f.job)
-	assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, first, copies))
+	assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, first, copies))
 	other := f.create("other", takes())
-	found, _ = f.preflight(other, dispatch.DependencyOptions{})
+	found, _ = f.preflight(other, dependency.Options{})
 	assert.Equal(t, len(found), 2, "%s", told(found))
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "is deleted with that one's mirror"), "%s", told(found))
 	found, again := f.preflight(other, allowed())
 	assert.Equal(t, len(found), 0, "%s", told(found))
 	assert.DeepEqual(t, again, copies)
-	created, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, f.request(other).Plan.Mirror, again)
+	created, err = dependency.Copy(ctx, f.origin, f.worker, f.request(other).Plan.Mirror, again)
 	assert.NilError(t, err)
 	assert.Equal(t, len(created), 0)
 	second := f.mirror(other)
 	for range 2 {
-		assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, second, again))
+		assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, second, again))
 	}
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), 2)
 
@@ -142,7 +143,7 @@ func TestDependenciesAreShared(t *testing.T) {
 func TestDependenciesOfMany(t *testing.T) {
 	const ns = "copies-many"
 	f := newCopies(t, ns)
-	copies := []dispatch.Dependency{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}}
+	copies := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}}
 	var mirrors []*unstructured.Unstructured
 	for i := range 20 {
 		origin := f.create(fmt.Sprintf("many-%d", i), takes())
@@ -151,10 +152,10 @@ func TestDependenciesOfMany(t *testing.T) {
 	var group errgroup.Group
 	for _, mirror := range mirrors {
 		group.Go(func() error {
-			if _, err := dispatch.CopyDependencies(t.Context(), f.origin, f.worker, mirror, copies); err != nil {
+			if _, err := dependency.Copy(t.Context(), f.origin, f.worker, mirror, copies); err != nil {
 				return err
 			}
-			return dispatch.AdoptDependencies(t.Context(), f.origin, f.worker, mirror, copies)
+			return dependency.Adopt(t.Context(), f.origin, f.worker, mirror, copies)
 		})
 	}
 	assert.NilError(t, group.Wait())
@@ -163,7 +164,7 @@ func TestDependenciesOfMany(t *testing.T) {
 	shell(t, "kubectl --context worker-1 -n "+ns+" delete configmap settings")
 	for _, mirror := range mirrors {
 		group.Go(func() error {
-			return dispatch.AdoptDependencies(t.Context(), f.origin, f.worker, mirror, copies)
+			return dependency.Adopt(t.Context(), f.origin, f.worker, mirror, copies)
 		})
 	}
 	assert.NilError(t, group.Wait())
@@ -176,25 +177,25 @@ func TestDependenciesAreDropped(t *testing.T) {
 	const ns = "copies-dropped"
 	f := newCopies(t, ns)
 	ctx := t.Context()
-	copies := []dispatch.Dependency{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
+	copies := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
 	planned := f.request(f.job).Plan.Mirror
 	other := f.mirror(f.create("other", takes()))
-	created, err := dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, copies)
+	created, err := dependency.Copy(ctx, f.origin, f.worker, planned, copies)
 	assert.NilError(t, err)
-	assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, other, copies[:1]))
+	assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, other, copies[:1]))
 	for range 2 {
-		assert.NilError(t, dispatch.DropDependencies(ctx, f.worker, planned, created))
+		assert.NilError(t, dependency.Drop(ctx, f.worker, planned, created))
 	}
 	assert.Assert(t, f.copied("settings") != nil, "another mirror owns it")
 	assert.Assert(t, f.copied("extras") == nil)
 
 	// What is somebody else's stays, and is an error.
 	f.apply(worker1, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: extras, namespace: %s}, data: {own: x}}", ns))
-	created, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, copies)
+	created, err = dependency.Copy(ctx, f.origin, f.worker, planned, copies)
 	assert.ErrorContains(t, err, "one is there that is none of ours")
 	assert.Equal(t, len(created), 0)
-	assert.NilError(t, dispatch.AdoptDependencies(ctx, f.origin, f.worker, other, copies))
-	assert.NilError(t, dispatch.DropDependencies(ctx, f.worker, planned, copies))
+	assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, other, copies))
+	assert.NilError(t, dependency.Drop(ctx, f.worker, planned, copies))
 	extras := f.copied("extras")
 	assert.Assert(t, len(extras.OwnerReferences) == 0 && extras.Data["own"] == "x")
 	found, fresh := f.preflight(f.job, allowed())
@@ -209,11 +210,11 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	f := newCopies(t, ns)
 	ctx := t.Context()
 	planned := f.request(f.job).Plan.Mirror
-	extras := []dispatch.Dependency{{Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
-	_, err := dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, extras)
+	extras := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
+	_, err := dependency.Copy(ctx, f.origin, f.worker, planned, extras)
 	assert.NilError(t, err)
 	shell(t, "kubectl --context management -n "+ns+` patch configmap extras --type=merge -p '{"data":{"a":"y"}}'`)
-	_, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, extras)
+	_, err = dependency.Copy(ctx, f.origin, f.worker, planned, extras)
 	assert.ErrorContains(t, err, "a copy is there that says something else")
 	found, _ := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 1, "%s", told(found))
@@ -226,12 +227,12 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	shell(t, "kubectl --context management -n "+ns+" delete secret token")
 	f.apply(management, fmt.Sprintf(`{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token,
   metadata: {name: token, namespace: %s, annotations: {kubernetes.io/service-account.name: default}}}`, ns))
-	_, err = dispatch.CopyDependencies(ctx, f.origin, f.worker, planned, []dispatch.Dependency{{Kind: "Secret", Namespace: ns, Name: "token"}})
+	_, err = dependency.Copy(ctx, f.origin, f.worker, planned, []dependency.Object{{Kind: "Secret", Namespace: ns, Name: "token"}})
 	assert.ErrorContains(t, err, "is the token of a service account")
 	found, _ = f.preflight(f.job, allowed())
 	assert.Assert(t, len(found) == 1 && found[0].Blocking && contains(found[0].Message, "token of a service account"), "%s", told(found))
 
-	p := &dispatch.Preflight{Origin: f.origin, Worker: f.worker, Dependencies: dispatch.DependencyOptions{Secrets: []string{"token", "tokne"}}}
+	p := &preflight.Checker{Origin: f.origin, Worker: f.worker, Dependencies: dependency.Options{Secrets: []string{"token", "tokne"}}}
 	_, _, err = p.Check(ctx, f.request(f.job))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, p.UnusedSecrets(), []string{"tokne"})

@@ -25,9 +25,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -98,26 +99,26 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 	})
 }
 
-func (f *flight) request(job *unstructured.Unstructured) dispatch.Request {
+func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
 	f.t.Helper()
 	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.ClusterUID})
 	assert.NilError(f.t, err)
-	return dispatch.Request{Origin: job, Plan: made}
+	return preflight.Request{Origin: job, Plan: made}
 }
 
 // preflight checks a Job with nothing remembered.
-func (f *flight) preflight(job *unstructured.Unstructured, o dispatch.DependencyOptions) ([]dispatch.Problem, []dispatch.Dependency) {
+func (f *flight) preflight(job *unstructured.Unstructured, o dependency.Options) ([]preflight.Problem, []dependency.Object) {
 	f.t.Helper()
-	p := &dispatch.Preflight{Origin: f.origin, Worker: f.worker, Dependencies: o}
+	p := &preflight.Checker{Origin: f.origin, Worker: f.worker, Dependencies: o}
 	found, copies, err := p.Check(f.t.Context(), f.request(job))
 	assert.NilError(f.t, err)
 	return found, copies
 }
 
 // problems checks the flight's own Job.
-func (f *flight) problems() []dispatch.Problem {
+func (f *flight) problems() []preflight.Problem {
 	f.t.Helper()
-	found, _ := f.preflight(f.job, dispatch.DependencyOptions{})
+	found, _ := f.preflight(f.job, dependency.Options{})
 	return found
 }
 
@@ -125,7 +126,7 @@ func (f *flight) problems() []dispatch.Problem {
 // comes from caches.
 func (f *flight) eventuallyClear() {
 	f.t.Helper()
-	var found []dispatch.Problem
+	var found []preflight.Problem
 	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		found = f.problems()
 		return len(found) == 0, nil
@@ -134,9 +135,9 @@ func (f *flight) eventuallyClear() {
 }
 
 // eventuallyFinds waits for just one problem, with this object.
-func (f *flight) eventuallyFinds(object string) dispatch.Problem {
+func (f *flight) eventuallyFinds(object string) preflight.Problem {
 	f.t.Helper()
-	var found []dispatch.Problem
+	var found []preflight.Problem
 	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		found = f.problems()
 		return len(found) == 1 && found[0].Object == object, nil
@@ -145,7 +146,7 @@ func (f *flight) eventuallyFinds(object string) dispatch.Problem {
 	return found[0]
 }
 
-func told(found []dispatch.Problem) string {
+func told(found []preflight.Problem) string {
 	var b strings.Builder
 	for _, p := range found {
 		fmt.Fprintf(&b, "%s blocking=%t %q: %s\n  %s\n", p.Context, p.Blocking, p.Object, p.Message, p.Remedy)

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
 // trial is what came of having a server create a pod in a dry run.
@@ -160,14 +161,14 @@ func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []P
 	}
 	var found []Problem
 	for _, secret := range pod.Spec.ImagePullSecrets {
-		there, err := c.worker.data(ctx, kindSecret, c.namespace(), secret.Name)
+		there, err := c.worker.data(ctx, dependency.Secret, c.namespace(), secret.Name)
 		if err != nil || there.exists {
 			continue
 		}
 		found = append(found, Problem{
-			Context: c.worker.Context, Object: named(kindSecret, c.namespace(), secret.Name),
+			Context: c.worker.Context, Object: named(dependency.Secret, c.namespace(), secret.Name),
 			Message: fmt.Sprintf("does not exist, and ServiceAccount %s wants images pulled with it", pod.Spec.ServiceAccountName),
-			Remedy:  "make it there: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(reference{kind: kindSecret, name: secret.Name, soft: true})),
+			Remedy:  "make it there: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(reference{kind: dependency.Secret, name: secret.Name, soft: true})),
 		})
 	}
 	return found

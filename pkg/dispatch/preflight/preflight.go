@@ -1,50 +1,40 @@
-package dispatch
+// Package preflight finds out, before anything is created, what would keep a planned mirror
+// from running, or its status from being written back: it asks both clusters what they
+// serve, allow, have and would refuse, and returns all of it as Problems, each with what
+// to do about it.
+//
+// It writes nothing: what it tries, it tries as a dry run. What comes after it, it does
+// not know.
+package preflight
 
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Preflight finds out what would keep Jobs of one cluster from running on
+// Checker finds out what would keep Jobs of one cluster from running on
 // another. It remembers what it has asked, so that many Jobs cost little more than
 // one; who wants to know what has changed since makes another. Any number of
 // Checks may run at the same time.
-type Preflight struct {
+type Checker struct {
 	// Origin and Worker are the clusters.
 	Origin, Worker *apiserver.Side
 	// Dependencies say what may be copied to the worker.
-	Dependencies DependencyOptions
+	Dependencies dependency.Options
 
 	ofOrigin, ofWorker memo
 	// named are the names of Secrets that pods refer to.
 	named sync.Map
-}
-
-// DependencyOptions say what else is copied to the worker, if it is missing
-// there.
-type DependencyOptions struct {
-	// ConfigMaps is whether those that the pods name are copied.
-	ConfigMaps bool
-	// Secrets are the names of those that may be copied.
-	Secrets []string
-}
-
-// allows says whether a missing object may be copied.
-func (o DependencyOptions) allows(kind, name string) bool {
-	if kind == kindSecret {
-		return slices.Contains(o.Secrets, name)
-	}
-	return o.ConfigMaps
 }
 
 // Request is one Job that is to be dispatched.
@@ -64,10 +54,10 @@ type Request struct {
 //
 // What a server does not let the user see is a warning that it could not be
 // checked.
-func (p *Preflight) Check(ctx context.Context, r Request) ([]Problem, []Dependency, error) {
+func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency.Object, error) {
 	c := &check{
-		Preflight: p, Request: r, kind: object.OrJob(r.Plan.Kind), mirror: r.Plan.Mirror,
-		origin: probe{p.Origin, &p.ofOrigin}, worker: probe{p.Worker, &p.ofWorker},
+		Checker: p, Request: r, kind: object.OrJob(r.Plan.Kind), mirror: r.Plan.Mirror,
+		origin: Probe{p.Origin, &p.ofOrigin}, worker: Probe{p.Worker, &p.ofWorker},
 	}
 	if err := c.reach(ctx); err != nil {
 		return nil, nil, err
@@ -80,7 +70,7 @@ func (p *Preflight) Check(ctx context.Context, r Request) ([]Problem, []Dependen
 	}
 	unread := c.readTemplates()
 	for _, ref := range c.references {
-		if ref.kind == kindSecret {
+		if ref.kind == dependency.Secret {
 			p.named.Store(ref.name, true)
 		}
 	}
@@ -93,7 +83,7 @@ func (p *Preflight) Check(ctx context.Context, r Request) ([]Problem, []Dependen
 
 // UnusedSecrets are the names among Dependencies.Secrets that the pods of no Job
 // refer to of those that were checked: very likely misspelt.
-func (p *Preflight) UnusedSecrets() []string {
+func (p *Checker) UnusedSecrets() []string {
 	var unused []string
 	for _, name := range p.Dependencies.Secrets {
 		if _, ok := p.named.Load(name); !ok {
@@ -105,9 +95,9 @@ func (p *Preflight) UnusedSecrets() []string {
 
 // check is the work of one Check.
 type check struct {
-	*Preflight
+	*Checker
 	Request
-	origin, worker probe
+	origin, worker Probe
 
 	kind   delegation.Kind
 	mirror *unstructured.Unstructured
@@ -118,7 +108,7 @@ type check struct {
 	// holds, as "Kind name".
 	wrapped map[string]bool
 	// dependencies is set by workerSide.
-	dependencies []Dependency
+	dependencies []dependency.Object
 }
 
 // namespace is the mirror's.
@@ -134,7 +124,7 @@ func (c *check) reach(ctx context.Context) error {
 		_, failures[1] = c.worker.version(ctx)
 		return nil
 	})
-	for i, p := range []probe{c.origin, c.worker} {
+	for i, p := range []Probe{c.origin, c.worker} {
 		if failures[i] != nil {
 			failures[i] = fleet.InContext(p.Context, "ask the API server for its version", failures[i])
 		}

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // serverVersion is what an API server says it is.
@@ -32,7 +35,7 @@ func (v serverVersion) isBefore(major, minor uint) bool {
 
 // version asks the server what it is. That it does not want to tell is no error:
 // it has answered.
-func (p probe) version(ctx context.Context) (serverVersion, error) {
+func (p Probe) version(ctx context.Context) (serverVersion, error) {
 	return recall(ctx, p, "version", func(ctx context.Context) (serverVersion, error) {
 		unknown := serverVersion{text: "of unknown version"}
 		body, err := p.Client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
@@ -55,7 +58,7 @@ func (p probe) version(ctx context.Context) (serverVersion, error) {
 }
 
 // user is who the server takes the user for, "" where it does not say.
-func (p probe) user(ctx context.Context) string {
+func (p Probe) user(ctx context.Context) string {
 	name, _ := recall(ctx, p, "user", func(ctx context.Context) (string, error) {
 		review, err := p.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 		if err != nil {
@@ -67,7 +70,7 @@ func (p probe) user(ctx context.Context) string {
 }
 
 // may says whether the user may do something in a namespace.
-func (p probe) may(ctx context.Context, namespace, verb string, what schema.GroupResource) (bool, error) {
+func (p Probe) may(ctx context.Context, namespace, verb string, what schema.GroupResource) (bool, error) {
 	question := fmt.Sprintf("may %s %s in %s", verb, what, namespace)
 	return recall(ctx, p, question, func(ctx context.Context) (bool, error) {
 		resource, subresource, _ := strings.Cut(what.Resource, "/")
@@ -83,9 +86,9 @@ func (p probe) may(ctx context.Context, namespace, verb string, what schema.Grou
 	})
 }
 
-// find returns an object, or nil if there is none. It may be of any of several
+// Find returns an object, or nil if there is none. It may be of any of several
 // versions, of which a server serves some or none.
-func (p probe) find(ctx context.Context, namespace, name string, versions ...schema.GroupVersionResource) (*unstructured.Unstructured, error) {
+func (p Probe) Find(ctx context.Context, namespace, name string, versions ...schema.GroupVersionResource) (*unstructured.Unstructured, error) {
 	for _, resource := range versions {
 		question := fmt.Sprintf("find %s %s/%s", resource, namespace, name)
 		found, err := recall(ctx, p, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
@@ -113,8 +116,8 @@ type space struct {
 }
 
 // space looks at a namespace. It has an error where the user may not see it.
-func (p probe) space(ctx context.Context, name string) (space, error) {
-	found, err := p.find(ctx, "", name, corev1.SchemeGroupVersion.WithResource("namespaces"))
+func (p Probe) space(ctx context.Context, name string) (space, error) {
+	found, err := p.Find(ctx, "", name, corev1.SchemeGroupVersion.WithResource("namespaces"))
 	if err != nil || found == nil {
 		return space{}, err
 	}
@@ -123,4 +126,14 @@ func (p probe) space(ctx context.Context, name string) (space, error) {
 		exists: true, uid: string(found.GetUID()),
 		terminating: phase == string(corev1.NamespaceTerminating) || found.GetDeletionTimestamp() != nil,
 	}, nil
+}
+
+// TryCreate has the server do everything to create an object, but store it. validation is
+// one of the values of metav1.CreateOptions.FieldValidation.
+func (p Probe) TryCreate(ctx context.Context, k delegation.Kind, o *unstructured.Unstructured, validation string) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+	defer cancel()
+	return p.Objects(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{
+		DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: validation,
+	})
 }

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
 // data is what is kept of a ConfigMap or Secret: none of its values.
@@ -32,17 +33,17 @@ type data struct {
 }
 
 // data looks at a ConfigMap or Secret.
-func (p probe) data(ctx context.Context, kind, namespace, name string) (data, error) {
+func (p Probe) data(ctx context.Context, kind, namespace, name string) (data, error) {
 	question := fmt.Sprintf("data of %s %s/%s", kind, namespace, name)
 	return recall(ctx, p, question, func(ctx context.Context) (data, error) {
-		found, err := p.Dynamic.Resource(dataResource(kind)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		found, err := p.Dynamic.Resource(dependency.Resource(kind)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return data{}, nil
 		}
 		if err != nil {
 			return data{}, err
 		}
-		content := contentOf(found)
+		content := dependency.ContentOf(found)
 		encoded, err := json.Marshal(content)
 		if err != nil {
 			return data{}, err
@@ -81,7 +82,7 @@ func (c *check) dataNeeds(ctx context.Context) []Problem {
 	found := together(ctx, looks...)
 	for i, ref := range c.references {
 		if copies[i] {
-			c.dependencies = append(c.dependencies, Dependency{Kind: ref.kind, Namespace: c.Request.Origin.GetNamespace(), Name: ref.name})
+			c.dependencies = append(c.dependencies, dependency.Object{Kind: ref.kind, Namespace: c.Request.Origin.GetNamespace(), Name: ref.name})
 		}
 	}
 	return found
@@ -114,7 +115,7 @@ func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, i
 
 // missing is about an object that is not on the worker.
 func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Problem, bool) {
-	allowed := c.Dependencies.allows(ref.kind, ref.name)
+	allowed := c.Dependencies.Allows(ref.kind, ref.name)
 	if ref.optional && !allowed {
 		return nil, false
 	}
@@ -153,7 +154,7 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 
 // allowing is the flag that allows an object to be copied.
 func (c *check) allowing(ref reference) string {
-	if ref.kind == kindSecret {
+	if ref.kind == dependency.Secret {
 		return "--with-secret " + ref.name
 	}
 	return "--with-dependencies"
@@ -162,7 +163,7 @@ func (c *check) allowing(ref reference) string {
 // createCommand is what follows "kubectl create" to make an object.
 func createCommand(ref reference) string {
 	command := "configmap " + ref.name
-	if ref.kind == kindSecret {
+	if ref.kind == dependency.Secret {
 		command = "secret generic " + ref.name
 		if ref.soft {
 			return fmt.Sprintf("secret docker-registry %s --docker-server=SERVER --docker-username=USER --docker-password=PASSWORD", ref.name)
@@ -181,7 +182,7 @@ func createCommand(ref reference) string {
 // or another.
 func (c *check) shared(ctx context.Context, ref reference, there data, p Problem) ([]Problem, bool) {
 	isOwn := there.copiedFor == string(c.Request.Origin.GetUID())
-	if !c.Dependencies.allows(ref.kind, ref.name) {
+	if !c.Dependencies.Allows(ref.kind, ref.name) {
 		if isOwn || ref.optional {
 			return nil, false
 		}
@@ -200,7 +201,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 		p.Remedy = "make it anew: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(ref))
 	case original.digest != there.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)
-		p.Remedy = removeCopy(c.worker.Side, ref.kind, c.namespace(), ref.name)
+		p.Remedy = dependency.HowToRemove(c.worker.Side, ref.kind, c.namespace(), ref.name)
 	default:
 		return nil, true
 	}
@@ -208,14 +209,14 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 }
 
 // lacksKeys tells of keys that pods need and that an object does not have.
-func lacksKeys(p probe, namespace string, ref reference, d data, found Problem) []Problem {
+func lacksKeys(p Probe, namespace string, ref reference, d data, found Problem) []Problem {
 	var problems []Problem
 	for _, key := range slices.Sorted(maps.Keys(ref.keys)) {
 		if d.keys[key] {
 			continue
 		}
 		field := "data"
-		if ref.kind == kindSecret {
+		if ref.kind == dependency.Secret {
 			field = "stringData"
 		}
 		found.Message = fmt.Sprintf("has no key %s, and %s needs it", key, ref.keys[key])

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -28,15 +28,18 @@ type answer struct {
 	err   error
 }
 
-// probe asks one cluster.
-type probe struct {
+// Probe asks one cluster, and remembers what it has answered.
+type Probe struct {
 	*apiserver.Side
 	memo *memo
 }
 
+// NewProbe makes one that has not asked anything yet.
+func NewProbe(side *apiserver.Side) Probe { return Probe{side, &memo{}} }
+
 // recall returns what was answered to the question before, and otherwise asks.
 // Errors are answers too, but not that ctx was over: the next Check has another.
-func recall[T any](ctx context.Context, p probe, question string, ask func(context.Context) (T, error)) (T, error) {
+func recall[T any](ctx context.Context, p Probe, question string, ask func(context.Context) (T, error)) (T, error) {
 	got, _, _ := p.memo.flights.Do(question, func() (any, error) {
 		if known, ok := p.memo.answers.Load(question); ok {
 			return known, nil

@@ -1,4 +1,4 @@
-package dispatch
+package dependency
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -21,36 +20,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Dependency is an object that a mirror's pods need, and that is copied from the
-// origin's cluster.
-type Dependency struct {
-	// Kind is "ConfigMap" or "Secret".
-	Kind string
-	// Namespace and Name are where it is on the origin's cluster; on the worker it
-	// has the mirror's namespace and the same name.
-	Namespace, Name string
-}
-
-// String is how people are told of it, as it is on the origin's cluster.
-func (d Dependency) String() string { return d.Kind + " " + d.Namespace + "/" + d.Name }
-
-// on is where objects of this kind are in a namespace of a cluster.
-func (d Dependency) on(s *apiserver.Side, namespace string) dynamic.ResourceInterface {
-	return s.Dynamic.Resource(dataResource(d.Kind)).Namespace(namespace)
-}
-
-// CopyDependencies copies objects to the worker, into the namespace of the
-// planned mirror, with the marks of that: it has to have its origin's uid. What is
-// there already as a copy is left alone if it says the same, whatever origin it
-// was made for: mirrors share their copies, and AdoptDependencies makes each of
-// them an owner. What is there otherwise is an error, and so is a token of a
-// service account, which no other cluster takes. It returns those that it created,
-// also beside an error.
-func CopyDependencies(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d []Dependency) ([]Dependency, error) {
-	var created []Dependency
+// Copy copies objects to the worker, into the namespace of the planned mirror, with the
+// marks of that: it has to have its origin's uid. What is there already as a copy is left
+// alone if it says the same, whatever origin it was made for: mirrors share their copies,
+// and Adopt makes each of them an owner. What is there otherwise is an error, and so is a
+// token of a service account, which no other cluster takes. It returns those that it
+// created, also beside an error.
+func Copy(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d []Object) ([]Object, error) {
+	var created []Object
 	var failures []error
 	for _, one := range d {
-		isNew, err := copyDependency(ctx, origin, worker, planned, one, nil)
+		isNew, err := copyOne(ctx, origin, worker, planned, one, nil)
 		if isNew {
 			created = append(created, one)
 		}
@@ -59,27 +39,27 @@ func CopyDependencies(ctx context.Context, origin, worker *apiserver.Side, plann
 	return created, errors.Join(failures...)
 }
 
-// AdoptDependencies makes the mirror an owner of everything that was copied for
+// Adopt makes the mirror an owner of everything that was copied for
 // it, so that the worker's garbage collector removes it with the last mirror that
 // owns it. What went away since it was copied, with a mirror that shared it, is
 // copied again. Objects without our marks are left alone.
-func AdoptDependencies(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d []Dependency) error {
+func Adopt(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d []Object) error {
 	failures := make([]error, len(d))
 	for i, one := range d {
 		failures[i] = retry.OnError(retry.DefaultBackoff, isOvertaken, func() error {
-			return adoptDependency(ctx, origin, worker, mirror, one)
+			return adoptOne(ctx, origin, worker, mirror, one)
 		})
 	}
 	return errors.Join(failures...)
 }
 
-// DropDependencies deletes what was copied for a mirror that was not created
+// Drop deletes what was copied for a mirror that was not created
 // after all, unless another mirror owns it by now.
-func DropDependencies(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d []Dependency) error {
+func Drop(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d []Object) error {
 	failures := make([]error, len(d))
 	for i, one := range d {
 		failures[i] = retry.OnError(retry.DefaultBackoff, isOvertaken, func() error {
-			return dropDependency(ctx, worker, planned, one)
+			return dropOne(ctx, worker, planned, one)
 		})
 	}
 	return errors.Join(failures...)
@@ -91,8 +71,8 @@ func isOvertaken(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// copyDependency says whether it created the copy.
-func copyDependency(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d Dependency, owners []metav1.OwnerReference) (bool, error) {
+// copyOne says whether it created the copy.
+func copyOne(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d Object, owners []metav1.OwnerReference) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	original, err := d.on(origin, d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
@@ -121,11 +101,11 @@ func copyDependency(ctx context.Context, origin, worker *apiserver.Side, planned
 	case !isCopy(present):
 		return false, fmt.Errorf("context %s: could not %s: one is there that is none of ours", worker.Context, doing)
 	case present.GetDeletionTimestamp() != nil:
-		return false, worker.Failed(fleet.InContext(worker.Context, doing, apierrors.NewConflict(dataResource(d.Kind).GroupResource(), d.Name,
+		return false, worker.Failed(fleet.InContext(worker.Context, doing, apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name,
 			errors.New("an older copy is being deleted"))))
-	case !reflect.DeepEqual(contentOf(present), contentOf(copied)):
+	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
 		return false, fmt.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
-			removeCopy(worker, d.Kind, planned.GetNamespace(), d.Name))
+			HowToRemove(worker, d.Kind, planned.GetNamespace(), d.Name))
 	}
 	return false, nil
 }
@@ -153,25 +133,8 @@ func copyOf(original, planned *unstructured.Unstructured) (*unstructured.Unstruc
 // isCopy says whether an object is one that we copied, for whatever origin.
 func isCopy(o *unstructured.Unstructured) bool { return o.GetLabels()[delegation.OriginUIDLabel] != "" }
 
-// contentOf is what of a ConfigMap or Secret its users see.
-func contentOf(o *unstructured.Unstructured) map[string]any {
-	content := map[string]any{}
-	for _, field := range []string{"data", "binaryData", "type"} {
-		switch value := o.Object[field].(type) {
-		case nil:
-		case map[string]any:
-			if len(value) > 0 {
-				content[field] = value
-			}
-		default:
-			content[field] = value
-		}
-	}
-	return content
-}
-
-// adoptDependency adds the mirror to the owners of one object.
-func adoptDependency(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d Dependency) error {
+// adoptOne adds the mirror to the owners of one object.
+func adoptOne(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d Object) error {
 	doing := fmt.Sprintf("make %s an owner of %s %s", apiserver.RefOf(worker, mirror).WithKind(), d.Kind, d.Name)
 	owner := metav1.OwnerReference{APIVersion: mirror.GetAPIVersion(), Kind: mirror.GetKind(), Name: mirror.GetName(), UID: mirror.GetUID()}
 	bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
@@ -179,9 +142,9 @@ func adoptDependency(ctx context.Context, origin, worker *apiserver.Side, mirror
 	there, err := d.on(worker, mirror.GetNamespace()).Get(bounded, d.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		isNew, err := copyDependency(ctx, origin, worker, mirror, d, []metav1.OwnerReference{owner})
+		isNew, err := copyOne(ctx, origin, worker, mirror, d, []metav1.OwnerReference{owner})
 		if err == nil && !isNew {
-			return apierrors.NewConflict(dataResource(d.Kind).GroupResource(), d.Name, errors.New("another mirror has just copied it"))
+			return apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name, errors.New("another mirror has just copied it"))
 		}
 		return err
 	case err != nil:
@@ -210,8 +173,8 @@ func adoptDependency(ctx context.Context, origin, worker *apiserver.Side, mirror
 	return nil
 }
 
-// dropDependency deletes one object that was copied for the planned mirror.
-func dropDependency(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d Dependency) error {
+// dropOne deletes one object that was copied for the planned mirror.
+func dropOne(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d Object) error {
 	doing := fmt.Sprintf("delete %s %s/%s", d.Kind, planned.GetNamespace(), d.Name)
 	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()

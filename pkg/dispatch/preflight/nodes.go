@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // nodes are those of the cluster, with nothing but what scheduling looks at.
-func (p probe) nodes(ctx context.Context) ([]corev1.Node, error) {
+func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
 	return recall(ctx, p, "nodes", func(ctx context.Context) ([]corev1.Node, error) {
 		var nodes []corev1.Node
 		options := metav1.ListOptions{Limit: 500}

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"maps"
@@ -72,8 +72,8 @@ spec:
 	assert.DeepEqual(t, namespaces, []string{"spec.components[0].template.metadata.namespace=elsewhere"})
 
 	// What it makes itself need not be there.
-	c := &check{kind: appWrapper, mirror: o, Preflight: &Preflight{}}
-	c.origin, c.worker = probe{Side: &apiserver.Side{Context: "a"}}, probe{Side: &apiserver.Side{Context: "b"}}
+	c := &check{kind: appWrapper, mirror: o, Checker: &Checker{}}
+	c.origin, c.worker = Probe{Side: &apiserver.Side{Context: "a"}}, Probe{Side: &apiserver.Side{Context: "b"}}
 	assert.Equal(t, len(c.readTemplates()), 1)
 	var names []string
 	for _, r := range c.references {

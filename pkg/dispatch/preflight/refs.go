@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
 // reference is a ConfigMap or Secret that pods refer to.
@@ -25,17 +26,17 @@ type reference struct {
 }
 
 // references collects them, one for each object.
-type references map[Dependency]*reference
+type references map[dependency.Object]*reference
 
 // add adds a reference. Where others do not need the same object, this one may.
 func (r references) add(kind, name, by string, optional bool, keys ...string) *reference {
 	if name == "" {
 		return &reference{}
 	}
-	ref := r[Dependency{Kind: kind, Name: name}]
+	ref := r[dependency.Object{Kind: kind, Name: name}]
 	if ref == nil {
 		ref = &reference{kind: kind, name: name, by: by, optional: true, keys: map[string]string{}}
-		r[Dependency{Kind: kind, Name: name}] = ref
+		r[dependency.Object{Kind: kind, Name: name}] = ref
 	}
 	if optional {
 		return ref
@@ -63,8 +64,8 @@ func referencesOf(templates []pods) []reference {
 		for _, secret := range p.spec.ImagePullSecrets {
 			// The kubelet pulls without those it does not find (kubelet_pods.go,
 			// getPullSecretsForPod), which is fine for public images.
-			if _, ok := all[Dependency{Kind: kindSecret, Name: secret.Name}]; !ok && secret.Name != "" {
-				all.add(kindSecret, secret.Name, "imagePullSecrets", false).soft = true
+			if _, ok := all[dependency.Object{Kind: dependency.Secret, Name: secret.Name}]; !ok && secret.Name != "" {
+				all.add(dependency.Secret, secret.Name, "imagePullSecrets", false).soft = true
 			}
 		}
 	}
@@ -94,10 +95,10 @@ func (r references) addContainer(c *corev1.Container) {
 	by := "container " + c.Name
 	for _, source := range c.EnvFrom {
 		if ref := source.ConfigMapRef; ref != nil {
-			r.add(kindConfigMap, ref.Name, by, isTrue(ref.Optional))
+			r.add(dependency.ConfigMap, ref.Name, by, isTrue(ref.Optional))
 		}
 		if ref := source.SecretRef; ref != nil {
-			r.add(kindSecret, ref.Name, by, isTrue(ref.Optional))
+			r.add(dependency.Secret, ref.Name, by, isTrue(ref.Optional))
 		}
 	}
 	for _, variable := range c.Env {
@@ -105,10 +106,10 @@ func (r references) addContainer(c *corev1.Container) {
 			continue
 		}
 		if ref := variable.ValueFrom.ConfigMapKeyRef; ref != nil {
-			r.add(kindConfigMap, ref.Name, by, isTrue(ref.Optional), ref.Key)
+			r.add(dependency.ConfigMap, ref.Name, by, isTrue(ref.Optional), ref.Key)
 		}
 		if ref := variable.ValueFrom.SecretKeyRef; ref != nil {
-			r.add(kindSecret, ref.Name, by, isTrue(ref.Optional), ref.Key)
+			r.add(dependency.Secret, ref.Name, by, isTrue(ref.Optional), ref.Key)
 		}
 	}
 }
@@ -116,20 +117,20 @@ func (r references) addContainer(c *corev1.Container) {
 func (r references) addVolume(v *corev1.Volume) {
 	by := "volume " + v.Name
 	if source := v.ConfigMap; source != nil {
-		r.add(kindConfigMap, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
+		r.add(dependency.ConfigMap, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
 	}
 	if source := v.Secret; source != nil {
-		r.add(kindSecret, source.SecretName, by, isTrue(source.Optional), keysOf(source.Items)...)
+		r.add(dependency.Secret, source.SecretName, by, isTrue(source.Optional), keysOf(source.Items)...)
 	}
 	if v.Projected == nil {
 		return
 	}
 	for _, projection := range v.Projected.Sources {
 		if source := projection.ConfigMap; source != nil {
-			r.add(kindConfigMap, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
+			r.add(dependency.ConfigMap, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
 		}
 		if source := projection.Secret; source != nil {
-			r.add(kindSecret, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
+			r.add(dependency.Secret, source.Name, by, isTrue(source.Optional), keysOf(source.Items)...)
 		}
 	}
 }
@@ -145,11 +146,11 @@ func (r references) addSources(fields map[string]any) {
 		}
 		for _, field := range []string{"secretRef", "nodePublishSecretRef"} {
 			name, _, _ := unstructured.NestedString(source, field, "name")
-			r.add(kindSecret, name, by, false)
+			r.add(dependency.Secret, name, by, false)
 		}
 		if kind == "azureFile" {
 			name, _, _ := unstructured.NestedString(source, "secretName")
-			r.add(kindSecret, name, by, false)
+			r.add(dependency.Secret, name, by, false)
 		}
 	}
 }

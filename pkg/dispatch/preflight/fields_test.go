@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"testing"
@@ -99,7 +99,7 @@ func TestDroppedFields(t *testing.T) {
 }
 
 func TestTooOld(t *testing.T) {
-	p := probe{Side: &apiserver.Side{Context: "old"}}
+	p := Probe{Side: &apiserver.Side{Context: "old"}}
 	found := p.tooOld(serverVersion{text: "v1.28.1"}, []dropped{
 		{path: "spec.successPolicy", matters: true, since: "1.31"},
 		{path: "spec.template.spec.volumes[0].novel", matters: true},

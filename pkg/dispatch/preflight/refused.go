@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type refusal struct {
 }
 
 // refused tells what a server has against creating an object in a dry run.
-func (p probe) refused(o *unstructured.Unstructured, err error) []Problem {
+func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	about := ""
 	if o.GetKind() == "Pod" {
 		about = "the pods"
@@ -78,7 +78,7 @@ func subject(o *unstructured.Unstructured) string {
 // refusals are the texts of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
-func (p probe) refusals(namespace, subject string) []refusal {
+func (p Probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"

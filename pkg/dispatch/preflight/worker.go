@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 			Remedy:  "name the context of another cluster with --to",
 		}}
 	}
-	rights := c.worker.access(ctx, c.namespace(), rightsOnWorker(c.kind))
+	rights := c.worker.Access(ctx, c.namespace(), rightsOnWorker(c.kind))
 	unserved := c.servesMirror(ctx)
 	rights = append(rights, unserved...)
 	state, err := c.worker.space(ctx, c.namespace())
@@ -46,7 +46,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 		for i := range lacking {
 			lacking[i].Blocking = false
 		}
-		return slices.Concat(rights, lacking, c.worker.access(ctx, c.namespace(), rightsToCopy(c.dependencies)))
+		return slices.Concat(rights, lacking, c.worker.Access(ctx, c.namespace(), rightsToCopy(c.dependencies)))
 	}
 	looks := []look{
 		c.every(c.pods), c.dataNeeds, c.claims, c.resourceClaims, c.storageClasses, c.drivers, c.trustBundles,
@@ -56,7 +56,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 		looks = append([]look{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
 	}
 	found = slices.Concat(rights, found, together(ctx, looks...))
-	return append(found, c.worker.access(ctx, c.namespace(), rightsToCopy(c.dependencies))...)
+	return append(found, c.worker.Access(ctx, c.namespace(), rightsToCopy(c.dependencies))...)
 }
 
 // isSameCluster says whether both contexts lead to one cluster. Where the user may
@@ -217,7 +217,7 @@ func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	if err != nil {
 		return found
 	}
-	stored, err := c.worker.tryCreate(ctx, c.kind, c.mirror, metav1.FieldValidationIgnore)
+	stored, err := c.worker.TryCreate(ctx, c.kind, c.mirror, metav1.FieldValidationIgnore)
 	if err != nil {
 		return append(found, c.worker.refused(c.mirror, err)...)
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"fmt"
@@ -101,7 +101,7 @@ func mattering() []consequence {
 
 // drops tells of what a server would drop of the mirror or its origin. Of other kinds
 // than Job nobody here knows what a field is worth.
-func (c *check) drops(p probe, version serverVersion, fields []dropped) []Problem {
+func (c *check) drops(p Probe, version serverVersion, fields []dropped) []Problem {
 	if c.kind.IsJob() || len(fields) == 0 {
 		return p.tooOld(version, fields)
 	}
@@ -118,7 +118,7 @@ func (c *check) drops(p probe, version serverVersion, fields []dropped) []Proble
 
 // tooOld tells of what a server would drop: in one Problem what changes what the
 // Job does, and in another the rest.
-func (p probe) tooOld(version serverVersion, fields []dropped) []Problem {
+func (p Probe) tooOld(version serverVersion, fields []dropped) []Problem {
 	var matter, rest []string
 	for _, f := range fields {
 		switch {

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,7 +31,7 @@ func named(kind, namespace, name string) string {
 
 // unchecked says that something could not be looked at, which is not to be taken
 // for something that is missing.
-func (p probe) unchecked(object, namespace string, err error) Problem {
+func (p Probe) unchecked(object, namespace string, err error) Problem {
 	found := Problem{Context: p.Context, Object: object, Message: "could not be checked: " + apiserver.Because(err)}
 	if apierrors.IsForbidden(err) {
 		found.Remedy = "see what you may do: " + p.Kubectl(namespace, "auth can-i --list")

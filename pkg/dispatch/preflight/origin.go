@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -9,9 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -23,7 +21,7 @@ func (c *check) originSide(ctx context.Context) []Problem {
 	namespace := c.Request.Origin.GetNamespace()
 	return together(ctx,
 		func(ctx context.Context) []Problem {
-			return c.origin.access(ctx, namespace, rightsOnOrigin(c.kind, c.Create))
+			return c.origin.Access(ctx, namespace, rightsOnOrigin(c.kind, c.Create))
 		},
 		func(ctx context.Context) []Problem { return c.originSpace(ctx, namespace) },
 		c.servesOrigin,
@@ -98,7 +96,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	}
 	managedBy := content.Dotted(c.kind.ManagedBy)
 	var found []Problem
-	stored, err := c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationStrict)
+	stored, err := c.origin.TryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationStrict)
 	if unknown := unknownFields(err); len(unknown) > 0 {
 		// What is unknown altogether is more likely misspelt than new.
 		unknown = slices.DeleteFunc(unknown, func(f string) bool { return f == managedBy })
@@ -109,7 +107,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 				Remedy:  "correct or remove that in the file; " + c.origin.Kubectl("", "explain %s.spec --recursive", command.Explained(c.kind)) + " lists what it knows",
 			})
 		}
-		stored, err = c.origin.tryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
+		stored, err = c.origin.TryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
 	}
 	if apiserver.IsUnserved(err) {
 		return found // That is told already.
@@ -143,15 +141,6 @@ func (c *check) remedyForDropped() string {
 		return "have the API of " + c.kind.Since + " or later installed there"
 	}
 	return "have an API installed there that has the field"
-}
-
-// tryCreate has the server do everything to create an object, but store it.
-func (p probe) tryCreate(ctx context.Context, k delegation.Kind, o *unstructured.Unstructured, validation string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	return p.Objects(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{
-		DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: validation,
-	})
 }
 
 // unknownFields are those that a server named when it was to be strict; nil if the

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type served struct {
 }
 
 // serves asks a server what it has of a kind. Jobs are everywhere.
-func (p probe) serves(ctx context.Context, resource schema.GroupVersionResource) (served, error) {
+func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource) (served, error) {
 	return recall(ctx, p, "serves "+resource.String(), func(context.Context) (served, error) {
 		here, status, err := p.resources(resource)
 		if err != nil || here {
@@ -45,7 +45,7 @@ func (p probe) serves(ctx context.Context, resource schema.GroupVersionResource)
 }
 
 // resources says whether a server has a resource in a version, and its status.
-func (p probe) resources(resource schema.GroupVersionResource) (here, status bool, err error) {
+func (p Probe) resources(resource schema.GroupVersionResource) (here, status bool, err error) {
 	list, err := p.Client.Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
 		return false, false, nil
@@ -72,7 +72,7 @@ func (c *check) servesMirror(ctx context.Context) []Problem {
 	return c.lacksKind(ctx, c.worker, false)
 }
 
-func (c *check) lacksKind(ctx context.Context, p probe, needsStatus bool) []Problem {
+func (c *check) lacksKind(ctx context.Context, p Probe, needsStatus bool) []Problem {
 	if c.kind.IsJob() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 	switch kind {
 	case "PriorityClass":
 		value, flags := "VALUE", ""
-		if original, err := c.origin.find(ctx, "", name, priorityClasses()); err == nil && original != nil {
+		if original, err := c.origin.Find(ctx, "", name, priorityClasses()); err == nil && original != nil {
 			number, _, _ := unstructured.NestedInt64(original.Object, "value")
 			value = fmt.Sprint(number)
 			if policy := preemption(original); policy != string(corev1.PreemptLowerPriority) {
@@ -30,7 +30,7 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 			c.worker.Kubectl("", "create priorityclass %s --value=%s%s", name, value, flags)
 	case "RuntimeClass":
 		p.Remedy = fmt.Sprintf("take runtimeClassName off the %s, or have the runtime installed", c.kind.Kind)
-		if original, err := c.origin.find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
+		if original, err := c.origin.Find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
 			handler, _, _ := unstructured.NestedString(original.Object, "handler")
 			p.Remedy += fmt.Sprintf(`; if the nodes have it: echo '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":%q},"handler":%q}' | %s`,
 				name, handler, c.worker.Kubectl("", "create -f -"))
@@ -46,11 +46,11 @@ func (c *check) priority(ctx context.Context, of *pods) []Problem {
 	if name == "" {
 		return nil
 	}
-	here, err := c.origin.find(ctx, "", name, priorityClasses())
+	here, err := c.origin.Find(ctx, "", name, priorityClasses())
 	if err != nil || here == nil {
 		return nil
 	}
-	there, err := c.worker.find(ctx, "", name, priorityClasses())
+	there, err := c.worker.Find(ctx, "", name, priorityClasses())
 	if err != nil || there == nil {
 		return nil
 	}

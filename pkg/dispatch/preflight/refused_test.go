@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 		{"too busy", job, apierrors.NewTooManyRequestsError("later"), false, "", "later", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := probe{Side: &apiserver.Side{Context: "a b"}}.refused(c.of, c.err)
+			found := Probe{Side: &apiserver.Side{Context: "a b"}}.refused(c.of, c.err)
 			assert.Equal(t, len(found), 1)
 			p := found[0]
 			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -10,16 +10,19 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
-// right is what the user has to be allowed to do with one resource.
-type right struct {
-	what  schema.GroupResource
-	verbs []string
-	// lacking says what cannot be done without it, and blocks whether nothing can be
+// Right is what the user has to be allowed to do with one resource.
+type Right struct {
+	// What is the resource, or a subresource such as "jobs/status", and Verbs are what
+	// is done with it.
+	What  schema.GroupResource
+	Verbs []string
+	// Lacking says what cannot be done without it, and Blocks whether nothing can be
 	// done then.
-	lacking string
-	blocks  bool
+	Lacking string
+	Blocks  bool
 }
 
 func podsResource() schema.GroupResource { return schema.GroupResource{Resource: "pods"} }
@@ -30,16 +33,16 @@ func statusResource(k delegation.Kind) schema.GroupResource {
 }
 
 // rightsOnOrigin are what a dispatch takes where the origin is.
-func rightsOnOrigin(k delegation.Kind, create bool) []right {
-	objects := right{k.Resource.GroupResource(), []string{"get", "list", "watch", "patch"}, fmt.Sprintf("the %s cannot be followed", k.Kind), true}
+func rightsOnOrigin(k delegation.Kind, create bool) []Right {
+	objects := Right{k.Resource.GroupResource(), []string{"get", "list", "watch", "patch"}, fmt.Sprintf("the %s cannot be followed", k.Kind), true}
 	if create {
-		objects.verbs = append(objects.verbs, "create")
+		objects.Verbs = append(objects.Verbs, "create")
 	}
 	lacking := "the status cannot be written back"
 	if k.IsJob() {
 		lacking += "; the stock roles edit and admin only let it be read"
 	}
-	return []right{
+	return []Right{
 		objects,
 		{statusResource(k), []string{"patch"}, lacking, true},
 		{
@@ -52,8 +55,8 @@ func rightsOnOrigin(k delegation.Kind, create bool) []right {
 
 // rightsOnWorker are what a dispatch takes where the mirror is to be. What only other
 // kinds than Job have in their status is all that they need of their pods.
-func rightsOnWorker(k delegation.Kind) []right {
-	return []right{
+func rightsOnWorker(k delegation.Kind) []Right {
+	return []Right{
 		{k.Resource.GroupResource(), []string{"create", "get", "list", "watch", "patch", "delete"}, "there can be no mirror", true},
 		{podsResource(), []string{"get", "list"}, "its pods cannot be looked at", k.IsJob()},
 		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its pods' logs cannot be read", false},
@@ -61,13 +64,13 @@ func rightsOnWorker(k delegation.Kind) []right {
 }
 
 // rightsToCopy are what copying takes on the worker.
-func rightsToCopy(d []Dependency) []right {
-	var rights []right
-	for _, kind := range []string{kindConfigMap, kindSecret} {
+func rightsToCopy(d []dependency.Object) []Right {
+	var rights []Right
+	for _, kind := range []string{dependency.ConfigMap, dependency.Secret} {
 		for _, one := range d {
 			if one.Kind == kind {
-				rights = append(rights, right{
-					dataResource(kind).GroupResource(),
+				rights = append(rights, Right{
+					dependency.Resource(kind).GroupResource(),
 					[]string{"get", "create", "patch", "delete"},
 					"what the pods need cannot be copied", true,
 				})
@@ -78,8 +81,9 @@ func rightsToCopy(d []Dependency) []right {
 	return rights
 }
 
-// access says which rights the user lacks in a namespace.
-func (p probe) access(ctx context.Context, namespace string, rights []right) []Problem {
+// Access says which rights the user lacks in a namespace: one Problem for each, and one for
+// each that could not be checked.
+func (p Probe) Access(ctx context.Context, namespace string, rights []Right) []Problem {
 	looks := make([]look, len(rights))
 	for i, r := range rights {
 		looks[i] = func(ctx context.Context) []Problem { return p.lacks(ctx, namespace, r) }
@@ -87,21 +91,21 @@ func (p probe) access(ctx context.Context, namespace string, rights []right) []P
 	return together(ctx, looks...)
 }
 
-func (p probe) lacks(ctx context.Context, namespace string, r right) []Problem {
-	denied, failures := make([]bool, len(r.verbs)), make([]error, len(r.verbs))
-	looks := make([]look, len(r.verbs))
-	for i, verb := range r.verbs {
+func (p Probe) lacks(ctx context.Context, namespace string, r Right) []Problem {
+	denied, failures := make([]bool, len(r.Verbs)), make([]error, len(r.Verbs))
+	looks := make([]look, len(r.Verbs))
+	for i, verb := range r.Verbs {
 		looks[i] = func(ctx context.Context) []Problem {
-			may, err := p.may(ctx, namespace, verb, r.what)
+			may, err := p.may(ctx, namespace, verb, r.What)
 			denied[i], failures[i] = !may && err == nil, err
 			return nil
 		}
 	}
 	together(ctx, looks...)
-	about := "permission on " + r.what.Resource
+	about := "permission on " + r.What.Resource
 	var lacking []string
 	var found []Problem
-	for i, verb := range r.verbs {
+	for i, verb := range r.Verbs {
 		if denied[i] {
 			lacking = append(lacking, verb)
 		}
@@ -113,14 +117,14 @@ func (p probe) lacks(ctx context.Context, namespace string, r right) []Problem {
 		return found
 	}
 	return append(found, Problem{
-		Context: p.Context, Blocking: r.blocks, Object: about,
-		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.what.Resource, namespace, r.lacking),
+		Context: p.Context, Blocking: r.Blocks, Object: about,
+		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.What.Resource, namespace, r.Lacking),
 		Remedy:  "somebody who may grant it runs: " + p.grant(namespace, p.user(ctx), r),
 	})
 }
 
 // grant is a command that lets a user do all of what a right says.
-func (p probe) grant(namespace, user string, r right) string {
+func (p Probe) grant(namespace, user string, r Right) string {
 	if user == "" {
 		user = "USER"
 	}
@@ -131,14 +135,14 @@ func (p probe) grant(namespace, user string, r right) string {
 	// One Role for each user and resource, so that the commands of several users and
 	// of several runs do not get into each other's way.
 	unfit := regexp.MustCompile(`[^a-z0-9.-]+`)
-	name := "jobs-managedby-" + strings.ReplaceAll(r.what.Resource, "/", "-") + "-" + unfit.ReplaceAllString(strings.ToLower(user), "-")
-	resource, subresource, hasSubresource := strings.Cut(r.what.Resource, "/")
-	if r.what.Group != "" {
-		resource += "." + r.what.Group
+	name := "jobs-managedby-" + strings.ReplaceAll(r.What.Resource, "/", "-") + "-" + unfit.ReplaceAllString(strings.ToLower(user), "-")
+	resource, subresource, hasSubresource := strings.Cut(r.What.Resource, "/")
+	if r.What.Group != "" {
+		resource += "." + r.What.Group
 	}
 	if hasSubresource {
 		resource += "/" + subresource
 	}
-	return p.Kubectl(namespace, "create role %s --verb=%s --resource=%s", name, strings.Join(r.verbs, ","), resource) + " && " +
+	return p.Kubectl(namespace, "create role %s --verb=%s --resource=%s", name, strings.Join(r.Verbs, ","), resource) + " && " +
 		p.Kubectl(namespace, "create rolebinding %s --role=%s %s", name, name, subject)
 }

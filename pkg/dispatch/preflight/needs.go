@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func (c *check) need(ctx context.Context, n need) []Problem {
 		return nil
 	}
 	about := named(n.kind, n.namespace, n.name)
-	found, err := c.worker.find(ctx, n.namespace, n.name, n.versions...)
+	found, err := c.worker.Find(ctx, n.namespace, n.name, n.versions...)
 	switch {
 	case err != nil:
 		return []Problem{c.worker.unchecked(about, n.namespace, err)}
@@ -75,7 +75,7 @@ func (c *check) claims(ctx context.Context) []Problem {
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: named("PersistentVolumeClaim", c.namespace(), name)}
-	found, err := c.worker.find(ctx, c.namespace(), name, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"))
+	found, err := c.worker.Find(ctx, c.namespace(), name, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"))
 	if err != nil {
 		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}
 	}
@@ -115,7 +115,7 @@ func (c *check) waitsForPods(ctx context.Context, claim *unstructured.Unstructur
 	if name == "" {
 		return "", false, nil
 	}
-	class, err := c.worker.find(ctx, "", name, storageClasses())
+	class, err := c.worker.Find(ctx, "", name, storageClasses())
 	if err != nil || class == nil {
 		return name, false, err
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package preflight
 
 import (
 	"strings"
@@ -52,7 +52,7 @@ items:
 }
 
 func TestGrant(t *testing.T) {
-	p := probe{Side: &apiserver.Side{Context: "prod"}}
+	p := Probe{Side: &apiserver.Side{Context: "prod"}}
 	status := rightsOnOrigin(delegation.Job(), false)[1]
 	assert.Equal(t, p.grant("ml", "Jo@example.com", status),
 		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=patch --resource=jobs.batch/status && "+
