@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubectl/pkg/util/term"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -35,7 +35,7 @@ type recreateOptions struct {
 	flags   *recreateFlags
 	target  target
 	context fleet.Context
-	replace dispatch.ReplaceOptions
+	replace recreate.Options
 	// format is nil where people read.
 	format *printers.Format
 }
@@ -100,7 +100,7 @@ left alone without --force. One that has ended runs once more.`,
 
 func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(flag string) bool) (*recreateOptions, error) {
 	o := &recreateOptions{Environment: env, flags: f}
-	o.replace = dispatch.ReplaceOptions{ManagedBy: f.managedBy, Force: f.force}
+	o.replace = recreate.Options{ManagedBy: f.managedBy, Force: f.force}
 	if isGiven("queue") {
 		o.replace.Queue = &f.queue
 	}

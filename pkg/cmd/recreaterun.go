@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -43,11 +43,11 @@ func (o *recreateOptions) run(ctx context.Context) error {
 	if old == nil {
 		return fmt.Errorf("context %s: there is no %s %q in namespace %q", side.Context, o.noun(), o.target.name, o.context.Namespace)
 	}
-	plan, err := dispatch.NewReplacement(old, o.replace)
+	plan, err := recreate.New(old, o.replace)
 	if err != nil {
 		return fmt.Errorf("context %s: %w", side.Context, err)
 	}
-	r := &dispatch.Recreator{Side: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
+	r := &recreate.Runner{Side: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
 	if o.flags.dryRun != dryRunClient {
 		err := r.Check(ctx, plan)
 		if interrupted := interrupted(ctx); interrupted != nil {
@@ -67,11 +67,11 @@ func (o *recreateOptions) run(ctx context.Context) error {
 }
 
 // replaceIt asks, keeps the old Job, and replaces it.
-func (o *recreateOptions) replaceIt(ctx context.Context, r *dispatch.Recreator, plan *dispatch.Replacement) error {
+func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
 	if r.Backup == "" {
 		r.Backup = plan.BackupName(o.Clock.Now())
 	}
-	if err := dispatch.CheckBackup(r.Backup); err != nil {
+	if err := recreate.CheckBackup(r.Backup); err != nil {
 		return err
 	}
 	if err := o.confirm(ctx); err != nil {
@@ -85,7 +85,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *dispatch.Recreator, 
 		return err
 	}
 	created, err := r.Run(ctx, plan)
-	if notGone := (*dispatch.NotGoneError)(nil); errors.As(err, &notGone) {
+	if notGone := (*recreate.NotGoneError)(nil); errors.As(err, &notGone) {
 		return &heldError{error: err, late: &lateError{after: o.flags.timeout.String()}}
 	}
 	if err == nil {
@@ -96,7 +96,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *dispatch.Recreator, 
 
 // show shows what becomes of the Job. Where the new Job is printed as a document,
 // standard output is for that alone, and the diff only for who is asked.
-func (o *recreateOptions) show(plan *dispatch.Replacement) error {
+func (o *recreateOptions) show(plan *recreate.Replacement) error {
 	table := printers.TableOptions{Color: o.wantsColor(o.flags.color)}
 	size, isTerminal := o.terminal()
 	if isTerminal {

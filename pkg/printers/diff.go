@@ -10,14 +10,14 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 	"sigs.k8s.io/yaml"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
 // Replacement writes what becomes of a Job that is made anew: a unified diff of both
 // as YAML, then what was changed and why, and what may surprise. from and to name the
 // two sides. Of the options, Color and Width count; the diff is never broken into
 // lines of a width, so that it stays one.
-func Replacement(w io.Writer, r *dispatch.Replacement, from, to string, o TableOptions) error {
+func Replacement(w io.Writer, r *recreate.Replacement, from, to string, o TableOptions) error {
 	lines, err := diffLines(r.Old.Object, r.New.Object, from, to)
 	if err != nil {
 		return fmt.Errorf("could not compare the old job with the new one: %w", err)

@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/golden"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -20,7 +20,7 @@ func TestReplacement(t *testing.T) {
 			"spec": map[string]any{"managedBy": owner, "parallelism": int64(4)},
 		}}
 	}
-	r := &dispatch.Replacement{
+	r := &recreate.Replacement{
 		Old: job("example.com/a"), New: job("example.com/b"),
 		Changes:  []plan.Change{{Action: plan.Kept, Field: "metadata.finalizers", Value: evil, Reason: "whoever set it may count on it"}},
 		Warnings: []string{"The Job is Complete: the new one runs its pods once more, from the start, whatever that may cost."},

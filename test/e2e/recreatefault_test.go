@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -189,7 +189,7 @@ func TestRecreateOnAnOldServer(t *testing.T) {
 	const ns = "recreate-old"
 	createJobs(t, management, fixture.New(ns, "train", fixture.Suspended()))
 	side := sideOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
-	r := &dispatch.Recreator{Side: side, Gone: time.Minute, Backup: "old.yaml"}
+	r := &recreate.Runner{Side: side, Gone: time.Minute, Backup: "old.yaml"}
 	plan := replacement(t, side, ns, runner)
 	assert.ErrorContains(t, r.Check(t.Context(), plan), "the API server drops spec.managedBy")
 	assert.Equal(t, len(plan.Warnings), 0)
@@ -202,11 +202,11 @@ func TestRecreateOnAnOldServer(t *testing.T) {
 	assert.Assert(t, after.UID != before.UID && ownerIs("")(after) && *after.Spec.Suspend)
 }
 
-func replacement(t *testing.T, side *apiserver.Side, ns, owner string) *dispatch.Replacement {
+func replacement(t *testing.T, side *apiserver.Side, ns, owner string) *recreate.Replacement {
 	t.Helper()
 	job, err := side.Dynamic.Resource(delegation.Job().Resource).Namespace(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)
-	plan, err := dispatch.NewReplacement(job, dispatch.ReplaceOptions{ManagedBy: owner})
+	plan, err := recreate.New(job, recreate.Options{ManagedBy: owner})
 	assert.NilError(t, err)
 	return plan
 }
@@ -230,7 +230,7 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 		})
 	})
 	plan := replacement(t, side, ns, "example.com/other")
-	created, err := (&dispatch.Recreator{Side: side, Gone: time.Minute}).Run(t.Context(), plan)
+	created, err := (&recreate.Runner{Side: side, Gone: time.Minute}).Run(t.Context(), plan)
 	assert.NilError(t, err)
 	assert.Equal(t, deletions.Load(), int32(2))
 	assert.Equal(t, creations.Load(), int32(2))
@@ -244,7 +244,7 @@ func TestRecreateOfAJobThatChanges(t *testing.T) {
 	// Suspended, so that the built-in controller starts no pod once it has it.
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Suspended()))
 	side := sideOf(t, management)
-	r := &dispatch.Recreator{Side: side, Gone: time.Minute}
+	r := &recreate.Runner{Side: side, Gone: time.Minute}
 	plan := replacement(t, side, ns, "")
 	change(t, management, ns, "train", `{"spec":{"parallelism":2}}`)
 	_, err := r.Run(t.Context(), plan)

@@ -1,4 +1,4 @@
-package dispatch
+package recreate
 
 import (
 	"context"
@@ -28,8 +28,8 @@ const (
 	untilAgain = 500 * time.Millisecond
 )
 
-// Recreator makes Jobs anew.
-type Recreator struct {
+// Runner makes Jobs anew.
+type Runner struct {
 	Side *apiserver.Side
 	// Gone bounds how long the old Job may take to be gone once it is deleted:
 	// finalizers can hold it for any time.
@@ -51,7 +51,7 @@ func (e *NotGoneError) Error() string { return e.message }
 // interrupted by the end of ctx: it goes on until it is done, or its own bounds are
 // over. What it needs is to be looked at by Check first, and the old Job to be in the
 // file Backup.
-func (r *Recreator) Run(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
+func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (r *Recreator) Run(ctx context.Context, p *Replacement) (*unstructured.Unst
 
 // remove deletes the old Job, if but for its status it still is what was shown, and
 // returns when it is gone.
-func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
+func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	bounded, cancel := context.WithTimeout(ctx, r.Gone)
 	defer cancel()
 	stored, unclear := p.stored, error(nil)
@@ -118,7 +118,7 @@ func (r *Recreator) remove(ctx context.Context, p *Replacement) error {
 }
 
 // vanished makes an error of an old Job that is gone, unless that was our doing.
-func (r *Recreator) vanished(p *Replacement, maybeOurs bool) error {
+func (r *Runner) vanished(p *Replacement, maybeOurs bool) error {
 	if maybeOurs {
 		return nil
 	}
@@ -127,11 +127,11 @@ func (r *Recreator) vanished(p *Replacement, maybeOurs bool) error {
 
 // compare makes an error of a Job of which something else would be made than what
 // was shown. Its status may differ.
-func (r *Recreator) compare(live *unstructured.Unstructured, p *Replacement) error {
+func (r *Runner) compare(live *unstructured.Unstructured, p *Replacement) error {
 	if live == nil || live.GetUID() != p.stored.GetUID() {
 		return r.vanished(p, false)
 	}
-	again, err := NewReplacement(live, p.options)
+	again, err := New(live, p.options)
 	if err != nil {
 		return fmt.Errorf("context %s: %w; nothing was changed", r.Side.Context, err)
 	}
@@ -151,7 +151,7 @@ func ignoreConnection(err error) error {
 
 // waitGone returns when the old Job is gone. It watches, and reads again where the
 // watch ends.
-func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
+func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	var finalizers []string
 	var last error
 	err := wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
@@ -183,7 +183,7 @@ func (r *Recreator) waitGone(ctx context.Context, p *Replacement) error {
 }
 
 // watchGone watches a Job, and says whether it went; if not, the watch has ended.
-func (r *Recreator) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
+func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
 	watching, err := r.Side.Objects(k, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, live.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
 	})
@@ -207,7 +207,7 @@ func (r *Recreator) watchGone(ctx context.Context, k delegation.Kind, live *unst
 }
 
 // create creates a Job in the place of the old one, and tries again what may pass.
-func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
+func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
 	ctx, cancel := context.WithTimeout(ctx, creationWithin)
 	defer cancel()
 	var passing error
@@ -243,7 +243,7 @@ func (r *Recreator) create(ctx context.Context, job *unstructured.Unstructured, 
 }
 
 // takeBack deletes a new Job that is not what it was to be, and waits for that.
-func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
+func (r *Runner) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
 	ref := p.ref(r.Side)
 	ref.UID = string(created.GetUID())
 	if _, err := r.Side.Remove(ctx, p.kind(), ref); err != nil {
@@ -255,7 +255,7 @@ func (r *Recreator) takeBack(ctx context.Context, p *Replacement, created *unstr
 }
 
 // restore creates the old Job again, and makes the error of it all.
-func (r *Recreator) restore(ctx context.Context, p *Replacement, cause error) error {
+func (r *Runner) restore(ctx context.Context, p *Replacement, cause error) error {
 	if _, err := r.create(ctx, p.Restore, p); err != nil {
 		return fmt.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted:", p, err), r.where(p))
 	}
@@ -263,11 +263,11 @@ func (r *Recreator) restore(ctx context.Context, p *Replacement, cause error) er
 }
 
 // where says where the old Job is kept, and how it is brought back.
-func (r *Recreator) where(p *Replacement) string {
+func (r *Runner) where(p *Replacement) string {
 	return fmt.Sprintf("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
-func (r *Recreator) restoreCommand() string { return RestoreCommand(r.Side.Context, r.Backup) }
+func (r *Runner) restoreCommand() string { return RestoreCommand(r.Side.Context, r.Backup) }
 
 // RestoreCommand is the command that restores a Job from a file that holds it.
 func RestoreCommand(contextName, file string) string {

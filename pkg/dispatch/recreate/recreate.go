@@ -1,4 +1,10 @@
-package dispatch
+// Package recreate makes an object anew with another owner, since managedBy does not change
+// once an object is there: New says what becomes of it, and a Runner checks that, deletes
+// the old one and creates the new, or the old one again.
+//
+// It works on one cluster. Of mirrors it knows only their marks, and nothing of how an
+// object is dispatched.
+package recreate
 
 import (
 	"cmp"
@@ -16,8 +22,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// ReplaceOptions say how a Job, or an object of another kind, is to be made anew.
-type ReplaceOptions struct {
+// Options say how a Job, or an object of another kind, is to be made anew.
+type Options struct {
 	// Kind is the object's; the zero Kind is Job.
 	Kind delegation.Kind
 	// ManagedBy is its new spec.managedBy; "" and the reserved value both mean the
@@ -49,11 +55,11 @@ type Replacement struct {
 
 	// stored is the old Job as it was read.
 	stored  *unstructured.Unstructured
-	options ReplaceOptions
+	options Options
 }
 
 // Validate says what makes no sense about the options, whatever the Job is like.
-func (o ReplaceOptions) Validate() error {
+func (o Options) Validate() error {
 	if err := object.ValidateManagedBy(o.ManagedBy); err != nil {
 		return err
 	}
@@ -72,13 +78,13 @@ func (o ReplaceOptions) Validate() error {
 	return nil
 }
 
-func (o ReplaceOptions) owner() delegation.Owner { return object.OrJob(o.Kind).OwnerOf(o.ManagedBy) }
+func (o Options) owner() delegation.Owner { return object.OrJob(o.Kind).OwnerOf(o.ManagedBy) }
 
-// NewReplacement makes the Job that takes the place of a stored one. The old one is
+// New makes the Job that takes the place of a stored one. The old one is
 // not changed, and fields that this build does not know are kept. What cannot be
-// replaced is a *RefusedError; any other error is for options, or an object, that
+// replaced is a *plan.RefusedError; any other error is for options, or an object, that
 // make no sense.
-func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacement, error) {
+func New(old *unstructured.Unstructured, o Options) (*Replacement, error) {
 	o.Kind = object.OrJob(o.Kind)
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -89,7 +95,7 @@ func NewReplacement(old *unstructured.Unstructured, o ReplaceOptions) (*Replacem
 	if err := object.Malformed(o.Kind, old); err != nil {
 		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), object.NameOf(old), err)
 	}
-	if refusal := refuseReplacement(old, o); refusal != nil {
+	if refusal := refuse(old, o); refusal != nil {
 		return nil, refusal
 	}
 	r := &Replacement{Old: asWritten(o.Kind, old), stored: old, options: o}

@@ -1,4 +1,4 @@
-package dispatch_test
+package recreate_test
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
 // ofKind is a stored object of a known kind.
@@ -59,7 +59,7 @@ func TestReplacementOfKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, old := ofKind(t, tt.kind, tt.text)
-			r, err := dispatch.NewReplacement(old, dispatch.ReplaceOptions{Kind: k, ManagedBy: tt.to, Queue: tt.queue})
+			r, err := recreate.New(old, recreate.Options{Kind: k, ManagedBy: tt.to, Queue: tt.queue})
 			assert.NilError(t, err)
 			var want map[string]any
 			assert.NilError(t, yaml.Unmarshal([]byte(tt.want), &want))
@@ -95,7 +95,7 @@ func TestReplacementOfKindsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, old := ofKind(t, tt.kind, tt.text)
-			_, err := dispatch.NewReplacement(old, dispatch.ReplaceOptions{Kind: k, ManagedBy: tt.to})
+			_, err := recreate.New(old, recreate.Options{Kind: k, ManagedBy: tt.to})
 			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused), "%v", err)
 			assert.ErrorContains(t, err, tt.want)

@@ -1,4 +1,4 @@
-package dispatch_test
+package recreate_test
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
 // originUID is the uid of dispatchtest.OriginJob.
@@ -50,7 +50,7 @@ func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
 func TestReplacement(t *testing.T) {
 	old := dispatchtest.OriginJob(t)
 	before := old.DeepCopy()
-	r, err := dispatch.NewReplacement(old, dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
+	r, err := recreate.New(old, recreate.Options{ManagedBy: "example.com/runner", Force: true})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, old.Object, before.Object)
 	var b strings.Builder
@@ -80,7 +80,7 @@ func TestReplacementChangesOnlyTheOwner(t *testing.T) {
 		if tt.from == "" {
 			managedBy = nil
 		}
-		r, err := dispatch.NewReplacement(idle(t, edit{"spec.managedBy", managedBy}), dispatch.ReplaceOptions{ManagedBy: tt.to})
+		r, err := recreate.New(idle(t, edit{"spec.managedBy", managedBy}), recreate.Options{ManagedBy: tt.to})
 		assert.NilError(t, err)
 		want := smallJob(t, edit{"spec.managedBy", managedBy})
 		assert.DeepEqual(t, r.Restore.Object, want.Object)
@@ -97,9 +97,9 @@ func TestReplacementChangesOnlyTheOwner(t *testing.T) {
 // TestReplacementKeepsAManualSelector: such a Job finds its pods by what the user
 // wrote.
 func TestReplacementKeepsAManualSelector(t *testing.T) {
-	r, err := dispatch.NewReplacement(idle(t,
+	r, err := recreate.New(idle(t,
 		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
-		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}), dispatch.ReplaceOptions{})
+		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}), recreate.Options{})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, r.New.Object["spec"], idle(t, edit{"spec.managedBy", nil},
 		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
@@ -107,8 +107,8 @@ func TestReplacementKeepsAManualSelector(t *testing.T) {
 }
 
 func TestReplacementForMultiKueue(t *testing.T) {
-	multiKueue := dispatch.ReplaceOptions{ManagedBy: string(delegation.MultiKueue), Queue: new("research")}
-	r, err := dispatch.NewReplacement(idle(t), multiKueue)
+	multiKueue := recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("research")}
+	r, err := recreate.New(idle(t), multiKueue)
 	assert.NilError(t, err)
 	assert.Equal(t, r.New.GetLabels()[delegation.QueueNameLabel], "research")
 	suspended, _, _ := unstructured.NestedBool(r.New.Object, "spec", "suspend")
@@ -117,13 +117,13 @@ func TestReplacementForMultiKueue(t *testing.T) {
 	assert.Assert(t, !there)
 
 	// And out of it: Kueue let no one else start it.
-	back, err := dispatch.NewReplacement(stored(r.New), dispatch.ReplaceOptions{Queue: new("")})
+	back, err := recreate.New(stored(r.New), recreate.Options{Queue: new("")})
 	assert.NilError(t, err)
 	assert.Equal(t, len(back.New.GetLabels()), 0)
 	assert.Assert(t, strings.Contains(strings.Join(back.Warnings, "\n"), `'{"spec":{"suspend":false}}'`), back.Warnings)
 
 	// It stays in its queue unless that is said.
-	kept, err := dispatch.NewReplacement(stored(r.New), dispatch.ReplaceOptions{})
+	kept, err := recreate.New(stored(r.New), recreate.Options{})
 	assert.NilError(t, err)
 	assert.Equal(t, kept.New.GetLabels()[delegation.QueueNameLabel], "research")
 	assert.Assert(t, strings.Contains(strings.Join(kept.Warnings, "\n"), "--queue ''"), kept.Warnings)
@@ -141,33 +141,33 @@ func TestReplacementRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		job       []edit
-		options   dispatch.ReplaceOptions
+		options   recreate.Options
 		want      string
 		forceable bool
 	}{
-		{"nothing to do", nil, dispatch.ReplaceOptions{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
-		{"built-in as it is", []edit{{"spec.managedBy", nil}}, dispatch.ReplaceOptions{}, "built-in controller already", false},
-		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, dispatch.ReplaceOptions{}, "built-in controller already", false},
-		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, dispatch.ReplaceOptions{}, "is being deleted since 2026-03-01T10:00:00Z", false},
-		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, dispatch.ReplaceOptions{}, "is the mirror of a dispatched Job", false},
-		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, dispatch.ReplaceOptions{}, "is a mirror that MultiKueue made", false},
-		{"no queue", nil, dispatch.ReplaceOptions{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},
-		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "cancel -n ml small", true},
-		{"of a CronJob", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: u, controller: true}]"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "belongs to CronJob nightly", true},
-		{"one pod", []edit{{"status", "yaml:{active: 1}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "1 pod is active", true},
-		{"pods", []edit{{"status", "yaml:{active: 3}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "3 pods are active", true},
-		{"pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, dispatch.ReplaceOptions{ManagedBy: runner}, "still being stopped", true},
-		{"started", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}}, dispatch.ReplaceOptions{ManagedBy: runner}, "is running since 2026-03-01T10:00:00Z", true},
-		{"decided", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z", conditions: [{type: SuccessCriteriaMet, status: "True"}]}`}}, dispatch.ReplaceOptions{ManagedBy: runner}, "is running", true},
+		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
+		{"built-in as it is", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "built-in controller already", false},
+		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "built-in controller already", false},
+		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, recreate.Options{}, "is being deleted since 2026-03-01T10:00:00Z", false},
+		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, recreate.Options{}, "is the mirror of a dispatched Job", false},
+		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, recreate.Options{}, "is a mirror that MultiKueue made", false},
+		{"no queue", nil, recreate.Options{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},
+		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{ManagedBy: runner}, "cancel -n ml small", true},
+		{"of a CronJob", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: u, controller: true}]"}}, recreate.Options{ManagedBy: runner}, "belongs to CronJob nightly", true},
+		{"one pod", []edit{{"status", "yaml:{active: 1}"}}, recreate.Options{ManagedBy: runner}, "1 pod is active", true},
+		{"pods", []edit{{"status", "yaml:{active: 3}"}}, recreate.Options{ManagedBy: runner}, "3 pods are active", true},
+		{"pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "still being stopped", true},
+		{"started", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}}, recreate.Options{ManagedBy: runner}, "is running since 2026-03-01T10:00:00Z", true},
+		{"decided", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z", conditions: [{type: SuccessCriteriaMet, status: "True"}]}`}}, recreate.Options{ManagedBy: runner}, "is running", true},
 
-		{"started and suspended", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}, {"spec.suspend", true}}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
-		{"ended", []edit{complete}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
-		{"ended, and once more", []edit{complete}, dispatch.ReplaceOptions{ManagedBy: string(delegation.Dispatch)}, "", false},
-		{"dispatched and ended", []edit{complete, {"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
-		{"belongs, but not as to a controller", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: v1, kind: ConfigMap, name: run, uid: u}]"}}, dispatch.ReplaceOptions{ManagedBy: runner}, "", false},
+		{"started and suspended", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "", false},
+		{"ended", []edit{complete}, recreate.Options{ManagedBy: runner}, "", false},
+		{"ended, and once more", []edit{complete}, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "", false},
+		{"dispatched and ended", []edit{complete, {"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{ManagedBy: runner}, "", false},
+		{"belongs, but not as to a controller", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: v1, kind: ConfigMap, name: run, uid: u}]"}}, recreate.Options{ManagedBy: runner}, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := dispatch.NewReplacement(idle(t, tt.job...), tt.options)
+			r, err := recreate.New(idle(t, tt.job...), tt.options)
 			if tt.want == "" {
 				assert.NilError(t, err)
 				assert.Assert(t, r.New != nil)
@@ -177,7 +177,7 @@ func TestReplacementRefuses(t *testing.T) {
 			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused) && refused.Remedy != "", "%v", err)
 			tt.options.Force = true
-			_, err = dispatch.NewReplacement(idle(t, tt.job...), tt.options)
+			_, err = recreate.New(idle(t, tt.job...), tt.options)
 			assert.Equal(t, err == nil, tt.forceable, "%v", err)
 		})
 	}
@@ -207,7 +207,7 @@ func TestReplaceOptions(t *testing.T) {
 		{string(delegation.MultiKueue), new(""), "would never see it"},
 		{string(delegation.MultiKueue), new("Q_1"), "cannot be the name of a LocalQueue"},
 	} {
-		err := dispatch.ReplaceOptions{ManagedBy: tt.managedBy, Queue: tt.queue}.Validate()
+		err := recreate.Options{ManagedBy: tt.managedBy, Queue: tt.queue}.Validate()
 		if tt.want == "" {
 			assert.NilError(t, err)
 			continue
@@ -218,7 +218,7 @@ func TestReplaceOptions(t *testing.T) {
 
 func TestBackup(t *testing.T) {
 	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	r, err := dispatch.NewReplacement(dispatchtest.OriginJob(t), dispatch.ReplaceOptions{ManagedBy: "example.com/runner", Force: true})
+	r, err := recreate.New(dispatchtest.OriginJob(t), recreate.Options{ManagedBy: "example.com/runner", Force: true})
 	assert.NilError(t, err)
 	assert.Equal(t, r.BackupName(now), "job-ml-train-28391-20260301T100000Z.yaml")
 	path := filepath.Join(t.TempDir(), "it's.yaml")
@@ -243,5 +243,5 @@ func TestBackup(t *testing.T) {
 	again, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.Equal(t, string(again), string(text))
-	assert.ErrorContains(t, dispatch.CheckBackup(filepath.Join(t.TempDir(), "none", "x.yaml")), "--backup")
+	assert.ErrorContains(t, recreate.CheckBackup(filepath.Join(t.TempDir(), "none", "x.yaml")), "--backup")
 }

@@ -1,4 +1,4 @@
-package dispatch
+package recreate
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// refuseReplacement says why a Job cannot be made anew, nil if it can.
-func refuseReplacement(old *unstructured.Unstructured, o ReplaceOptions) error {
-	reasons := []func(*unstructured.Unstructured, ReplaceOptions) (reason, remedy string){beingDeleted, isMirrorItself, hasOwner, hasNoQueue}
+// refuse says why a Job cannot be made anew, nil if it can.
+func refuse(old *unstructured.Unstructured, o Options) error {
+	reasons := []func(*unstructured.Unstructured, Options) (reason, remedy string){beingDeleted, isMirrorItself, hasOwner, hasNoQueue}
 	if !o.Force {
 		reasons = append(reasons, isDispatched, isControlled, isRunning)
 	}
@@ -28,7 +28,7 @@ func refuseReplacement(old *unstructured.Unstructured, o ReplaceOptions) error {
 	return nil
 }
 
-func beingDeleted(old *unstructured.Unstructured, _ ReplaceOptions) (reason, remedy string) {
+func beingDeleted(old *unstructured.Unstructured, _ Options) (reason, remedy string) {
 	since := content.StringAt(old, "metadata", "deletionTimestamp")
 	if since == "" {
 		return "", ""
@@ -41,7 +41,7 @@ func beingDeleted(old *unstructured.Unstructured, _ ReplaceOptions) (reason, rem
 
 // isMirrorItself refuses what somebody has made as a copy of another Job, and would
 // make again.
-func isMirrorItself(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
+func isMirrorItself(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	labels := content.StringsAt(old, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is the mirror of a dispatched %s (uid %s)", o.Kind.Kind, uid),
@@ -56,7 +56,7 @@ func isMirrorItself(old *unstructured.Unstructured, o ReplaceOptions) (reason, r
 
 // hasOwner refuses what would change nothing. A Job that has ended is made anew to
 // run once more.
-func hasOwner(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
+func hasOwner(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	owner := object.OwnerOf(o.Kind, old)
 	if owner != o.owner() || object.HasFinished(o.Kind, old) {
 		return "", ""
@@ -68,14 +68,14 @@ func hasOwner(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy 
 }
 
 // hasNoQueue refuses what Kueue would never look at.
-func hasNoQueue(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
+func hasNoQueue(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	if o.owner() != delegation.MultiKueue || o.Queue != nil || content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel] != "" {
 		return "", ""
 	}
 	return "is in no queue (label " + delegation.QueueNameLabel + "), so MultiKueue would never see it", "name a LocalQueue of its namespace with --queue"
 }
 
-func isDispatched(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
+func isDispatched(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	mirror := content.StringsAt(old, "metadata", "annotations")[delegation.MirrorAnnotation]
 	if mirror == "" || object.HasFinished(o.Kind, old) {
 		return "", ""
@@ -86,7 +86,7 @@ func isDispatched(old *unstructured.Unstructured, o ReplaceOptions) (reason, rem
 }
 
 // isControlled refuses what belongs to an object that would make another.
-func isControlled(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
+func isControlled(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	controller := metav1.GetControllerOfNoCopy(old)
 	if controller == nil {
 		return "", ""
@@ -95,7 +95,7 @@ func isControlled(old *unstructured.Unstructured, o ReplaceOptions) (reason, rem
 		fmt.Sprintf("set the owner there, in the template of its %[1]ss; --force replaces this %[1]s alone, and leaves it to %[2]s %[3]s", o.Kind.Kind, controller.Kind, controller.Name)
 }
 
-func isRunning(old *unstructured.Unstructured, o ReplaceOptions) (reason, remedy string) {
+func isRunning(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	how := howRunning(o.Kind, old)
 	if how == "" {
 		return "", ""

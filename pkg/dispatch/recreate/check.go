@@ -1,4 +1,4 @@
-package dispatch
+package recreate
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 // anything: what the user may not do, and what the API server has against the
 // deletion and against the new Job. Everything that it finds is in one error.
 // Warnings that only a server can give are added to the Replacement.
-func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
+func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	asked := preflight.NewProbe(r.Side)
 	var errs []error
 	rights := preflight.Right{
@@ -54,7 +54,7 @@ func (r *Recreator) Check(ctx context.Context, p *Replacement) error {
 }
 
 // checkDelete has the server do everything to delete the old Job, but delete it.
-func (r *Recreator) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacement) error {
+func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacement) error {
 	err := r.delete(ctx, p.kind(), p.stored, metav1.DryRunAll)
 	switch {
 	case err == nil:
@@ -72,7 +72,7 @@ func (r *Recreator) checkDelete(ctx context.Context, _ preflight.Probe, p *Repla
 
 // checkCreate has the server do everything to create the new Job, but store it. It
 // has another name there, since its own is taken.
-func (r *Recreator) checkCreate(ctx context.Context, asked preflight.Probe, p *Replacement) error {
+func (r *Runner) checkCreate(ctx context.Context, asked preflight.Probe, p *Replacement) error {
 	trial := p.New.DeepCopy()
 	trial.SetName("")
 	trial.SetGenerateName(trialPrefix(p.New.GetName()))
@@ -103,7 +103,7 @@ func trialPrefix(name string) string {
 // checkOwner makes sure that a Job is stored with the owner that was asked for. API
 // servers before Kubernetes 1.32 drop managedBy without a word (KEP-4368), and
 // Kueue's webhook sets it for Jobs of some queues.
-func (r *Recreator) checkOwner(stored *unstructured.Unstructured, p *Replacement) error {
+func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) error {
 	wanted, got := p.options.owner(), object.OwnerOf(p.kind(), stored)
 	switch {
 	case got == wanted:
@@ -149,7 +149,7 @@ func cannotTry(err error) bool {
 
 // checkMultiKueue makes sure that Kueue has a look at the new Job, and that none of
 // its workers runs the old one. What cannot be read is no obstacle.
-func (r *Recreator) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *Replacement) error {
+func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *Replacement) error {
 	if p.options.Force {
 		return nil
 	}
@@ -188,7 +188,7 @@ func kueueVersions(resource string) []schema.GroupVersionResource {
 
 // about makes an error for people of one that a request about a Job had. doing is
 // what was being done to it, up to its kind.
-func (r *Recreator) about(doing string, p *Replacement, err error) error {
+func (r *Runner) about(doing string, p *Replacement, err error) error {
 	doing += " " + strings.ToLower(p.kind().Kind)
 	if apiserver.IsConnection(err) {
 		return fleet.InContext(r.Side.Context, doing+" "+object.NameOf(p.stored), err)
@@ -197,7 +197,7 @@ func (r *Recreator) about(doing string, p *Replacement, err error) error {
 }
 
 // delete deletes the Job, with its pods, if it is as it was read.
-func (r *Recreator) delete(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, dryRun ...string) error {
+func (r *Runner) delete(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, dryRun ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	uid, version, policy := job.GetUID(), job.GetResourceVersion(), metav1.DeletePropagationBackground
