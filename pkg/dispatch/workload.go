@@ -8,11 +8,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// workload is what is done in one way with Jobs, and in another with all other
-// kinds. The API server judges each status of a Job, and lets most of its spec
-// change in ways that it knows. Of other kinds it only knows the schema: what a
-// status means is a matter of the kind's own controller, and so is what may change
-// in a spec that runs already.
+// workload is what is done in one way with the status of Jobs, and in another with
+// that of all other kinds. The API server judges each status of a Job. Of other kinds
+// it only knows the schema: what a status means is a matter of the kind's own
+// controller.
 type workload interface {
 	// stopped is the status, for a merge patch, of an unfinished origin whose mirror
 	// was removed.

@@ -27,20 +27,19 @@ func In(object map[string]any, path ...string) any {
 	return value
 }
 
-// MapAt, StringAt and IsTrueAt are what stands at a path if that is an object, a string
-// or true; otherwise nil, "" and false.
+// MapAt is the object that stands at a path, nil where none does.
 func MapAt(o *unstructured.Unstructured, path ...string) map[string]any {
 	value, _ := At(o, path...).(map[string]any)
 	return value
 }
 
-// StringAt is a string; see MapAt.
+// StringAt is the text that stands at a path, "" where none does.
 func StringAt(o *unstructured.Unstructured, path ...string) string {
 	value, _ := At(o, path...).(string)
 	return value
 }
 
-// IsTrueAt is whether it is true; see MapAt.
+// IsTrueAt says whether true stands at a path.
 func IsTrueAt(o *unstructured.Unstructured, path ...string) bool {
 	value, _ := At(o, path...).(bool)
 	return value

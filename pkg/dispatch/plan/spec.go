@@ -226,8 +226,8 @@ type placement struct {
 func selectorsOf(pod map[string]any) []placement {
 	var all []placement
 	add := func(path string, term any) {
-		object, _ := term.(map[string]any)
-		if s := labelSelector(object["labelSelector"]); s != nil {
+		fields, _ := term.(map[string]any)
+		if s := labelSelector(fields["labelSelector"]); s != nil {
 			all = append(all, placement{"spec.template.spec." + path, s})
 		}
 	}
@@ -238,15 +238,15 @@ func selectorsOf(pod map[string]any) []placement {
 			add(fmt.Sprintf("affinity.%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", kind, i), term)
 		})
 		eachOf(rules, "preferredDuringSchedulingIgnoredDuringExecution", func(i int, term any) {
-			object, _ := term.(map[string]any)
-			add(fmt.Sprintf("affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", kind, i), object["podAffinityTerm"])
+			fields, _ := term.(map[string]any)
+			add(fmt.Sprintf("affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", kind, i), fields["podAffinityTerm"])
 		})
 	}
 	return all
 }
 
-func eachOf(object map[string]any, field string, do func(i int, element any)) {
-	list, _ := object[field].([]any)
+func eachOf(fields map[string]any, field string, do func(i int, element any)) {
+	list, _ := fields[field].([]any)
 	for i, element := range list {
 		do(i, element)
 	}

@@ -27,7 +27,7 @@ func (r *Replacement) BackupName(now time.Time) string {
 // pods often have secrets in their environment. kubectl create takes the file as it
 // is. When it returns, the file is on the disk. contextName is where the Job is.
 func (r *Replacement) WriteBackup(path, contextName string, now time.Time) (err error) {
-	content, err := r.backup(path, contextName, now)
+	text, err := r.backup(path, contextName, now)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (r *Replacement) WriteBackup(path, contextName string, now time.Time) (err 
 	if err != nil {
 		return notKept(path, err)
 	}
-	_, err = file.Write(content)
+	_, err = file.Write(text)
 	err = errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
 	if err != nil {
 		return notKept(path, errors.Join(err, os.Remove(path)))
