@@ -1,7 +1,7 @@
-// Package apiserver asks the API servers of a dispatch, that of the origin and those of
-// mirrors, and writes to them: a Side is one of the two. It bounds every request, says of
-// every error which cluster it is from, and writes nothing without the uid of the object
-// that is meant.
+// Package apiserver asks the API servers of a dispatch, that of the origin and that of the
+// mirror, and writes to them: a Side is one of the two. What it asks is bounded in time,
+// its errors say which cluster they are from, and what it changes or removes is named by
+// its uid.
 //
 // What is written, and why, it does not know: it has no plan, and judges no status.
 package apiserver
