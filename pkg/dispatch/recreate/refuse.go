@@ -55,10 +55,11 @@ func isMirrorItself(old *unstructured.Unstructured, o Options) (reason, remedy s
 }
 
 // hasOwner refuses what would change nothing. A Job that has ended is made anew to
-// run once more.
+// run once more, and one may be put into another queue of the same owner's.
 func hasOwner(old *unstructured.Unstructured, o Options) (reason, remedy string) {
 	owner := object.OwnerOf(o.Kind, old)
-	if owner != o.owner() || object.HasFinished(o.Kind, old) {
+	changesQueue := o.Queue != nil && *o.Queue != content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel]
+	if owner != o.owner() || changesQueue || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
 	if owner.IsBuiltIn() {
