@@ -33,7 +33,9 @@ type Finding struct {
 	Name       string   `json:"name"`
 	// Evidence quotes the fields that show it.
 	Evidence []string `json:"evidence"`
-	// Remedy is what to do, as a command or a change.
+	// Remedy is what to do. Commands in it stand in backquotes, one or several that a
+	// shell joins, and a shell takes them as they are; words in capitals, such as
+	// CONTEXT and FILE, are for the reader to replace.
 	Remedy string `json:"remedy"`
 	// Jobs are those that hang on it; the object itself may be something else.
 	Jobs []Ref `json:"jobs"`

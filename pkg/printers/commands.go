@@ -58,8 +58,14 @@ func continued(command, indent string, width int) []string {
 // words are the words of a command, quotes and all.
 func words(command string) []string {
 	var within rune
+	isEscaped := false
 	return strings.FieldsFunc(command, func(r rune) bool {
 		switch {
+		case isEscaped:
+			isEscaped = false
+			return false
+		case r == '\\' && within != '\'':
+			isEscaped = true
 		case within == 0 && (r == '\'' || r == '"'):
 			within = r
 		case r == within:

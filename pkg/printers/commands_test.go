@@ -25,6 +25,9 @@ func TestAdvice(t *testing.T) {
 		{"quoted", "`kubectl patch job train -p '{\"spec\": {\"suspend\": false}}'`", 30, []string{
 			`      kubectl patch job \`, `        train -p \`, `        '{"spec": {"suspend": false}}'`,
 		}},
+		{"escaped", "`kubectl delete job 'it'\\''s a' \"b c\" d`", 30, []string{
+			`      kubectl delete job \`, `        'it'\''s a' "b c" d`,
+		}},
 		{"no end", "do `kubectl get jobs", 60, []string{"    do", "      kubectl get jobs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

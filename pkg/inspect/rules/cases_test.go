@@ -69,9 +69,14 @@ func cases() []testCase {
 	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), dispatchingCases(), kindCases())
 }
 
+// judge is what rules find, with remedies as they have to be.
 func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Duration) []inspect.Finding {
 	t.Helper()
-	return rules.Judge(v, all, rules.Options{Grace: grace}).Findings
+	findings := rules.Judge(v, all, rules.Options{Grace: grace}).Findings
+	for _, f := range findings {
+		checkRemedy(t, f)
+	}
+	return findings
 }
 
 // made are the inventories of cases, by code and name: several tests want all.
@@ -246,7 +251,7 @@ func TestCases(t *testing.T) {
 				assert.Assert(t, f.Message != "" && f.Remedy != "" && len(f.Evidence) > 0, "%+v", f)
 				assert.Assert(t, f.Kind != "" && f.Name != "" && f.Context != "", "%+v", f)
 				// What one command deletes may take with it what the next one means.
-				first, second, _ := strings.Cut(f.Remedy, ", and then kubectl ")
+				first, second, _ := strings.Cut(f.Remedy, "`, and then `kubectl ")
 				if strings.Contains(first, " delete ") && strings.Contains(second, " delete ") {
 					assert.Assert(t, strings.Contains(second, " --ignore-not-found "), f.Remedy)
 				}

@@ -80,18 +80,18 @@ func (x *forsaken) where(v *View) (name, context string) {
 
 // again is the command that goes on with the mirror. With one that the origin does
 // not name, made in place of the one that it does, dispatch only goes on if told.
-func (x *forsaken) again(v *View) string {
+func (x *forsaken) again(v *View) command {
 	_, context := x.where(v)
 	place := pinned(x.Origin)
 	namespace := place.Namespace
 	if x.mirror != nil {
 		namespace = x.mirror.Namespace
 	}
-	command := dispatchTo(x.Origin, context, namespace)
+	again := dispatchTo(x.Origin, context, namespace)
 	if x.mirror != nil && !place.IsZero() && x.mirror.UID != place.UID {
-		command += newMirror
+		again += newMirror
 	}
-	return command
+	return again
 }
 
 // evidence quotes the Lease, and what tells of the mirror.

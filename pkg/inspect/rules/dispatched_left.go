@@ -69,7 +69,7 @@ func reportKept(v *View, x forsaken) {
 	if !o.Status.IsFinished() || m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || m.TTL != nil {
 		return
 	}
-	remedy := "delete it: " + deleteJob(m)
+	remedy := fmt.Sprintf("delete it: %s", deleteJob(m))
 	if pinned(o).UID == m.UID {
 		// Of what has ended, dispatch finds no other mirror than that.
 		remedy = fmt.Sprintf("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))

@@ -137,8 +137,9 @@ func TestLeftForLong(t *testing.T) {
 // TestRemediesOfWhatIsLeft are the commands for mirrors that are not where, or what,
 // the origin says.
 func TestRemediesOfWhatIsLeft(t *testing.T) {
-	const again, end = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to ", "kubectl jobs-managedby cancel other -n default --context kwok-mgr"
-	const remove = "kubectl --context kwok-w1 -n default delete job other"
+	const again, cancel = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to ", "kubectl jobs-managedby cancel other -n default --context kwok-mgr"
+	end, endForeign := quoted(cancel), quoted(cancel+" --managed-by "+runner)
+	remove := quoted("kubectl --context kwok-w1 -n default delete job other")
 	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
 	for name, tt := range map[string]struct {
 		code   string
@@ -148,49 +149,49 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 		"the mirror is in another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), copiedTo("batch", started), expired},
-			"go on with the same mirror: " + again + "kwok-w1 --namespace-to batch; or end it: " + end,
+			"go on with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
 		},
 		"the annotation alone tells of another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), expired},
-			"go on with the same mirror: " + again + "kwok-w1 --namespace-to batch; or end it: " + end,
+			"go on with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
 		},
 		"the end, in another namespace": {
 			"JM202",
 			[]edit{dispatchedTo("batch"), copiedTo("batch", ended), expired},
-			"copy how it ended: " + again + "kwok-w1 --namespace-to batch; or end it: " + end + "; the mirror may go after that, not before",
+			"copy how it ended: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end + "; the mirror may go after that, not before",
 		},
 		"another mirror, made in place of the first": {
 			"JM201",
 			[]edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started), expired},
-			"go on with the same mirror: " + again + "kwok-w1 --new-mirror; or end it: " + end,
+			"go on with the same mirror: " + quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end,
 		},
 		"of another owner": {
 			"JM201",
 			[]edit{foreign, addCopy("kwok-w1", "mirror-of-other", "", started), expired},
-			"go on with the same mirror: " + again + "kwok-w1 --managed-by " + runner + "; or end it: " + end + " --managed-by " + runner,
+			"go on with the same mirror: " + quoted(again+"kwok-w1 --managed-by "+runner) + "; or end it: " + endForeign,
 		},
 		"another Job in its place": {
 			"JM105",
 			[]edit{addDispatched(started), addOther("kwok-w1", "default", ""), expired},
-			"if the other Job is not needed any more, " + remove + ", and then run this one again from the start: " + again +
-				"kwok-w1 --new-mirror; or end it: " + end + ", create it again, and dispatch it with --namespace-to another namespace",
+			"if the other Job is not needed any more, " + remove + ", and then run this one again from the start: " +
+				quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end + ", create it again, and dispatch it with --namespace-to another namespace",
 		},
 		"the mirror of another owner's Job is gone": {
 			"JM105",
 			[]edit{foreign, expired},
-			"see whether the controller of " + runner + " runs, and reaches kwok-w1; if it was dispatched, run it again from the start: " + again +
-				"kwok-w1 --managed-by " + runner + " --new-mirror; or end it: " + end + " --managed-by " + runner,
+			"see whether the controller of " + runner + " runs, and reaches kwok-w1; if it was dispatched, run it again from the start: " +
+				quoted(again+"kwok-w1 --managed-by "+runner+" --new-mirror") + "; or end it: " + endForeign,
 		},
 		"taken back": {
 			"JM203",
 			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases()},
-			"run it from the start: " + again + "CONTEXT; or end it: " + end,
+			"run it from the start: " + quoted(again+"CONTEXT") + "; or end it: " + end,
 		},
 		"its mirror stays": {
 			"JM204",
 			[]edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired},
-			"have it deleted after a while: " + again + "kwok-w1; or now: " + remove,
+			"have it deleted after a while: " + quoted(again+"kwok-w1") + "; or now: " + remove,
 		},
 		"a mirror that it does not name stays": {
 			"JM204",

@@ -190,24 +190,24 @@ func TestRemediesOfDispatch(t *testing.T) {
 		return findings[0]
 	}
 	const again = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to "
+	end := quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr")
 	f := find("JM201", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", started), expired)
-	assert.Equal(t, f.Remedy, "go on with the same mirror: "+again+"kwok-w1; or end it: kubectl jobs-managedby cancel other -n default --context kwok-mgr")
+	assert.Equal(t, f.Remedy, "go on with the same mirror: "+quoted(again+"kwok-w1")+"; or end it: "+end)
 	assert.Equal(t, f.Message, "nobody holds its Lease, so nothing copies its status from its mirror on kwok-w1")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is alice, who has not renewed it since 2026-11-20T23:42:00Z; it is good for 15s")
 	assert.Equal(t, f.Severity, inspect.Warning)
 
 	f = find("JM202", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended), released)
-	assert.Equal(t, f.Remedy, "copy how it ended: "+again+"kwok-w1; or end it: kubectl jobs-managedby cancel other -n default --context kwok-mgr; the mirror may go after that, not before")
+	assert.Equal(t, f.Remedy, "copy how it ended: "+quoted(again+"kwok-w1")+"; or end it: "+end+"; the mirror may go after that, not before")
 	assert.Equal(t, f.Message, "its mirror on kwok-w1 is Complete, it still says Running, and nobody holds its Lease")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is empty since 2026-11-20T23:43:40Z")
 	assert.Equal(t, f.Evidence[3], "kwok-w1: spec.ttlSecondsAfterFinished of Job default/other is 86400")
 	assert.Equal(t, f.Severity, inspect.Error)
 
 	f = find("JM101", addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ""), noLeases())
-	assert.Assert(t, strings.HasPrefix(f.Remedy, again+"CONTEXT; or "), f.Remedy)
+	assert.Equal(t, f.Remedy, quoted(again+"CONTEXT")+"; or "+quoted("kubectl jobs-managedby recreate other -n default --context kwok-mgr --managed-by ''"))
 	f = find("JM105", addDispatched(started), expired)
-	const end = "end it: kubectl jobs-managedby cancel other -n default --context kwok-mgr"
-	assert.Equal(t, f.Remedy, "run it again from the start: "+again+"kwok-w1 --new-mirror; or "+end)
+	assert.Equal(t, f.Remedy, "run it again from the start: "+quoted(again+"kwok-w1 --new-mirror")+"; or end it: "+end)
 }
 
 // TestAboutDispatched: a trace tells of what nobody looks after.

@@ -70,12 +70,12 @@ func reportUnqueued(v *View, s Submission) {
 	case !has:
 		sighting.Message = fmt.Sprintf("Kueue is not installed on %s, so nothing will ever dispatch it", j.Context)
 		sighting.Evidence = []string{notWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
-		sighting.Remedy = fmt.Sprintf("%s to run it on %s, or on a cluster that has Kueue", disown(j), j.Context)
+		sighting.Remedy = fmt.Sprintf("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, disown(j))
 		sighting.Cause = "no Kueue on " + j.Context
 	case j.Queue() == "":
 		sighting.Message = "it names no queue, so Kueue will never see it"
 		sighting.Evidence = []string{notWritten(j), fmt.Sprintf("%s: %s has no label %s", j.Context, named(Of(j)), delegation.QueueNameLabel)}
-		sighting.Remedy = fmt.Sprintf("%s, and create it again with label %s=%s", deleteJob(j), delegation.QueueNameLabel, dispatchingQueue(v, s))
+		sighting.Remedy = joinQueue(v, s)
 	default:
 		// Kueue was told of it and made nothing: JM017.
 		return
@@ -83,7 +83,22 @@ func reportUnqueued(v *View, s Submission) {
 	v.Report(sighting)
 }
 
-// dispatchingQueue is the LocalQueue of a Job's namespace that leads to MultiKueue.
+// joinQueue tells how a Job comes into a LocalQueue that leads to MultiKueue. Kueue
+// takes the label of none that was ever let go, so it has to be made anew.
+func joinQueue(v *View, s Submission) string {
+	j, queue := s.Job(), dispatchingQueue(v, s)
+	which := ""
+	if queue == someQueue {
+		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", someQueue, j.Namespace)
+	}
+	if mayRecreate(j, delegation.MultiKueue) {
+		return fmt.Sprintf("put it into a queue: %s%s", recreateIn(j, delegation.MultiKueue, queue), which)
+	}
+	return fmt.Sprintf("%s, and create it again with label %s=%s%s", deleteJob(j), delegation.QueueNameLabel, queue, which)
+}
+
+// dispatchingQueue is the LocalQueue of a Job's namespace that leads to MultiKueue,
+// someQueue if there is none.
 func dispatchingQueue(v *View, s Submission) string {
 	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
 	for _, local := range queues {
@@ -91,7 +106,7 @@ func dispatchingQueue(v *View, s Submission) string {
 			return local.Name
 		}
 	}
-	return fmt.Sprintf("<a LocalQueue of namespace %s whose ClusterQueue has a MultiKueue check>", s.Job().Namespace)
+	return someQueue
 }
 
 // reportAdmittedHere reports a Job that Kueue admitted for this very cluster, where
@@ -117,7 +132,7 @@ func reportAdmittedHere(v *View, s Submission) {
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
 				j.Context, w.Namespace, w.Name, stamp(admitted.LastTransitionTime)),
 		},
-		Remedy: fmt.Sprintf("%s to run it on %s, or with label %s=%s",
-			disown(j), j.Context, delegation.QueueNameLabel, dispatchingQueue(v, s)),
+		Remedy: fmt.Sprintf("to run it on %s: %s; to have it dispatched: %s, and create it again with label %s=%s",
+			j.Context, disown(j), deleteJob(j), delegation.QueueNameLabel, dispatchingQueue(v, s)),
 	})
 }

@@ -23,7 +23,7 @@ afterwards.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "The owner is not managed by Kueue", the
 Workload is deactivated with reason DeactivatedDueToAdmissionCheck, and the object stays suspended.`,
 		Remedy: `Delete the object and create it again once Kueue's webhook answers and the queue is active; or write
-managedBy into the manifest.`,
+managedBy into the manifest, as recreate does for an object that is there.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/2401",
 		Detect: func(v *View) {
 			for _, r := range rejections(v, "The owner is not managed by Kueue: Expecting spec.") {
@@ -57,7 +57,7 @@ func reportManagedByMissing(v *View, r rejection) {
 	}
 	s.Remedy = giveTo(j, delegation.MultiKueue)
 	if mayChange(j) {
-		s.Remedy += ", and then " + r.again()
+		s.Remedy += ", and then " + r.again().String()
 	}
 	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(firstWithField)) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))

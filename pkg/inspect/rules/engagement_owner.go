@@ -31,7 +31,7 @@ name; nothing checks that there is such a controller. It is not installed, does 
 another name. A Job's managedBy cannot be changed, nor can that of most other kinds.`,
 		Shows: `managedBy is none of the known values, nobody ever wrote the status of this Job or of any other with that
 owner, and kubectl says Running.`,
-		Remedy: `Install the controller, or delete the Job and create it again without managedBy.`,
+		Remedy: `Install the controller, or take managedBy off: recreate deletes the Job and creates it again without it.`,
 		Link:   "https://github.com/kubernetes/enhancements/tree/master/keps/sig-apps/4368-support-managed-by-for-batch-jobs",
 		Detect: func(v *View) {
 			known := knownOwners()
@@ -68,7 +68,7 @@ func reportUnknownOwner(v *View, j *inspect.Job) {
 		Object: Of(j), Since: j.CreationTimestamp.Time,
 		Message:  fmt.Sprintf("no controller that goes by %s has taken it up, and none is known", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
-		Remedy:   fmt.Sprintf("install the controller %s on %s; or %s", j.ManagedBy, j.Context, disown(j)),
+		Remedy:   fmt.Sprintf("install the controller %s on %s; or %s", prose(string(j.ManagedBy)), j.Context, disown(j)),
 		Jobs:     []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 	}
 	if j.Row().Discovered {

@@ -63,8 +63,8 @@ func reportNoWorkload(v *View, s Submission) {
 	if e, _ := v.LastWarning(s.Manager, j); e != nil {
 		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, named(Of(j)), e.Message))
 	}
-	remedy := fmt.Sprintf("see whether Kueue runs (kubectl --context %s -n %s get pods), whether its managedJobsNamespaceSelector selects namespace %s (kubectl --context %s get namespace %s --show-labels), and that the %s's kueue.x-k8s.io/priority-class exists",
-		j.Context, kueue.Namespace, j.Namespace, j.Context, j.Namespace, j.Kind)
+	remedy := fmt.Sprintf("see whether Kueue runs: %s; whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
+		podsOfKueue(j.Context), kubectl(j.Context, "", "get namespace %s --show-labels", j.Namespace), j.Kind)
 	if !j.Row().IsJob() {
 		remedy += fmt.Sprintf("; and that integrations.frameworks of its configuration enables %s", plural(j))
 	}
@@ -115,10 +115,10 @@ func reportItself(v *View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 			configs = append(configs, config.Name)
 		}
 	}
-	remedy := fmt.Sprintf("kubectl --context %s delete multikueuecluster %s", f.Context, c.Name)
+	remedy := kubectl(f.Context, "", "delete multikueuecluster %s", c.Name).String()
 	if len(configs) > 0 {
-		remedy = fmt.Sprintf("take %s off the clusters of %s: kubectl --context %s edit multikueueconfig %s; then %s",
-			c.Name, strings.Join(configs, " and "), f.Context, strings.Join(configs, " "), remedy)
+		remedy = fmt.Sprintf("take %s off the clusters of %s: %s, and then %s",
+			c.Name, strings.Join(configs, " and "), kubectl(f.Context, "", "edit multikueueconfig %s", strings.Join(configs, " ")), remedy)
 	}
 	v.Report(Sighting{
 		Object: OfKueue(f, "MultiKueueCluster", "", c.Name), Since: c.CreationTimestamp.Time, Jobs: jobs,

@@ -172,14 +172,14 @@ func (r *ownRun) podNames() []string {
 	return names
 }
 
-// delete is the command that deletes what the object's own controller has made.
+// delete are the commands that delete what the object's own controller has made.
 func (r *ownRun) delete() string {
 	var commands []string
 	for _, part := range r.parts {
-		commands = append(commands, deleteJob(part))
+		commands = append(commands, deleteJob(part).String())
 	}
 	if len(commands) == 0 {
-		commands = append(commands, fmt.Sprintf("kubectl --context %s -n %s delete pods %s", r.job.Context, r.job.Namespace, strings.Join(r.podNames(), " ")))
+		commands = append(commands, kubectl(r.job.Context, r.job.Namespace, "delete pods %s", strings.Join(r.podNames(), " ")).String())
 	}
 	return strings.Join(commands, "; ")
 }

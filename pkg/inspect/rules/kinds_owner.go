@@ -21,7 +21,8 @@ and so does everybody else who goes by what the kind allows. Once the webhook an
 		Shows: `managedBy is neither the kind's own controller nor kueue.x-k8s.io/multikueue. Where nobody ever wrote the
 status, nobody runs the object, and that is an error.`,
 		Remedy: `Give the object to MultiKueue or to its own controller, and see that the webhook of its operator is
-installed. A PyTorchJob's managedBy can be changed; of the other kinds, the object has to be created again.`,
+installed. A PyTorchJob's managedBy can be changed; of the other kinds, the object has to be created again,
+as recreate does.`,
 		Link:   "https://github.com/kubeflow/training-operator/blob/release-1.9/pkg/common/util/webhooks.go",
 		Covers: []string{"JM014", "JM101", "JM306"},
 		Detect: func(v *View) {
@@ -44,8 +45,8 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("%s of a %s may only be %s, and it is %s", fieldOf(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
 		Evidence: []string{ownerOf(j), stateOf(j)},
-		Remedy: fmt.Sprintf("for MultiKueue: %s; for its own controller: %s; and see that the webhook of %s is installed: kubectl --context %s get validatingwebhookconfigurations",
-			giveTo(j, delegation.MultiKueue), disown(j), plural(j), j.Context),
+		Remedy: fmt.Sprintf("for MultiKueue: %s; for its own controller: %s; and see that the webhook of %s is installed: %s",
+			giveTo(j, delegation.MultiKueue), disown(j), plural(j), kubectl(j.Context, "", "get validatingwebhookconfigurations")),
 	}
 	if j.Status == delegation.Unclaimed {
 		s.Severity, s.Evidence = inspect.Error, []string{notWritten(j)}
@@ -96,6 +97,6 @@ func noDomain(j *inspect.Job) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " of " + j.Kind + " on " + j.Context,
 		Message:  fmt.Sprintf("%s is not the whole name of a controller, which has a domain and a slash", j.ManagedBy),
 		Evidence: []string{ownerOf(j), stateOf(j)},
-		Remedy:   fmt.Sprintf("unless a controller really goes by %s, %s; or with the whole name", j.ManagedBy, disown(j)),
+		Remedy:   fmt.Sprintf("unless a controller really goes by %s, %s; or the same with its whole name", prose(string(j.ManagedBy)), disown(j)),
 	}
 }

@@ -144,7 +144,7 @@ func (v *View) reportBlind(submission Submission, as string) {
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check",
 		j.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue()))
 	if w := submission.Workload; w != nil && !isActive(w) {
-		s.Remedy += ", and then " + (&rejection{manager: submission.Manager, workload: w}).again()
+		s.Remedy += ", and then " + (&rejection{manager: submission.Manager, workload: w}).again().String()
 	}
 	v.Report(s)
 }

@@ -77,7 +77,7 @@ func notTakenOf(template *inspect.Job, waiting []*inspect.Job) Sighting {
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, named(s.Object), named(Of(oldest))), notWritten(oldest))
 	s.Remedy = fmt.Sprintf("see that the controller of %s runs, and takes them up; or %s, and delete those that wait: %s",
-		oldest.ManagedBy, set(template, row.ManagedBy, "null"), deleteJob(oldest))
+		prose(string(oldest.ManagedBy)), set(template, row.ManagedBy, "null"), deleteJob(oldest))
 	if oldest.ManagedBy == delegation.Dispatch && mayDispatch(oldest.Row()) {
 		s.Remedy = fmt.Sprintf("dispatch those that wait: %s; or %s, and delete them", dispatchTo(oldest, "CONTEXT", oldest.Namespace), set(template, row.ManagedBy, "null"))
 	}

@@ -90,7 +90,7 @@ deletion is the time to delete the mirror.`,
 						Evidence: []string{
 							ttlOf(j), markOf(j), stateOf(p.Origin),
 						},
-						Remedy: withoutTTL(j),
+						Remedy: withoutTTL(j).String(),
 					})
 				}
 			}

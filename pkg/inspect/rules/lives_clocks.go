@@ -56,7 +56,7 @@ func differ(v *View, a, b *inspect.Facts, origin *inspect.Job) Sighting {
 			fmt.Sprintf("%s: its API server's clock is %s", a.Context, ahead(here)),
 			fmt.Sprintf("%s: its API server's clock is %s", b.Context, ahead(there)),
 		},
-		Remedy: fmt.Sprintf("set the clock of the control plane of %s, and see that NTP runs there (timedatectl)", wrong.Context),
+		Remedy: fmt.Sprintf("set the clock of the control plane of %s, and see on its machines that NTP runs: %s", wrong.Context, command("timedatectl")),
 	}
 }
 

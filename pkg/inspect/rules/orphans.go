@@ -108,23 +108,23 @@ func (s *stray) mark() string {
 func (s *stray) delete() string {
 	switch {
 	case s.job == nil:
-		return deleteWorkload(s.worker, s.namespace, s.name)
+		return deleteWorkload(s.worker, s.namespace, s.name).String()
 	case s.copied == nil:
-		return deleteJob(s.job)
+		return deleteJob(s.job).String()
 	}
 	return deleteBoth(s.job, s.name)
 }
 
 // deleteWorkload is the command that deletes a Workload.
-func deleteWorkload(f *inspect.Facts, namespace, name string) string {
-	return fmt.Sprintf("kubectl --context %s -n %s delete workloads.kueue.x-k8s.io %s", f.Context, namespace, name)
+func deleteWorkload(f *inspect.Facts, namespace, name string) command {
+	return kubectl(f.Context, namespace, "delete workloads.kueue.x-k8s.io %s", name)
 }
 
 // deleteBoth are the commands that delete a mirror and then the Workload that it
 // runs under. The mirror owns that, so that it may be gone by then.
 func deleteBoth(mirror *inspect.Job, workload string) string {
-	return fmt.Sprintf("%s, and then kubectl --context %s -n %s delete --ignore-not-found workloads.kueue.x-k8s.io %s",
-		deleteJob(mirror), mirror.Context, mirror.Namespace, workload)
+	return fmt.Sprintf("%s, and then %s",
+		deleteJob(mirror), kubectl(mirror.Context, mirror.Namespace, "delete --ignore-not-found workloads.kueue.x-k8s.io %s", workload))
 }
 
 func withoutWorkload() Rule {

@@ -127,7 +127,7 @@ func (e *estate) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.Che
 		if remedy != "" {
 			remedy += "; "
 		}
-		remedy += deleteWorkload(f, w.Namespace, w.Name)
+		remedy += deleteWorkload(f, w.Namespace, w.Name).String()
 	}
 	if len(evidence) == 1 {
 		return
@@ -192,7 +192,7 @@ func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.Check
 				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), s.job.Kind, kueue.JobUIDLabel, w.Labels[kueue.JobUIDLabel]),
 			stateOf(s.job),
 		},
-		Remedy: deleteWorkload(manager, w.Namespace, w.Name) + "; if the mirror is still there a minute later, " + deleteJob(s.job),
+		Remedy: fmt.Sprintf("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), deleteJob(s.job)),
 	}
 	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished); c != nil && c.Status == metav1.ConditionTrue {
 		sighting.Since = c.LastTransitionTime.Time

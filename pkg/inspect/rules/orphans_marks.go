@@ -63,8 +63,8 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
 			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.origins[now].first), now),
 		},
-		Remedy: fmt.Sprintf("kubectl --context %s -n %s delete %s,workloads.kueue.x-k8s.io -l %s=%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
-			mirror.Context, mirror.Namespace, typesOf(mirror), delegation.MultiKueueOriginLabel, old, d.Context, old),
+		Remedy: fmt.Sprintf("%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
+			kubectl(mirror.Context, mirror.Namespace, "delete %s,workloads.kueue.x-k8s.io -l %s=%s", typesOf(mirror), delegation.MultiKueueOriginLabel, old), d.Context, old),
 	})
 }
 

@@ -115,7 +115,7 @@ func (x *misplaced) sighting() Sighting {
 
 // remedy is the commands that delete the mirror and its Workload.
 func (x *misplaced) remedy() string {
-	return fmt.Sprintf("%s; so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), plural(x.mirror))
+	return fmt.Sprintf("%s, and so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), plural(x.mirror))
 }
 
 func takenOut() Rule {

@@ -62,7 +62,8 @@ controller has not taken this Job up: it does not run, does not watch this clust
 Jobs, or nobody has dispatched the Job yet. A Job's managedBy cannot be changed, nor can that of most other kinds.`,
 		Shows: `Nobody ever wrote the Job's status, there is no mirror of it, and kubectl says Running.`,
 		Remedy: `See that the controller runs and watches this cluster; what is managed by jobmanagedby.github.io/dispatch
-waits for the command dispatch. Else delete the Job and create it again, without managedBy to run it on this cluster.`,
+waits for the command dispatch. Else take managedBy off, to have it run on this cluster: recreate deletes the Job and
+creates it again without it.`,
 		Link: docsJobs,
 		Detect: func(v *View) {
 			known, served := knownOwners(), servedOwners(v)
@@ -92,7 +93,7 @@ func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 		Message:  fmt.Sprintf("%s has not taken it up", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
-		Remedy:   fmt.Sprintf("see that the controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, disown(j)),
+		Remedy:   fmt.Sprintf("see that the controller %s runs and watches namespace %s of %s; or %s", prose(string(j.ManagedBy)), j.Namespace, j.Context, disown(j)),
 	}
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch && !mayDispatch(j.Row()):

@@ -57,8 +57,8 @@ func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
 			fmt.Sprintf("%s since %s", ownerOf(j), stamp(j.CreationTimestamp)),
 			markOf(j),
 		},
-		Remedy: fmt.Sprintf("find what sets %s: kubectl --context %s get mutatingwebhookconfigurations; exempt mirrors from it, and then %s",
-			ownerField(j), j.Context, deleteJob(j)),
+		Remedy: fmt.Sprintf("find what sets %s: %s; exempt mirrors from it, and then %s",
+			ownerField(j), kubectl(j.Context, "", "get mutatingwebhookconfigurations"), deleteJob(j)),
 	}
 }
 

@@ -20,7 +20,7 @@ known to nobody, and one or two letters away from one that is, or it is the last
 other kinds.`,
 		Shows: `managedBy is none of the known values, nobody ever wrote the status of a Job with that owner, and another
 owner that is known, or that takes up other Jobs of the fleet, has nearly the same name.`,
-		Remedy: `Delete the Job and create it again with the right name.`,
+		Remedy: `Delete the Job and create it again with the right name, as recreate does.`,
 		Link:   docsJobs,
 		Covers: []string{"JM014", "JM305", "JM306"},
 		Detect: func(v *View) {

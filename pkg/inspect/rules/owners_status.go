@@ -104,7 +104,7 @@ func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror)
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s has stopped to copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence,
-		Remedy:   fmt.Sprintf("%s; until then the mirror tells more: %s", haveCopied(origin, mirror), onJob(mirror, "get")),
+		Remedy:   fmt.Sprintf("%s; until then the mirror tells more: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get")),
 	})
 }
 
@@ -131,11 +131,11 @@ func staleFields(v *View, p inspect.Pair, m inspect.Mirror) []string {
 func haveCopied(origin, mirror *inspect.Job) string {
 	switch {
 	case origin.ManagedBy == delegation.MultiKueue, origin.Row().IsUnmanaged():
-		return fmt.Sprintf("see whether Kueue runs on %[1]s, and what it logs about the %[3]s: kubectl --context %[1]s -n %[2]s get pods", origin.Context, kueue.Namespace, origin.Kind)
+		return fmt.Sprintf("see whether Kueue runs on %s, and what it logs about the %s: %s", origin.Context, origin.Kind, podsOfKueue(origin.Context))
 	case origin.ManagedBy == delegation.Dispatch:
-		return "dispatch it again, which goes on with the same mirror: " + dispatchTo(origin, mirror.Context, mirror.Namespace)
+		return fmt.Sprintf("dispatch it again, which goes on with the same mirror: %s", dispatchTo(origin, mirror.Context, mirror.Namespace))
 	default:
-		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
+		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", prose(string(origin.ManagedBy)), mirror.Context)
 	}
 }
 
@@ -173,6 +173,6 @@ func reportUnheard(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirro
 		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, ended), Jobs: []*inspect.Job{origin},
 		Message:  fmt.Sprintf("its mirror on %s is %s, and it still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
-		Remedy:   fmt.Sprintf("%s; save how it ended before the mirror goes: %s -o yaml", haveCopied(origin, mirror), onJob(mirror, "get")),
+		Remedy:   fmt.Sprintf("%s; save how it ended before the mirror goes: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get")+" -o yaml"),
 	})
 }

@@ -50,7 +50,7 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 		s.Evidence = append(s.Evidence, stateOf(j), markOf(j))
 		isTold := origin.StartTime != nil && j.StartTime != nil && origin.StartTime.Equal(j.StartTime)
 		if !isTold {
-			others = append(others, deleteJob(j))
+			others = append(others, deleteJob(j).String())
 		}
 	}
 	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
@@ -59,7 +59,7 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 		s.Remedy = "delete all but one of the mirrors: " + strings.Join(others, ", or ")
 	}
 	if len(others) == 0 {
-		s.Remedy = "delete all but one of the mirrors, such as " + deleteJob(live[1])
+		s.Remedy = fmt.Sprintf("delete all but one of the mirrors, such as: %s", deleteJob(live[1]))
 	}
 	return s
 }
@@ -89,7 +89,7 @@ not the uid of the Job that stands at that place now.`,
 							markOf(j), stateOf(j),
 							fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", p.Origin.Context, named(Of(p.Origin)), p.Origin.UID, stamp(p.Origin.CreationTimestamp)),
 						},
-						Remedy: deleteJob(j),
+						Remedy: deleteJob(j).String(),
 					}
 					if j.Status.IsFinished() {
 						s.Severity = inspect.Info
@@ -154,6 +154,6 @@ func reportTwoWriters(v *View, j *inspect.Job) {
 	v.Report(Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("it is managed by %s, and the built-in controller of %s runs it as well", j.ManagedBy, j.Context),
-		Remedy:  fmt.Sprintf("turn the feature gate JobManagedBy on in kube-controller-manager of %s, then %s, and create it again", j.Context, deleteJob(j)),
+		Remedy:  fmt.Sprintf("turn the feature gate JobManagedBy on in kube-controller-manager of %s; then %s, and create it again", j.Context, deleteJob(j)),
 	})
 }

@@ -110,11 +110,11 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 func (u *unusable) repair(f *inspect.Facts) string {
 	var steps []string
 	if len(u.missing) > 0 {
-		steps = append(steps, fmt.Sprintf("create MultiKueueCluster %s, or take it off the clusters: kubectl --context %s edit multikueueconfig %s",
-			strings.Join(u.missing, " and "), f.Context, u.config.Name))
+		steps = append(steps, fmt.Sprintf("create MultiKueueCluster %s, or take it off the clusters: %s",
+			strings.Join(u.missing, " and "), kubectl(f.Context, "", "edit multikueueconfig %s", u.config.Name)))
 	}
 	for _, c := range u.inactive {
-		steps = append(steps, fmt.Sprintf("repair MultiKueueCluster %s: kubectl --context %s describe multikueuecluster %s", c.Name, f.Context, c.Name))
+		steps = append(steps, fmt.Sprintf("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, kubectl(f.Context, "", "describe multikueuecluster %s", c.Name)))
 	}
 	return strings.Join(steps, "; ")
 }

@@ -63,7 +63,7 @@ func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 	s := Sighting{
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("AdmissionCheck %s dispatches to no worker: %s", c.Name, cmp.Or(active.Message, active.Reason)),
-		Evidence: []string{conditionText(o, active)}, Remedy: fmt.Sprintf("see what it lacks: kubectl --context %s describe admissioncheck %s", f.Context, c.Name),
+		Evidence: []string{conditionText(o, active)}, Remedy: seeChecks(f, c.Name),
 		Jobs: v.undispatched(f, names(c)),
 	}
 	switch {
@@ -85,14 +85,19 @@ func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) string {
 	p := c.Spec.Parameters
 	if p != nil && p.APIGroup == kueue.Group && p.Kind == "MultiKueueConfig" && p.Name != "" {
-		return fmt.Sprintf("create MultiKueueConfig %s on %s, or name another one: kubectl --context %s edit admissioncheck %s", p.Name, f.Context, f.Context, c.Name)
+		return fmt.Sprintf("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, kubectl(f.Context, "", "edit admissioncheck %s", c.Name))
 	}
 	name := "<a MultiKueueConfig>"
 	if configs, _ := v.Configs(f); len(configs) == 1 {
 		name = configs[0].Name
 	}
-	return fmt.Sprintf(`kubectl --context %s patch admissioncheck %s --type merge -p '{"spec":{"parameters":{"apiGroup":%q,"kind":"MultiKueueConfig","name":%q}}}'`,
-		f.Context, c.Name, kueue.Group, name)
+	return kubectl(f.Context, "", `patch admissioncheck %s --type merge -p '{"spec":{"parameters":{"apiGroup":%q,"kind":"MultiKueueConfig","name":%q}}}'`,
+		c.Name, kueue.Group, name).String()
+}
+
+// seeChecks is what to do about AdmissionChecks that are not active.
+func seeChecks(f *inspect.Facts, names ...string) string {
+	return fmt.Sprintf("see what it lacks: %s", kubectl(f.Context, "", "describe admissioncheck %s", strings.Join(names, " ")))
 }
 
 // reportChecksOfQueues reports the ClusterQueues of a manager that are out of
@@ -112,11 +117,11 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 		case active.Reason == "AdmissionCheckNotFound" && len(missing) > 0:
 			list := strings.Join(missing, " and ")
 			s.Message = fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", q.Name, list)
-			s.Remedy = fmt.Sprintf("create AdmissionCheck %s on %s, or name another one: kubectl --context %s edit clusterqueue %s", list, f.Context, f.Context, q.Name)
+			s.Remedy = fmt.Sprintf("create AdmissionCheck %s on %s, or name another one: %s", list, f.Context, kubectl(f.Context, "", "edit clusterqueue %s", q.Name))
 		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
 			list := strings.Join(inactive, " and ")
 			s.Message = fmt.Sprintf("ClusterQueue %s is out of service, because AdmissionCheck %s is not active", q.Name, list)
-			s.Remedy = fmt.Sprintf("see what it lacks: kubectl --context %s describe admissioncheck %s", f.Context, strings.Join(inactive, " "))
+			s.Remedy = seeChecks(f, inactive...)
 		default:
 			continue
 		}
@@ -184,7 +189,7 @@ func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message),
 		Evidence: []string{conditionText(o, active)},
-		Remedy:   fmt.Sprintf("%s: kubectl --context %s edit clusterqueue %s", what, f.Context, q.Name),
+		Remedy:   fmt.Sprintf("%s: %s", what, kubectl(f.Context, "", "edit clusterqueue %s", q.Name)),
 		Jobs:     v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
 	})
 }

@@ -33,7 +33,7 @@ func adviseUnreachable(v *View, b brokenWorker) (string, []string) {
 	if strings.Contains(b.active.Message, "x509") {
 		return newKubeconfig(b, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
 	}
-	server := cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name)
+	server := prose(cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name))
 	facts, context := v.Worker(b.manager, b.cluster.Name)
 	switch {
 	case context == "" || context == b.manager.Context:
@@ -42,8 +42,8 @@ func adviseUnreachable(v *View, b brokenWorker) (string, []string) {
 		return fmt.Sprintf("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context),
 			[]string{fmt.Sprintf("%s: the worker's API server answers us", context)}
 	}
-	remedy := fmt.Sprintf("bring %s back, or restore the connection from %s to it; kubectl --context %s get --raw /readyz tells when it answers",
-		server, b.manager.Context, context)
+	remedy := fmt.Sprintf("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
+		server, b.manager.Context, kubectl(context, "", "get --raw /readyz"))
 	if err := v.Failed(context); err != nil {
 		return remedy, []string{fmt.Sprintf("%s: the worker does not answer us either", context)}
 	}
@@ -76,7 +76,7 @@ const missingPattern = `could not find the requested resource \(\w+ ([\w.-]+)\)`
 // missingKind is that kind in words.
 func missingKind(b brokenWorker) string {
 	if m := regexp.MustCompile(kindPattern).FindStringSubmatch(b.active.Message); m != nil {
-		return fmt.Sprintf("kind %s (%s)", m[1], m[2])
+		return prose(fmt.Sprintf("kind %s (%s)", m[1], m[2]))
 	}
 	if m := regexp.MustCompile(missingPattern).FindStringSubmatch(b.active.Message); m != nil {
 		return m[1]
@@ -84,12 +84,12 @@ func missingKind(b brokenWorker) string {
 	return "the kind that the message names"
 }
 
-// onWorker is the flag that leads kubectl to a worker, as far as that is known.
-func onWorker(v *View, b brokenWorker) string {
+// onWorker is a command of kubectl's for a worker, as far as the way there is known.
+func onWorker(v *View, b brokenWorker, format string, args ...any) command {
 	if context := v.ContextOf(b.manager, b.cluster.Name); context != "" {
-		return "--context " + context
+		return kubectl(context, "", format, args...)
 	}
-	return "--kubeconfig " + b.cluster.Name + ".kubeconfig"
+	return command("kubectl --kubeconfig " + b.cluster.Name + ".kubeconfig " + fmt.Sprintf(format, args...))
 }
 
 func kindMissingOnWorker() Rule {
@@ -105,8 +105,8 @@ manager's integrations.frameworks.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/3582",
 		Detect: detectBroken("JM005", func(v *View, b brokenWorker) (string, []string) {
 			kind := missingKind(b)
-			return fmt.Sprintf("install the CRD of %s on %s (kubectl %s apply -f <its CRD>), or take it off integrations.frameworks in the Kueue manager's configuration on %s",
-				kind, b.cluster.Name, onWorker(v, b), b.manager.Context), nil
+			return fmt.Sprintf("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
+				kind, b.cluster.Name, onWorker(v, b, "apply --server-side -f FILE"), b.manager.Context), nil
 		}),
 	}
 }
@@ -129,15 +129,16 @@ forbidden, the user, the verb and the resource.`,
 // forbiddenPattern finds who may not do what.
 const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
 
-// allow is the command that gives the manager's user on a worker what it lacks.
+// allow is how to give the manager's user on a worker what it lacks.
 func allow(v *View, b brokenWorker) string {
 	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
 	if m == nil {
 		return fmt.Sprintf("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
-	flag, role, resource := onWorker(v, b), "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
-	return fmt.Sprintf("kubectl %s create clusterrole %s --verb=get,list,watch,create,update,patch,delete --resource=%s && kubectl %s create clusterrolebinding %s --clusterrole=%s --user='%s'",
-		flag, role, resource, flag, role, role, m[1])
+	role, resource := word("multikueue-"+m[2]), word(strings.TrimSuffix(m[2]+"."+m[3], "."))
+	create := onWorker(v, b, "create clusterrole %s --verb=get,list,watch,create,update,patch,delete --resource=%s", role, resource)
+	bind := onWorker(v, b, "create clusterrolebinding %s --clusterrole=%s --user=%s", role, role, word(m[1]))
+	return (create + " && " + bind).String()
 }
 
 func workerKueueTooOld() Rule {
@@ -160,8 +161,8 @@ matches for kind "Workload" in version "kueue.x-k8s.io/v1beta2".`,
 					evidence = []string{fmt.Sprintf("%s: kueue.x-k8s.io is not served", context)}
 				}
 			}
-			return fmt.Sprintf("install Kueue 0.15 or later on %s: kubectl %s apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml",
-				b.cluster.Name, onWorker(v, b)), evidence
+			return fmt.Sprintf("install Kueue 0.15 or later on %s: %s",
+				b.cluster.Name, onWorker(v, b, "apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml")), evidence
 		}),
 	}
 }

@@ -30,23 +30,23 @@ The change is seen at once.`,
 				return fmt.Sprintf("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
 					b.cluster.Name, b.cluster.Name, b.manager.Context), nil
 			}
-			return putKubeconfig(b), nil
+			return putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").String(), nil
 		}),
 	}
 }
 
-// putKubeconfig is the command that writes a worker's Secret, whether or not there
-// is one.
-func putKubeconfig(b brokenWorker) string {
-	return fmt.Sprintf("kubectl --context %s -n %s create secret generic %s --from-file=kubeconfig=%s.kubeconfig --dry-run=client -o yaml | kubectl --context %s apply -f -",
-		b.manager.Context, kueue.Namespace, b.cluster.SecretName(), b.cluster.Name, b.manager.Context)
+// putKubeconfig is the command that writes a worker's Secret from a file, whether or
+// not there is one.
+func putKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, file string) command {
+	write := kubectl(manager.Context, kueue.Namespace, "create secret generic %s --from-file=kubeconfig=%s --dry-run=client -o yaml", word(c.SecretName()), file)
+	return write + " | " + kubectl(manager.Context, "", "apply -f -")
 }
 
 // newKubeconfig is what to do where a worker's kubeconfig has to be replaced.
 func newKubeconfig(b brokenWorker, by string) string {
 	switch {
 	case b.cluster.SecretName() != "":
-		return by + ", then " + putKubeconfig(b)
+		return fmt.Sprintf("%s, and then %s", by, putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig"))
 	case b.cluster.Spec.Source != nil && b.cluster.Spec.Source.ClusterProfileRef != nil:
 		return fmt.Sprintf("%s, and give it to ClusterProfile %s on %s", by, b.cluster.Spec.Source.ClusterProfileRef.Name, b.manager.Context)
 	}

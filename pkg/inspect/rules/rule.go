@@ -66,8 +66,8 @@ type Sighting struct {
 	Message string
 	// Evidence quotes fields of objects: which, on which cluster, since when.
 	Evidence []string
-	// Remedy is a command, or a change that a person can carry out, with real
-	// names in it.
+	// Remedy is what a person can do, with real names in it. Commands in it are of the
+	// type command, which puts them in backquotes.
 	Remedy string
 	// Severity is the rule's own unless set.
 	Severity inspect.Severity

@@ -138,4 +138,4 @@ func checkOf(s Submission) string {
 }
 
 // startAgain is how to have a Job from scratch.
-func startAgain(j *inspect.Job) string { return deleteJob(j) + ", and create it again" }
+func startAgain(j *inspect.Job) string { return fmt.Sprintf("%s, and create it again", deleteJob(j)) }

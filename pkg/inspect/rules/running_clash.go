@@ -130,6 +130,7 @@ change the quota, the policy or the Job. Then it goes on by itself.`,
 
 func refusal(v *View, s Submission, c Copy) Sighting {
 	j := s.Job()
+	quotas := kubectl(c.Worker.Context, j.Namespace, "get resourcequotas")
 	sighting := Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there: something refuses it", c.Cluster, c.Worker.Context),
@@ -138,14 +139,14 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			checkOf(s),
 		},
-		Remedy: fmt.Sprintf("see what refuses Jobs there: kubectl --context %[1]s -n %[2]s create job %[3]s --image=busybox --dry-run=server -- true; "+
-			"and kubectl --context %[1]s -n %[2]s get resourcequotas; then change that, or the Job", c.Worker.Context, j.Namespace, j.Name),
+		Remedy: fmt.Sprintf("see what refuses Jobs there: %s, and %s; then change that, or the Job",
+			kubectl(c.Worker.Context, j.Namespace, "create job %s --image=busybox --dry-run=server -- true", j.Name), quotas),
 		Cause: "refused " + c.Worker.Context + "/" + j.Namespace,
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind
-		sighting.Remedy = fmt.Sprintf("see what refuses it there, with its manifest in FILE: kubectl --context %[1]s -n %[2]s create --dry-run=server -f FILE; "+
-			"and kubectl --context %[1]s -n %[2]s get resourcequotas; then change that, or the %[3]s", c.Worker.Context, j.Namespace, j.Kind)
+		sighting.Remedy = fmt.Sprintf("see what refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
+			kubectl(c.Worker.Context, j.Namespace, "create --dry-run=server -f FILE"), quotas, j.Kind)
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""

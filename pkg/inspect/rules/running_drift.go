@@ -62,7 +62,7 @@ func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 				fmt.Sprintf("%s: Workload %s/%s has no ownerReferences", mirror.Context, prebuilt.Namespace, prebuilt.Name),
 				fmt.Sprintf("%s: Workload %s/%s, created %s, belongs to the mirror too", mirror.Context, w.Namespace, w.Name, stamp(w.CreationTimestamp)),
 			},
-			Remedy: fmt.Sprintf("upgrade Kueue on %s to the version of %s; then %s", mirror.Context, j.Context, startAgain(j)),
+			Remedy: fmt.Sprintf("upgrade Kueue on %s to the version of %s, and then %s", mirror.Context, j.Context, startAgain(j)),
 		})
 		return
 	}
@@ -120,8 +120,8 @@ func reportSize(v *View, s Submission, m inspect.Mirror) {
 			Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "size " + j.Context + "/" + s.Chosen(),
 			Message:  fmt.Sprintf("%s is %s, and still %s in the mirror on %s", d.Field, orNothing(d.Origin), orNothing(d.Mirror), m.Job.Context),
 			Evidence: []string{differs(d, j, m.Job)},
-			Remedy: fmt.Sprintf("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; kubectl --context %[1]s -n %[3]s auth can-i patch jobs.batch --as=ACCOUNT tells",
-				m.Job.Context, s.Chosen(), j.Namespace),
+			Remedy: fmt.Sprintf("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; this tells whether it has them: %[3]s",
+				m.Job.Context, s.Chosen(), kubectl(m.Job.Context, j.Namespace, "auth can-i patch jobs.batch --as=ACCOUNT")),
 		}
 		if j.SpecWrittenAt != nil {
 			sighting.Since = j.SpecWrittenAt.Time
@@ -177,8 +177,8 @@ func reportPriority(v *View, s Submission, c Copy) {
 		Remedy: fmt.Sprintf("give all priority classes the same values on %s as on %s", c.Worker.Context, j.Context),
 	}
 	if class != "" {
-		sighting.Remedy = fmt.Sprintf("give the priority class %s the same value on %s as on %s: kubectl --context %s get workloadpriorityclasses.kueue.x-k8s.io,priorityclasses",
-			class, c.Worker.Context, j.Context, c.Worker.Context)
+		sighting.Remedy = fmt.Sprintf("give the priority class %s the same value on %s as on %s: %s",
+			class, c.Worker.Context, j.Context, kubectl(c.Worker.Context, "", "get workloadpriorityclasses.kueue.x-k8s.io,priorityclasses"))
 	}
 	v.Report(sighting)
 }

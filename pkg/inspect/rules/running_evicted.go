@@ -64,8 +64,8 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 		Remedy:   "see on " + where + " why it was evicted, unless it was for once",
 	}
 	if context != "" {
-		sighting.Remedy = fmt.Sprintf("see on %s why it was evicted, unless it was for once: kubectl --context %s -n %s get events --field-selector involvedObject.name=%s",
-			where, context, s.Workload.Namespace, s.Workload.Name)
+		sighting.Remedy = fmt.Sprintf("see on %s why it was evicted, unless it was for once: %s",
+			where, kubectl(context, s.Workload.Namespace, "get events --field-selector involvedObject.name=%s", s.Workload.Name))
 	}
 	if evictions >= often {
 		sighting.Severity = inspect.Warning
@@ -148,8 +148,8 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 	}
 	if j.Active > 0 {
 		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %d active pods that are gone", j.Active)
-		sighting.Remedy = fmt.Sprintf("kubectl --context %s -n %s patch job %s --subresource=status --type=merge -p '{\"status\":{\"active\":0,\"ready\":0}}'; or %s",
-			j.Context, j.Namespace, j.Name, startAgain(j))
+		sighting.Remedy = fmt.Sprintf("%s; or %s",
+			kubectlFor(j, "patch")+` --subresource=status --type=merge -p '{"status":{"active":0,"ready":0}}'`, startAgain(j))
 	}
 	return sighting
 }

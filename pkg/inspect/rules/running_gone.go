@@ -39,9 +39,9 @@ MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster).`,
 				sighting := goneSighting(s)
 				sighting.Message = fmt.Sprintf("its mirror vanished, and a TTL of %ds deletes it once it has finished: the %s may run for the second time", *j.TTL, j.Kind)
 				sighting.Evidence = append(sighting.Evidence, ttlOf(j))
-				sighting.Remedy = withoutTTL(j)
+				sighting.Remedy = withoutTTL(j).String()
 				for _, m := range s.Pair.Mirrors {
-					sighting.Remedy += "; " + withoutTTL(m.Job)
+					sighting.Remedy += "; " + withoutTTL(m.Job).String()
 				}
 				if time.Duration(*j.TTL)*time.Second > longTTL {
 					sighting.Severity = inspect.Warning

@@ -138,21 +138,21 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 		s.Evidence = []string{
 			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), b.since.UTC().Format(time.RFC3339), told),
 		}
-		s.Remedy = "see " + onJob(mirror, "describe")
+		s.Remedy = fmt.Sprintf("see what refuses them: %s", kubectlFor(mirror, "describe"))
 	} else {
 		s.Message = fmt.Sprintf("%d pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
 		s.Evidence = []string{
 			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, b.since.UTC().Format(time.RFC3339), told),
 		}
-		s.Remedy = fmt.Sprintf("see kubectl --context %s -n %s describe pod %s, and provide on %s what is missing", mirror.Context, mirror.Namespace, b.pod, mirror.Context)
+		s.Remedy = fmt.Sprintf("see what is missing: %s, and provide it on %s", kubectl(mirror.Context, mirror.Namespace, "describe pod %s", b.pod), mirror.Context)
 	}
 	switch kind {
 	case "":
 	case "serviceaccount":
-		s.Remedy = fmt.Sprintf("kubectl --context %s -n %s create serviceaccount %s", mirror.Context, mirror.Namespace, name)
+		s.Remedy = kubectl(mirror.Context, mirror.Namespace, "create serviceaccount %s", word(name)).String()
 	default:
-		s.Remedy = fmt.Sprintf("create %s %s in namespace %s of %s, as it is on %s: kubectl --context %s -n %s get %s %s -o yaml",
-			kind, name, mirror.Namespace, mirror.Context, origin.Context, origin.Context, origin.Namespace, kind, name)
+		s.Remedy = fmt.Sprintf("create %s %s in namespace %s of %s, as it is on %s: %s",
+			kind, prose(name), mirror.Namespace, mirror.Context, origin.Context, kubectl(origin.Context, origin.Namespace, "get %s %s -o yaml", kind, word(name)))
 	}
 	s.Evidence = append(s.Evidence, frozen(origin))
 	if b.mild {

@@ -65,8 +65,8 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 		Object: Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("its mirror runs on %s, and it is suspended itself, so that its status is not copied", mirror.Context),
 		Evidence: []string{checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.Admitted)},
-		Remedy: fmt.Sprintf("see whether Kueue runs on %[1]s: kubectl --context %[1]s -n %[2]s get pods; and what it says of the Workload: kubectl --context %[1]s -n %[3]s describe workloads.kueue.x-k8s.io %[4]s",
-			j.Context, kueue.Namespace, s.Workload.Namespace, s.Workload.Name),
+		Remedy: fmt.Sprintf("see whether Kueue runs on %s: %s; and what it says of the Workload: %s",
+			j.Context, podsOfKueue(j.Context), kubectl(j.Context, s.Workload.Namespace, "describe workloads.kueue.x-k8s.io %s", s.Workload.Name)),
 	}
 	if mirror.StartTime != nil {
 		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
@@ -168,11 +168,12 @@ it again.`,
 func reportAdmittedNowhere(v *View, s Submission) {
 	j := s.Job()
 	admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted)
+	patch := kubectl(j.Context, s.Workload.Namespace, "patch workloads.kueue.x-k8s.io %s", s.Workload.Name)
 	sighting := Sighting{
 		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Evidence: []string{conditionOf(j.Context, s.Workload, admitted), checkOf(s)},
-		Remedy: fmt.Sprintf("kubectl --context %[1]s -n %[2]s patch workloads.kueue.x-k8s.io %[3]s --type=merge -p '{\"spec\":{\"active\":false}}', and then the same with true",
-			j.Context, s.Workload.Namespace, s.Workload.Name),
+		Remedy: fmt.Sprintf("%s, and then %s",
+			patch+` --type=merge -p '{"spec":{"active":false}}'`, patch+` --type=merge -p '{"spec":{"active":true}}'`),
 	}
 	switch chosen := s.Chosen(); {
 	case chosen == "" && hasState(s, kueue.CheckReady):

@@ -48,7 +48,7 @@ the Job again.`,
 						Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 						Message:  fmt.Sprintf("a worker changed its mirror, and Kueue has given the %s up: nothing will ever run it", j.Kind),
 						Evidence: []string{conditionOf(s.Manager.Context, s.Workload, c)},
-						Remedy:   fmt.Sprintf("exempt %s with the label %s from mutating policies on the workers; then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
+						Remedy:   fmt.Sprintf("exempt %s with the label %s from mutating policies on the workers, and then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
 					})
 				case !s.IsFinished():
 					reportOutOfSync(v, s)
@@ -108,8 +108,9 @@ func reportOutOfSync(v *View, s Submission) {
 		sighting.Cause = "out of sync " + c.Worker.Context
 		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
 		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so that Kueue there gave it up", c.Cluster, c.Worker.Context)
-		sighting.Remedy = fmt.Sprintf("exempt %[3]s with the label %[1]s from the mutating webhooks and policies of %[2]s: see kubectl --context %[2]s get mutatingwebhookconfigurations, and get mutatingadmissionpolicies",
-			delegation.MultiKueueOriginLabel, c.Worker.Context, plural(j))
+		sighting.Remedy = fmt.Sprintf("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
+			plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
+			kubectl(c.Worker.Context, "", "get mutatingwebhookconfigurations"), kubectl(c.Worker.Context, "", "get mutatingadmissionpolicies"))
 		sighting.Evidence = append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished))
 	}
 	if retried {
@@ -172,7 +173,8 @@ func stale(v *View, s Submission, c Copy) Sighting {
 		Evidence: []string{
 			checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker.Context, c.Workload, finished),
 		},
-		Remedy: fmt.Sprintf("once nothing on %[1]s changes %[4]s any more: kubectl --context %[1]s -n %[2]s delete --ignore-not-found %[3]s", c.Worker.Context, j.Namespace, left, plural(j)),
+		Remedy: fmt.Sprintf("once nothing on %s changes %s any more: %s",
+			c.Worker.Context, plural(j), kubectl(c.Worker.Context, j.Namespace, "delete --ignore-not-found %s", left)),
 	}
 }
 

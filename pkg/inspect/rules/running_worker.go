@@ -46,8 +46,8 @@ come back, see to it that the Jobs do not run twice then (JM056).`,
 				}
 				sighting := lostSighting(v, s, active)
 				sighting.Message = sighting.Object.Name + " is unreachable, so the status of what it runs is frozen; what is lost for 15 minutes starts anew on another worker"
-				sighting.Remedy = fmt.Sprintf("make %s reachable from %s again: kubectl --context %s get multikueueclusters.kueue.x-k8s.io %s -o jsonpath='{.status.conditions}' tells how that goes",
-					place(v, s), s.Manager.Context, s.Manager.Context, s.Chosen())
+				sighting.Remedy = fmt.Sprintf("make %s reachable from %s again; this tells how that goes: %s",
+					place(v, s), s.Manager.Context, kubectl(s.Manager.Context, "", "get multikueueclusters.kueue.x-k8s.io %s -o jsonpath='{.status.conditions}'", s.Chosen()))
 				v.Report(sighting)
 			}
 		},
@@ -142,8 +142,7 @@ create them again, or delete their Workloads on the management cluster.`,
 				sighting.Message = fmt.Sprintf("%s cannot be reached as it is set up (%s), so the status of what was given to it is frozen", s.Chosen(), active.Reason)
 				sighting.Remedy = "repair how MultiKueueCluster " + s.Chosen() + " is set up on " + s.Manager.Context
 				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
-					sighting.Remedy = fmt.Sprintf("put a working kubeconfig of the worker into the Secret: kubectl --context %s -n %s create secret generic %s --from-file=kubeconfig=FILE --dry-run=client -o yaml | kubectl --context %s apply -f -",
-						s.Manager.Context, kueue.Namespace, c.SecretName(), s.Manager.Context)
+					sighting.Remedy = fmt.Sprintf("put a working kubeconfig of the worker into the Secret: %s", putKubeconfig(s.Manager, c, "FILE"))
 				}
 				v.Report(sighting)
 			}

@@ -55,15 +55,15 @@ func ttlOf(j *inspect.Job) string {
 }
 
 // withoutTTL is the command that takes an object's TTL away.
-func withoutTTL(j *inspect.Job) string { return set(j, j.Row().TTL(), "null") }
+func withoutTTL(j *inspect.Job) command { return set(j, j.Row().TTL(), "null") }
 
 // set is the command that gives a field of an object a value, as JSON.
-func set(j *inspect.Job, path []string, value string) string {
+func set(j *inspect.Job, path []string, value string) command {
 	patch := value
 	for i := len(path) - 1; i >= 0; i-- {
 		patch = fmt.Sprintf("{%q:%s}", path[i], patch)
 	}
-	return onJob(j, "patch") + " --type=merge -p '" + patch + "'"
+	return kubectlFor(j, "patch") + command(" --type=merge -p "+word(patch))
 }
 
 // mayChange says whether an object's managedBy can be set or taken off once it is
@@ -77,31 +77,45 @@ func mayChange(j *inspect.Job) bool {
 // owner can be taken off depends on the kind.
 func disown(j *inspect.Job) string {
 	row := j.Row()
-	again := fmt.Sprintf("%s, and create it again without %s", deleteJob(j), fieldOf(row))
+	change := set(j, row.ManagedBy, "null").String()
 	switch {
 	case !mayChange(j):
-		return again
+		return makeAnew(j, delegation.BuiltIn)
 	case row.Discovered:
-		return fmt.Sprintf("%s; if that is refused, %s", set(j, row.ManagedBy, "null"), again)
+		return fmt.Sprintf("%s; if that is refused, %s", change, makeAnew(j, delegation.BuiltIn))
 	}
-	return set(j, row.ManagedBy, "null")
+	return change
 }
 
 // giveTo is what to do to have an object managed by an owner.
 func giveTo(j *inspect.Job, owner delegation.Owner) string {
 	row := j.Row()
-	again := fmt.Sprintf("%s, and create it again with %s: %s", deleteJob(j), fieldOf(row), owner)
-	change := set(j, row.ManagedBy, fmt.Sprintf("%q", owner))
+	change := set(j, row.ManagedBy, fmt.Sprintf("%q", owner)).String()
 	switch {
 	case !mayChange(j):
-		return again
+		return makeAnew(j, owner)
 	case row.Change == delegation.WhileSet && !j.ManagedBy.IsBuiltIn():
 		// One value cannot be replaced by another, but by none.
 		return fmt.Sprintf("%s, and then %s", set(j, row.ManagedBy, "null"), change)
 	case row.Discovered:
-		return fmt.Sprintf("%s; if that is refused, %s", change, again)
+		return fmt.Sprintf("%s; if that is refused, %s", change, makeAnew(j, owner))
 	}
 	return change
+}
+
+// makeAnew is what to do to have an object of a kind whose owner cannot be changed
+// managed by another.
+func makeAnew(j *inspect.Job, owner delegation.Owner) string {
+	field := fieldOf(j.Row())
+	switch {
+	case mayRecreate(j, owner) && j.Controller != nil:
+		return fmt.Sprintf("%s; %s %s, which it belongs to, has to be changed too", recreate(j, owner), j.Controller.Kind, j.Controller.Name)
+	case mayRecreate(j, owner):
+		return recreate(j, owner).String()
+	case owner.IsBuiltIn():
+		return fmt.Sprintf("%s, and create it again without %s", deleteJob(j), field)
+	}
+	return fmt.Sprintf("%s, and create it again with %s: %s", deleteJob(j), field, prose(string(owner)))
 }
 
 // mayDispatch says whether the command dispatch takes objects of a kind under our own

@@ -54,10 +54,10 @@ func reportPendingCheck(v *View, s Submission, state kueue.CheckState) {
 	f := s.Manager
 	o := OfKueue(f, "AdmissionCheck", "", state.Name)
 	evidence := []string{checkText(workloadObject(f, s.Workload), state)}
-	remedy := fmt.Sprintf("kubectl --context %s describe admissioncheck %s, and see to the controller that serves it", f.Context, state.Name)
+	remedy := fmt.Sprintf("see to the controller that serves it: %s", kubectl(f.Context, "", "describe admissioncheck %s", state.Name))
 	if check, known := v.Check(f, state.Name); check != nil {
-		remedy = fmt.Sprintf("see to %s, the controller of that check; kubectl --context %s -n %s describe workload %s shows what it says",
-			check.Spec.ControllerName, f.Context, s.Workload.Namespace, s.Workload.Name)
+		remedy = fmt.Sprintf("see to %s, the controller of that check, and to what it says: %s",
+			prose(check.Spec.ControllerName), kubectl(f.Context, s.Workload.Namespace, "describe workload %s", s.Workload.Name))
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, conditionText(o, active))
 		}

@@ -79,7 +79,7 @@ func missingNamespace(w waiter, without []offer) []Sighting {
 	for _, o := range without {
 		contexts = append(contexts, o.worker.Context)
 		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.worker.Context, name))
-		remedies = append(remedies, fmt.Sprintf("kubectl --context %s create namespace %s", o.worker.Context, name))
+		remedies = append(remedies, kubectl(o.worker.Context, "", "create namespace %s", name).String())
 	}
 	s := Sighting{
 		Object: Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
@@ -105,8 +105,8 @@ func refusedCopy(w waiter, without []offer) []Sighting {
 				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)),
 				fmt.Sprintf("%s: there is no Workload %s/%s", o.worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
-			Remedy: fmt.Sprintf("kubectl --context %s -n kueue-system logs deployment/kueue-controller-manager | grep 'creating remote object' tells why; "+
-				"kubectl --context %s -n kueue-system get pods shows whether Kueue's webhook runs there", f.Context, o.worker.Context),
+			Remedy: fmt.Sprintf("see why: %s; and whether Kueue's webhook runs there: %s",
+				kubectl(f.Context, kueue.Namespace, "logs deployment/kueue-controller-manager | grep 'creating remote object'"), podsOfKueue(o.worker.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.cluster.Name, Severity: inspect.Warning,
 		}
 		if len(without) == len(w.Nominated()) {

@@ -73,8 +73,8 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 		v.waitsForRoom(&sighting, s, c)
 	case heldForGood:
 		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
-		sighting.Remedy = fmt.Sprintf("kubectl --context %s edit clusterqueue %s to raise the quota, or %s, and create it again to ask for less",
-			f.Context, v.clusterQueueOf(f, s.Workload, c), deleteJob(j))
+		sighting.Remedy = fmt.Sprintf("raise the quota: %s, or %s, and create it again to ask for less",
+			kubectl(f.Context, "", "edit clusterqueue %s", v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
 	case heldByMistake:
 		sighting.Message = "Kueue cannot queue it: " + c.Message
 		sighting.Remedy = fmt.Sprintf("correct what the message says on %s, or %s, and create it again", f.Context, deleteJob(j))
@@ -105,7 +105,7 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
 	sighting.Message = fmt.Sprintf("%s wait for room in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
-	sighting.Remedy = fmt.Sprintf("wait, or raise the quota: kubectl --context %s edit clusterqueue %s", f.Context, queue)
+	sighting.Remedy = fmt.Sprintf("wait, or raise the quota: %s", kubectl(f.Context, "", "edit clusterqueue %s", queue))
 }
 
 // isTold says whether a ClusterQueue is inactive because of its AdmissionChecks,
@@ -140,7 +140,10 @@ func (v *View) useAnotherQueue(s Submission, missing trouble) string {
 	case other == "":
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue:
-		return fmt.Sprintf("%s --overwrite %s=%s", onJob(j, "label"), delegation.QueueNameLabel, other)
+		return (kubectlFor(j, "label") + command(fmt.Sprintf(" --overwrite %s=%s", delegation.QueueNameLabel, other))).String()
+	case mayRecreate(j, delegation.MultiKueue):
+		// Only at creation Kueue gives a Job to MultiKueue.
+		return (recreate(j, delegation.MultiKueue) + command(" --queue "+other)).String()
 	}
 	return fmt.Sprintf("%s, and create it again with the label %s=%s: only at creation Kueue gives a %s to MultiKueue",
 		deleteJob(j), delegation.QueueNameLabel, other, j.Kind)

@@ -54,9 +54,9 @@ func detectNobodyNominates(v *View) {
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, named(workload)),
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
-			Remedy: fmt.Sprintf("start Kueue and the dispatcher on %s, or remove multiKueue.dispatcherName from its configuration "+
-				"(kubectl --context %s -n kueue-system edit configmap kueue-manager-config) "+
-				"and kubectl --context %s -n kueue-system rollout restart deployment kueue-controller-manager", f.Context, f.Context, f.Context),
+			Remedy: fmt.Sprintf("start Kueue and the dispatcher on %s, or remove multiKueue.dispatcherName from its configuration: %s, and then %s", f.Context,
+				kubectl(f.Context, kueue.Namespace, "edit configmap kueue-manager-config"),
+				kubectl(f.Context, kueue.Namespace, "rollout restart deployment kueue-controller-manager")),
 			Jobs: []*inspect.Job{w.Job()},
 		})
 	}
@@ -106,8 +106,8 @@ func detectNominatedUnreachable(v *View) {
 			Message: fmt.Sprintf("%s were nominated for %s alone, which %s cannot reach", plural(w.Job()), strings.Join(names, ", "), f.Context),
 			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload),
 				strings.Join(w.Nominated(), ", "))),
-			Remedy: fmt.Sprintf("see kubectl --context %s get multikueueclusters %s, and reconnect one of them or take it out of the MultiKueueConfig",
-				f.Context, strings.Join(names, " ")),
+			Remedy: fmt.Sprintf("see how they are: %s, and reconnect one of them or take it out of the MultiKueueConfig",
+				kubectl(f.Context, "", "get multikueueclusters %s", strings.Join(names, " "))),
 			Jobs: []*inspect.Job{w.Job()},
 		})
 	}

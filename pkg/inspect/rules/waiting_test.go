@@ -248,14 +248,14 @@ func TestWaitingFindings(t *testing.T) {
 		"a queue that does not exist": {
 			testCase: testCase{code: "JM019", base: "wrong-queue"}, severity: inspect.Error, findings: 1,
 			object: "kwok-mgr LocalQueue default/no-such-queue", message: "LocalQueue default/no-such-queue does not exist on kwok-mgr",
-			remedy: "kubectl --context kwok-mgr -n default delete job train, and create it again with the label kueue.x-k8s.io/queue-name=user-queue: only at creation Kueue gives a Job to MultiKueue",
+			remedy: quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue"),
 		},
 		"a LocalQueue that two workers lack": {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
 			object:  "kwok-w1 LocalQueue default/user-queue",
 			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can take the Job",
-			remedy: `echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -; ` +
-				`echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`,
+			remedy: quoted(`echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; " +
+				quoted(`echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
 		},
 		"a queue that is stopped on one of two": {
 			testCase: testCase{code: "JM027", base: recordedNoQuota, edits: []edit{
@@ -264,7 +264,7 @@ func TestWaitingFindings(t *testing.T) {
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue is stopped on kwok-w1",
-			remedy:  `kubectl --context kwok-w1 patch clusterqueue cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
+			remedy:  quoted(`kubectl --context kwok-w1 patch clusterqueue cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
 		},
 		"a namespace that does not match": {
 			testCase: testCase{code: "JM028", base: recordedNoQuota, edits: append(onWorkers("Misconfigured", "Workload namespace doesn't match ClusterQueue selector"),
@@ -272,18 +272,20 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue takes nothing from namespace default on kwok-w1, kwok-w2, and no other worker can take the Job",
-			remedy:  `kubectl --context kwok-w1 label namespace default --overwrite team=a; kubectl --context kwok-w2 patch clusterqueue cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`,
+			remedy: quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; " +
+				quoted(`kubectl --context kwok-w2 patch clusterqueue cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`),
 		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,
 			object: "kwok-mgr MultiKueueCluster worker1", message: "no Kueue controller looks at Workloads on kwok-w1",
-			remedy: "kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1; kubectl --context kwok-w1 -n kueue-system get pods shows why it does not run",
+			remedy: "start it: " + quoted("kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1") +
+				"; if it does not run then, see why: " + quoted("kubectl --context kwok-w1 -n kueue-system get pods"),
 		},
 		"room that others have": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
 			message: "Jobs of LocalQueue default/user-queue wait for room on the workers, none of which has any so far",
-			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or kubectl --context kwok-mgr -n default delete job train",
+			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or " + quoted("kubectl --context kwok-mgr -n default delete job train"),
 		},
 	}
 	for name, c := range cases {

@@ -69,7 +69,7 @@ func (v *View) missingLocalQueue(t trouble, f *inspect.Facts, w *kueue.Workload,
 	return t, true
 }
 
-// createLocalQueue is the command that creates a LocalQueue, if it is clear what
+// createLocalQueue is how to create a LocalQueue, with a command if it is clear what
 // ClusterQueue it should lead to.
 func (v *View) createLocalQueue(f *inspect.Facts, o Object, like string) string {
 	queues, _ := v.ClusterQueues(f)
@@ -80,10 +80,11 @@ func (v *View) createLocalQueue(f *inspect.Facts, o Object, like string) string 
 		}
 	}
 	if like == "" {
-		return fmt.Sprintf("create %s on %s, for one of the ClusterQueues that kubectl --context %s get clusterqueues shows", named(o), f.Context, f.Context)
+		return fmt.Sprintf("create %s on %s, for one of the ClusterQueues there: %s", named(o), f.Context, kubectl(f.Context, "", "get clusterqueues"))
 	}
-	return fmt.Sprintf(`echo '{"apiVersion":%q,"kind":"LocalQueue","metadata":{"namespace":%q,"name":%q},"spec":{"clusterQueue":%q}}' | kubectl --context %s create -f -`,
-		o.APIVersion, o.Namespace, o.Name, like, f.Context)
+	queue := fmt.Sprintf(`echo '{"apiVersion":%q,"kind":"LocalQueue","metadata":{"namespace":%q,"name":%q},"spec":{"clusterQueue":%q}}' | `,
+		o.APIVersion, o.Namespace, o.Name, like)
+	return (command(queue) + kubectl(f.Context, "", "create -f -")).String()
 }
 
 func (v *View) missingClusterQueue(t trouble, f *inspect.Facts, name string) (trouble, bool) {
@@ -101,8 +102,8 @@ func (v *View) missingClusterQueue(t trouble, f *inspect.Facts, name string) (tr
 	case known:
 		t.evidence = append(t.evidence, fmt.Sprintf("%s: there is no ClusterQueue %s", f.Context, name))
 	}
-	t.remedy = fmt.Sprintf("create ClusterQueue %s on %s, or delete the LocalQueue there and create it again for one of those that kubectl --context %s get clusterqueues shows",
-		name, f.Context, f.Context)
+	t.remedy = fmt.Sprintf("create ClusterQueue %s on %s, or delete the LocalQueue there and create it again for one of those that are there: %s",
+		name, f.Context, kubectl(f.Context, "", "get clusterqueues"))
 	return t, true
 }
 
@@ -124,7 +125,7 @@ func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *m
 		return t, false
 	}
 	t.what = "is not active"
-	t.remedy = fmt.Sprintf("kubectl --context %s describe clusterqueue %s tells what it lacks", f.Context, name)
+	t.remedy = fmt.Sprintf("see what it lacks: %s", kubectl(f.Context, "", "describe clusterqueue %s", name))
 	if queue == nil {
 		return t, true
 	}
@@ -157,12 +158,7 @@ func stoppedByPolicy(t trouble, policy string) trouble {
 	o := t.object
 	t.what, t.isMeant = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, named(o), policy))
-	namespace := ""
-	if o.Namespace != "" {
-		namespace = " -n " + o.Namespace
-	}
-	t.remedy = fmt.Sprintf(`kubectl --context %s%s patch %s %s --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
-		o.Context, namespace, strings.ToLower(o.Kind), o.Name)
+	t.remedy = kubectl(o.Context, o.Namespace, `patch %s %s --type merge -p '{"spec":{"stopPolicy":"None"}}'`, strings.ToLower(o.Kind), o.Name).String()
 	return t
 }
 
@@ -186,7 +182,7 @@ func (v *View) excludedNamespace(t trouble, f *inspect.Facts, w *kueue.Workload,
 	}
 	if selector == nil {
 		t.evidence = append(t.evidence, fmt.Sprintf("%s: ClusterQueue %s has no spec.namespaceSelector, which matches no namespace", f.Context, name))
-		t.remedy = fmt.Sprintf(`kubectl --context %s patch clusterqueue %s --type merge -p '{"spec":{"namespaceSelector":{}}}'`, f.Context, name)
+		t.remedy = kubectl(f.Context, "", `patch clusterqueue %s --type merge -p '{"spec":{"namespaceSelector":{}}}'`, name).String()
 		return t, true
 	}
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.namespaceSelector of ClusterQueue %s is %s", f.Context, name, metav1.FormatLabelSelector(selector)))
@@ -195,10 +191,11 @@ func (v *View) excludedNamespace(t trouble, f *inspect.Facts, w *kueue.Workload,
 			cmp.Or(labels.Set(namespace.Labels).String(), "<none>")))
 	}
 	if len(selector.MatchLabels) > 0 && len(selector.MatchExpressions) == 0 {
-		t.remedy = fmt.Sprintf("kubectl --context %s label namespace %s --overwrite", f.Context, w.Namespace)
+		label := kubectl(f.Context, "", "label namespace %s --overwrite", w.Namespace)
 		for _, key := range slices.Sorted(maps.Keys(selector.MatchLabels)) {
-			t.remedy += fmt.Sprintf(" %s=%s", key, selector.MatchLabels[key])
+			label += command(fmt.Sprintf(" %s=%s", key, selector.MatchLabels[key]))
 		}
+		t.remedy = label.String()
 	}
 	return t, true
 }

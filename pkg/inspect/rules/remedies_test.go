@@ -1,0 +1,122 @@
+package rules_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// quoted is a command as a remedy has it.
+func quoted(command string) string { return "`" + command + "`" }
+
+var (
+	// inQuotes is what a shell takes as it stands, or, in double quotes, for a command
+	// that we put there.
+	inQuotes = regexp.MustCompile(`'[^']*'|"\$\(printf '\\140'\)"|"'"`)
+	// plainWords are what has no meaning to a shell but for its own operators.
+	plainWords = regexp.MustCompile(`^[\w@%+=:,./-]+( ([\w@%+=:,./-]+|\||&&))*$`)
+	// programs are what a person has who uses kubectl, or has on the machine that the
+	// remedy names.
+	programs = []string{"kubectl", "echo", "grep", "timedatectl"}
+)
+
+// checkRemedy checks that each command of a remedy stands in backquotes with nothing
+// else, and is one that a shell takes as it is.
+func checkRemedy(t *testing.T, f inspect.Finding) {
+	t.Helper()
+	parts := strings.Split(f.Remedy, "`")
+	assert.Assert(t, len(parts)%2 == 1, "%s: backquotes are pairs: %s", f.Code, f.Remedy)
+	assert.Assert(t, !strings.Contains(f.Remedy, "%!"), "%s: %s", f.Code, f.Remedy)
+	for i, part := range parts {
+		if isCommand := i%2 == 1; isCommand {
+			checkCommand(t, f.Code, part)
+			continue
+		}
+		assert.Assert(t, !strings.Contains(part, "kubectl ") && !strings.Contains(part, "--context "), "%s: a command is not in backquotes: %s", f.Code, f.Remedy)
+		assert.Equal(t, strings.Count(part, "("), strings.Count(part, ")"), "%s: a command in parentheses would stand alone: %s", f.Code, f.Remedy)
+	}
+}
+
+func checkCommand(t *testing.T, code, command string) {
+	t.Helper()
+	text := inQuotes.ReplaceAllString(command, "word")
+	assert.Assert(t, plainWords.MatchString(text), "%s: a shell takes this for something else: %s", code, command)
+	for _, one := range regexp.MustCompile(` (?:\||&&) `).Split(text, -1) {
+		program, _, _ := strings.Cut(one, " ")
+		assert.Assert(t, slices.Contains(programs, program), "%s: it begins with a program: %s", code, command)
+		assert.Assert(t, program != "kubectl" || strings.Contains(one, " --context ") || strings.Contains(one, " --kubeconfig "), "%s: it says on which cluster: %s", code, command)
+	}
+}
+
+// TestHostileNames: names that are free, and what others say, are one word to a
+// shell, and no command of ours.
+func TestHostileNames(t *testing.T) {
+	const owner, word = "example.com/a;b'c`d&e", `'example.com/a;b'"'"'c'"$(printf '\140')"'d&e'`
+	foreign := addOwned(owner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
+	running := addCopy("kwok-w1", "mirror-of-other", "", started)
+	findings := judge(t, testCase{code: "JM201", name: "hostile", base: "running", edits: []edit{foreign, running, expired}}.inventory(t), rules.All(), 0)
+	assert.Equal(t, strings.Join(codesOf(findings), " "), "JM201")
+	const flags = " other -n default --context kwok-mgr "
+	assert.Equal(t, findings[0].Remedy, "go on with the same mirror: "+quoted("kubectl jobs-managedby dispatch"+flags+"--to kwok-w1 --managed-by "+word)+
+		"; or end it: "+quoted("kubectl jobs-managedby cancel"+flags+"--managed-by "+word))
+}
+
+// TestRecreate is when what is to have another owner is left to recreate, and with
+// which options, so that it does not refuse.
+func TestRecreate(t *testing.T) {
+	const recreate, remove = "kubectl jobs-managedby recreate tfjob.kubeflow.org/train -n default --context kwok-mgr --managed-by ", "kubectl --context kwok-mgr -n default delete tfjob.kubeflow.org train"
+	const multikueue = "kueue.x-k8s.io/multikueue"
+	for name, tt := range map[string]struct {
+		change  func(*inspect.Job)
+		give    string
+		release string
+	}{
+		"it waits": {func(*inspect.Job) {}, quoted(recreate + multikueue + " --queue LOCALQUEUE"), quoted(recreate + "''")},
+		"in a queue": {
+			func(j *inspect.Job) { j.Marks = &delegation.Marks{Queue: "user-queue"} },
+			quoted(recreate + multikueue), quoted(recreate + "''"),
+		},
+		"it runs": {
+			func(j *inspect.Job) { j.Status = delegation.Running },
+			quoted(recreate + multikueue + " --queue LOCALQUEUE --force"), quoted(recreate + "'' --force"),
+		},
+		"it is dispatched": {
+			func(j *inspect.Job) {
+				j.Marks = &delegation.Marks{Mirror: delegation.Place{ClusterUID: "c", Namespace: "default", Name: "train", UID: "u"}}
+			},
+			quoted(recreate + multikueue + " --queue LOCALQUEUE --force"), quoted(recreate + "'' --force"),
+		},
+		"it belongs to another object": {
+			func(j *inspect.Job) { j.Controller = &metav1.OwnerReference{Kind: "Experiment", Name: "lr"} },
+			quoted(recreate+multikueue+" --queue LOCALQUEUE --force") + "; Experiment lr, which it belongs to, has to be changed too",
+			quoted(recreate+"'' --force") + "; Experiment lr, which it belongs to, has to be changed too",
+		},
+		"it is a mirror": {
+			func(j *inspect.Job) { j.Marks = &delegation.Marks{MultiKueueOrigin: "multikueue"} },
+			quoted(remove) + ", and create it again with spec.runPolicy.managedBy: " + multikueue,
+			quoted(remove) + ", and create it again without spec.runPolicy.managedBy",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := as(inventory(t, recordings+"/unknown-owner"), kindRow("tfjob"))
+			for _, f := range v.Clusters {
+				for _, j := range f.Jobs {
+					tt.change(j)
+				}
+			}
+			rule, _ := rules.ByCode("JM305")
+			findings := judge(t, inspect.NewInventory(v.Now, v.Clusters, v.Addresses), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), 1)
+			assert.Equal(t, findings[0].Remedy, "for MultiKueue: "+tt.give+"; for its own controller: "+tt.release+
+				"; and see that the webhook of TFJobs is installed: "+quoted("kubectl --context kwok-mgr get validatingwebhookconfigurations"))
+		})
+	}
+}
