@@ -148,8 +148,10 @@ func TestReplacementRefuses(t *testing.T) {
 		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
 		{"built-in as it is", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "built-in controller already", false},
 		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "built-in controller already", false},
-		{"in that queue", []edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}},
-			recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("gpu")}, "is managed by kueue.x-k8s.io/multikueue already", false},
+		{
+			"in that queue", []edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}},
+			recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("gpu")}, "is managed by kueue.x-k8s.io/multikueue already", false,
+		},
 		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, recreate.Options{}, "is being deleted since 2026-03-01T10:00:00Z", false},
 		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, recreate.Options{}, "is the mirror of a dispatched Job", false},
 		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, recreate.Options{}, "is a mirror that MultiKueue made", false},
@@ -164,8 +166,10 @@ func TestReplacementRefuses(t *testing.T) {
 
 		{"started and suspended", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "", false},
 		{"into a queue", []edit{{"spec.managedBy", string(delegation.MultiKueue)}}, recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("gpu")}, "", false},
-		{"into another queue", []edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: cpu}"}},
-			recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("gpu")}, "", false},
+		{
+			"into another queue", []edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: cpu}"}},
+			recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("gpu")}, "", false,
+		},
 		{"ended", []edit{complete}, recreate.Options{ManagedBy: runner}, "", false},
 		{"ended, and once more", []edit{complete}, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "", false},
 		{"dispatched and ended", []edit{complete, {"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{ManagedBy: runner}, "", false},
