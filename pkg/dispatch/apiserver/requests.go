@@ -65,11 +65,6 @@ func (s *Side) Object(ctx context.Context, k delegation.Kind, namespace, name st
 	return o, nil
 }
 
-// Job reads a Job as it is stored, nil if there is none.
-func (s *Side) Job(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	return s.Object(ctx, delegation.Job(), namespace, name)
-}
-
 // Patch writes to an object what a JSON merge patch says, if it still is the one that
 // is meant, by its uid, and as it was read, by its resourceVersion; otherwise the
 // error is a conflict. The patch is changed.

@@ -267,9 +267,9 @@ func (r *Runner) where(p *Replacement) string {
 	return fmt.Sprintf("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
-func (r *Runner) restoreCommand() string { return RestoreCommand(r.Side.Context, r.Backup) }
+func (r *Runner) restoreCommand() string { return restoring(r.Side.Context, r.Backup) }
 
-// RestoreCommand is the command that restores a Job from a file that holds it.
-func RestoreCommand(contextName, file string) string {
+// restoring is the command that restores a Job from a file that holds it.
+func restoring(contextName, file string) string {
 	return command.Kubectl(contextName, "", "create -f %s", command.Word(file))
 }
