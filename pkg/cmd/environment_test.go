@@ -65,6 +65,7 @@ func TestExitCode(t *testing.T) {
 		{errors.Join(interrupt, partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 		{errors.Join(partial, errors.New("the disk is full")), 1, "error: 1 of 3 contexts could not be read, or not wholly\nerror: the disk is full\n"},
 		{errors.Join(&findingsError{"2 errors"}, partial, interrupt), 3, "error: found 2 errors\nerror: 1 of 3 contexts could not be read, or not wholly\n"},
+		{fmt.Errorf("lost: %w, and %w; it is in FILE", errors.New("a"), errors.New("b")), 1, "error: lost: a, and b; it is in FILE\n"},
 		{fmt.Errorf("what was told before: %w", partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 	} {
 		var told bytes.Buffer

@@ -76,8 +76,8 @@ func exitCode(w io.Writer, err error) int {
 // messages are what the user is told of an error, one for each of those that it is
 // made of. That a signal ended the command is known to who sent it.
 func messages(err error) (told []string) {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range several.Unwrap() {
+	if several := separate(err); len(several) > 0 {
+		for _, e := range several {
 			told = append(told, messages(e)...)
 		}
 		return told
@@ -96,6 +96,19 @@ func messages(err error) (told []string) {
 		return []string{partial.Error()}
 	}
 	return []string{err.Error()}
+}
+
+// separate are the errors that errors.Join has put below one another, none if err is
+// another error: one that is made of several may say more than they do.
+func separate(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	if joined := errors.Join(several.Unwrap()...); joined == nil || joined.Error() != err.Error() {
+		return nil
+	}
+	return several.Unwrap()
 }
 
 // codeOf is the smallest code of all that an error is made of.
