@@ -98,6 +98,7 @@ func TestNormal(t *testing.T) {
 		{"times", "since 2026-11-21T19:27:36Z, and 08:39:46", "since 2027-01-01T00:00:00Z, and 23:00:01", true},
 		{"uids", "of 9f2166e9-eee7-40b4-98eb-2d2657d1b126", "of fd284342-5aee-4685-a877-d7099bb586a9", true},
 		{"Workloads", "├─ Workload/job-train-ca50b  x", "├─ Workload/job-train-0d0e1  x", true},
+		{"a Workload that ends like an age", "├─ Workload/job-train-0341d  x", "├─ Workload/job-train-0d0e1  x", true},
 		{"pods", "pod/nightly-f5hf7 annotated", "pod/nightly-s8gcv annotated", true},
 		{"objects", "worker-1: 53 objects", "worker-1: 7 objects", true},
 		{

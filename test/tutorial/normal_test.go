@@ -17,11 +17,12 @@ var varying = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "<time>"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<clock>"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "<uid>"},
-	// Ages and durations, with the spaces that fill up their columns.
-	{regexp.MustCompile(`\b(\d+[dhms])+( +|\b)`), "<age> "},
 	// The end of a Workload's name is made of a uid, that of a pod's of chance.
 	{regexp.MustCompile(`\bjob-(sweep|train)-[0-9a-f]{5}\b`), "job-$1-<hash>"},
 	{regexp.MustCompile(`\b(eval|nightly|train)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-<pod>"},
+	// Ages and durations, with the spaces that fill up their columns. After the names:
+	// 3418d may be the end of one.
+	{regexp.MustCompile(`\b(\d+[dhms])+( +|\b)`), "<age> "},
 	// How many events a cluster has is nobody's concern.
 	{regexp.MustCompile(`(?m)^(\S+): \d+ objects$`), "$1: <n> objects"},
 }
