@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 // scriptMark is a line of every script for kubectl, by which it is known again.
@@ -56,7 +58,7 @@ func (o *completionOptions) installScripts() error {
 		errs = append(errs, err)
 	}
 	file := o.place(o.pluginName(), folders[0])
-	return fmt.Errorf("%w; %s completion | sudo tee %s >/dev/null && sudo chmod 755 %s does it with more rights", errors.Join(errs...), o.displayName(), quote(file), quote(file))
+	return fmt.Errorf("%w; %s completion | sudo tee %s >/dev/null && sudo chmod 755 %s does it with more rights", errors.Join(errs...), o.displayName(), command.Word(file), command.Word(file))
 }
 
 // folders are those of PATH that the plugin is in, the one that it was called from

@@ -97,18 +97,18 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
 		names := strings.Join(byNamespace[namespace], " ")
 		if len(byNamespace[namespace]) > manyNames && o.flags.labelSelector != "" {
-			names = "-l " + quote(o.flags.labelSelector)
+			names = "-l " + command.Word(o.flags.labelSelector)
 			if !slices.Equal(o.flags.kinds, []string{delegation.Job().Name}) {
 				names += " --kinds " + strings.Join(o.flags.kinds, ",")
 			}
 		}
-		at := fmt.Sprintf("%s -n %s --context %s", names, namespace, quote(o.origin.Name))
+		at := fmt.Sprintf("%s -n %s --context %s", names, namespace, command.Word(o.origin.Name))
 		at += o.flags.owner.argument()
 		more := ""
 		if o.flags.namespaceTo != "" {
 			more = " --namespace-to " + o.flags.namespaceTo
 		}
-		tell(o.ErrOut, "to go on:  %s dispatch %s --to %s%s", o.displayName(), at, quote(o.worker.Name), more)
+		tell(o.ErrOut, "to go on:  %s dispatch %s --to %s%s", o.displayName(), at, command.Word(o.worker.Name), more)
 		tell(o.ErrOut, "to end it: %s cancel %s", o.displayName(), at)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -71,7 +72,7 @@ func (f *ownerFlags) argument() string {
 	case f.asMultiKueue:
 		return " --as-multikueue"
 	case f.managedBy != string(delegation.Dispatch):
-		return " --managed-by " + quote(f.managedBy)
+		return " --managed-by " + command.Word(f.managedBy)
 	}
 	return ""
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 const bundles = recordings
@@ -65,7 +67,7 @@ func TestQuote(t *testing.T) {
 	for path, want := range map[string]string{
 		"fleet": "fleet", "/a/b-c_d.e": "/a/b-c_d.e", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`, "~": "'~'",
 	} {
-		assert.Equal(t, quote(path), want)
+		assert.Equal(t, command.Word(path), want)
 	}
 }
 

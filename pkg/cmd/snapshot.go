@@ -3,12 +3,12 @@ package cmd
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -127,7 +127,7 @@ func (o *snapshotOptions) run(ctx context.Context) error {
 	if o.flags.allNamespaces {
 		all = " -A"
 	}
-	tell(o.Out, "  %s ls%s --from %s", o.displayName(), all, quote(o.dir))
+	tell(o.Out, "  %s ls%s --from %s", o.displayName(), all, command.Word(o.dir))
 	if failed > 0 {
 		return &partialError{failed: failed, total: len(contexts)}
 	}
@@ -157,12 +157,4 @@ func (o *snapshotOptions) report(c *bundle.Context) bool {
 	}
 	tell(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
 	return false
-}
-
-// quote makes one word of a path for a shell.
-func quote(path string) string {
-	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(path) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
