@@ -14,6 +14,8 @@ type index struct {
 	workloads      map[string]*kueue.Workload
 	workloadsOfJob map[string][]*kueue.Workload
 	podsOfJob      map[string][]*Pod
+	// mirrors are MultiKueue's, by the Workload that they run under.
+	mirrors map[string]*Job
 	// podsLabelled are pods that say by a label whose they are.
 	podsLabelled map[string][]*Pod
 	warnings     map[string]*Event
@@ -23,6 +25,12 @@ func (f *Facts) buildIndex() {
 	x := &index{
 		workloads: map[string]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
 		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{},
+		mirrors: map[string]*Job{},
+	}
+	for _, j := range f.Jobs {
+		if j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Prebuilt() != "" {
+			x.mirrors[j.Namespace+"/"+j.Prebuilt()] = j
+		}
 	}
 	if f.Kueue != nil {
 		for _, w := range f.Kueue.Workloads {

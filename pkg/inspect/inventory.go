@@ -25,6 +25,8 @@ type Inventory struct {
 
 	// contexts remembers what ContextOf has found.
 	contexts map[clusterName]string
+	// records remembers what RecordOf has found.
+	records map[Role]map[Actor]*Record
 }
 
 // clusterName is a MultiKueueCluster of the manager that a context reaches.

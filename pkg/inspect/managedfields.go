@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,4 +48,10 @@ func writtenAs(fields []metav1.ManagedFieldsEntry) []string {
 		}
 	}
 	return versions
+}
+
+// Writes says whether a field manager owns a field of that name, as far as the entry
+// tells which fields it owns.
+func Writes(f *metav1.ManagedFieldsEntry, field string) bool {
+	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:`+field+`"`))
 }

@@ -26,6 +26,9 @@ type Pod struct {
 	Ready             bool
 	Restarts          int32
 	CreationTimestamp metav1.Time
+	// Scheduled is when the scheduler found a node for it, or last said that there is
+	// none; the zero time where it did neither.
+	Scheduled metav1.Time
 	// Changed is when its Ready condition, or any other, changed last.
 	Changed metav1.Time
 }
@@ -51,7 +54,10 @@ func readPod(o *corev1.Pod) *Pod {
 		if c.LastTransitionTime.After(p.Changed.Time) {
 			p.Changed = c.LastTransitionTime
 		}
-		if c.Type == corev1.PodReady {
+		switch c.Type {
+		case corev1.PodScheduled:
+			p.Scheduled = c.LastTransitionTime
+		case corev1.PodReady:
 			p.Ready = c.Status == corev1.ConditionTrue
 		}
 	}

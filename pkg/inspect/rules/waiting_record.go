@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func nominators(w *kueue.Workload) []string {
 	var managers []string
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
-		if f.FieldsV1 != nil && f.Manager != "kueue-admission" && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:nominatedClusterNames"`)) {
+		if f.Manager != "kueue-admission" && inspect.Writes(f, "nominatedClusterNames") {
 			managers = append(managers, f.Manager)
 		}
 	}

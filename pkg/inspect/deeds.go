@@ -1,0 +1,131 @@
+package inspect
+
+import (
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// RecordOf is what an actor was seen to do, worked out once for each; nil for one
+// that left no trace.
+func (v *Inventory) RecordOf(a Actor) *Record {
+	if v.records == nil {
+		v.records = map[Role]map[Actor]*Record{}
+	}
+	if v.records[a.Role] == nil {
+		deeds := map[Actor][]Deed{}
+		v.collect(a.Role, func(a Actor, d Deed) {
+			if !d.Done.IsZero() {
+				deeds[a] = append(deeds[a], d)
+			}
+		})
+		v.records[a.Role] = map[Actor]*Record{}
+		for actor, done := range deeds {
+			v.records[a.Role][actor] = NewRecord(done)
+		}
+	}
+	return v.records[a.Role][a]
+}
+
+// Standing judges an actor's turn by what else it was seen to do.
+func (v *Inventory) Standing(t Turn) Standing { return v.RecordOf(t.Actor).Standing(t, v.Now) }
+
+// collect passes on the deeds of all actors of a role. A role is one function here,
+// which reads no more than what is in Facts.
+func (v *Inventory) collect(r Role, did func(Actor, Deed)) {
+	for _, f := range v.Clusters {
+		if f.Err != nil {
+			continue
+		}
+		switch r {
+		case RoleKueue:
+			if f.Kueue != nil {
+				(&kueueDeeds{v, f, did}).collect()
+			}
+		case RoleJobController:
+			v.jobControllerDeeds(f, did)
+		case RoleScheduler:
+			v.schedulerDeeds(f, did)
+		case RoleDispatcher, RoleOwner:
+			v.ownerDeeds(f, did)
+		}
+	}
+}
+
+// jobControllerDeeds are those of the built-in controller of Jobs: it writes their
+// start and their status, and makes their pods.
+func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
+	actor := Actor{Role: RoleJobController, Context: f.Context}
+	do := func(duty Duty, subject string, began, done time.Time) {
+		did(actor, Deed{Duty: duty, Subject: subject, Began: v.Ours(f.Context, began), Done: v.Ours(f.Context, done)})
+	}
+	jobs := map[string]*Job{}
+	for _, j := range f.Jobs {
+		if !j.Row().IsJob() || !j.ManagedBy.IsBuiltIn() {
+			continue
+		}
+		jobs[j.UID] = j
+		var began time.Time
+		if j.Queue() == "" {
+			// Nothing held it back.
+			began = j.CreationTimestamp.Time
+		}
+		do(DutyTakeUp, j.UID, began, deref(j.StartTime).Time)
+		do(DutyAny, j.UID, time.Time{}, deref(j.StatusWrittenAt).Time)
+		do(DutyAny, j.UID, time.Time{}, deref(j.FinishedTime).Time)
+	}
+	for _, p := range f.Pods {
+		if j := jobs[p.JobUID]; j != nil {
+			do(DutyPods, j.UID, deref(j.StartTime).Time, p.CreationTimestamp.Time)
+		}
+	}
+}
+
+// schedulerDeeds are those of the scheduler: it finds nodes for pods, or says why
+// there is none.
+func (v *Inventory) schedulerDeeds(f *Facts, did func(Actor, Deed)) {
+	actor := Actor{Role: RoleScheduler, Context: f.Context}
+	for _, p := range f.Pods {
+		did(actor, Deed{
+			Duty: DutySchedule, Subject: p.UID,
+			Began: v.Ours(f.Context, p.CreationTimestamp.Time), Done: v.Ours(f.Context, p.Scheduled.Time),
+		})
+	}
+}
+
+// ownerDeeds are those of owners that are not MultiKueue: they write the statuses of
+// what is theirs. Each dispatcher is an actor by itself, known by the Lease that it
+// holds; to renew that is a trace too.
+func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
+	for _, j := range f.Jobs {
+		if !j.IsDelegated() || j.ManagedBy == delegation.MultiKueue {
+			continue
+		}
+		actor := v.OwnerOf(j)
+		deed := Deed{Duty: DutyStatus, Subject: j.UID, Done: v.Ours(f.Context, deref(j.StatusWrittenAt).Time)}
+		if j.FinishedTime != nil {
+			deed.Duty, deed.Began = DutyEnd, v.Ours(f.Context, j.FinishedTime.Time)
+		}
+		did(actor, deed)
+		if l, _ := f.LeaseOf(j); l != nil && actor.Role == RoleDispatcher {
+			did(actor, Deed{Subject: "the Lease of " + j.UID, Done: v.Ours(f.Context, l.Renewed)})
+		}
+	}
+}
+
+// OwnerOf is the actor that a Job's managedBy names.
+func (v *Inventory) OwnerOf(j *Job) Actor {
+	switch {
+	case j.ManagedBy == delegation.MultiKueue:
+		return Actor{Role: RoleKueue, Context: j.Context}
+	case j.IsDispatched():
+		actor := Actor{Role: RoleDispatcher, Context: j.Context}
+		if l, _ := v.Facts(j.Context).LeaseOf(j); l != nil {
+			actor.Name = l.Holder
+		}
+		return actor
+	case j.ManagedBy.IsBuiltIn():
+		return Actor{Role: RoleJobController, Context: j.Context}
+	}
+	return Actor{Role: RoleOwner, Context: j.Context, Name: string(j.ManagedBy)}
+}

@@ -1,0 +1,181 @@
+package inspect
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// kueueDeeds collects what one cluster's Kueue was seen to do, there and, where it
+// dispatches, on its workers (reference: multikueue.md C1).
+type kueueDeeds struct {
+	*Inventory
+	home *Facts
+	did  func(Actor, Deed)
+}
+
+func (k *kueueDeeds) collect() {
+	jobs := map[string]*Job{}
+	for _, j := range k.home.Jobs {
+		jobs[j.UID] = j
+	}
+	for _, w := range k.home.Kueue.Workloads {
+		isCopy := w.Labels[delegation.MultiKueueOriginLabel] != ""
+		k.seen(w, isCopy)
+		if isCopy {
+			continue
+		}
+		if j := jobs[jobUID(w)]; j != nil {
+			k.forJob(w, j)
+		}
+		if state := k.check(w); state != nil {
+			k.dispatched(w, state)
+		}
+	}
+}
+
+// do notes a deed on a Workload, dated by the clocks of two contexts.
+func (k *kueueDeeds) do(duty Duty, target string, w *kueue.Workload, began, done time.Time) {
+	k.did(Actor{Role: RoleKueue, Context: k.home.Context}, Deed{
+		Duty: duty, Target: target, Subject: SubjectOf(w.Namespace, w.Name), Began: began, Done: done,
+	})
+}
+
+// ours is a time of the home cluster's clock.
+func (k *kueueDeeds) ours(t metav1.Time) time.Time { return k.Ours(k.home.Context, t.Time) }
+
+// seen notes what shows that Kueue has looked at a Workload. Of a copy on a worker
+// only what the worker's own Kueue writes counts, and not what the manager's does.
+func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
+	for i := range w.Status.Conditions {
+		c := &w.Status.Conditions[i]
+		switch {
+		case isCopy && c.Type == "DeactivationTarget":
+		case c.Type == kueue.QuotaReserved:
+			var began time.Time
+			if c.Status != metav1.ConditionTrue && meta.FindStatusCondition(w.Status.Conditions, kueue.Evicted) == nil {
+				// What has room may have waited for that for hours.
+				began = k.ours(w.CreationTimestamp)
+			}
+			k.do(DutyQuota, "", w, began, k.ours(c.LastTransitionTime))
+		default:
+			k.do(DutyAny, "", w, time.Time{}, k.ours(c.LastTransitionTime))
+		}
+	}
+	for i := range w.ManagedFields {
+		f := &w.ManagedFields[i]
+		if f.Time != nil && strings.HasPrefix(f.Manager, "kueue") && (!isCopy || f.Subresource == "status") {
+			k.do(DutyAny, "", w, time.Time{}, k.ours(*f.Time))
+		}
+	}
+}
+
+// forJob notes what Kueue has done for the Job of a Workload on its own cluster.
+func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
+	var began time.Time
+	if j.Marks == nil || !j.Marks.Elastic {
+		began = k.ours(j.CreationTimestamp)
+	}
+	k.do(DutyWorkload, "", w, began, k.ours(w.CreationTimestamp))
+	if j.ManagedBy != delegation.MultiKueue || j.StatusWrittenAt == nil {
+		return
+	}
+	if j.FinishedTime != nil {
+		k.do(DutyEnd, "", w, k.ours(*j.FinishedTime), k.ours(*j.StatusWrittenAt))
+	} else {
+		k.do(DutyStatus, "", w, time.Time{}, k.ours(*j.StatusWrittenAt))
+	}
+}
+
+// check is how MultiKueue's check stands for a Workload, nil if it has none.
+func (k *kueueDeeds) check(w *kueue.Workload) *kueue.CheckState {
+	for i := range w.Status.AdmissionChecks {
+		state := &w.Status.AdmissionChecks[i]
+		if check := k.home.Kueue.CheckNamed(state.Name); check != nil && check.IsMultiKueue() {
+			return state
+		}
+	}
+	return nil
+}
+
+// dispatched notes how far MultiKueue has come with a Workload.
+func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
+	offered := k.offered(w, state)
+	nominated := k.nominated(w)
+	var ready time.Time
+	for _, worker := range k.Clusters {
+		copied := worker.Workload(w.Namespace, w.Name)
+		if worker == k.home || copied == nil || copied.Labels[delegation.MultiKueueOriginLabel] == "" {
+			continue
+		}
+		made := k.Ours(worker.Context, copied.CreationTimestamp.Time)
+		if nominated.IsZero() || made.Before(nominated) {
+			nominated = made
+		}
+		k.do(DutyCopy, worker.Context, w, nominated, made)
+		admitted := meta.FindStatusCondition(copied.Status.Conditions, kueue.Admitted)
+		if admitted == nil || admitted.Status != metav1.ConditionTrue {
+			continue
+		}
+		ready = k.Ours(worker.Context, admitted.LastTransitionTime.Time)
+		if mirror := worker.mirrorUnder(w); mirror != nil {
+			made = k.Ours(worker.Context, mirror.CreationTimestamp.Time)
+			k.do(DutyMirror, worker.Context, w, ready, made)
+			ready = made
+		}
+	}
+	if !nominated.IsZero() {
+		k.do(DutyNominate, "", w, offered, nominated)
+	}
+	if state.State != kueue.CheckReady {
+		return
+	}
+	k.do(DutyRecord, "", w, ready, k.ours(state.LastTransitionTime))
+	if admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
+		k.do(DutyResume, "", w, k.ours(state.LastTransitionTime), k.ours(admitted.LastTransitionTime))
+	}
+}
+
+// offered is when a Workload had quota, and nothing but MultiKueue's check was
+// missing.
+func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Time {
+	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
+	if quota == nil || quota.Status != metav1.ConditionTrue {
+		return time.Time{}
+	}
+	since := quota.LastTransitionTime
+	for _, other := range w.Status.AdmissionChecks {
+		if (other.Name != state.Name || state.State == kueue.CheckPending) && since.Before(&other.LastTransitionTime) {
+			since = other.LastTransitionTime
+		}
+	}
+	return k.ours(since)
+}
+
+// nominated is when somebody wrote the nominations of a Workload, as far as its
+// managed fields tell; the copies on workers came later.
+func (k *kueueDeeds) nominated(w *kueue.Workload) time.Time {
+	if len(w.Status.Nominated) == 0 {
+		return time.Time{}
+	}
+	for i := range w.ManagedFields {
+		if f := &w.ManagedFields[i]; f.Time != nil && Writes(f, "nominatedClusterNames") {
+			return k.ours(*f.Time)
+		}
+	}
+	return time.Time{}
+}
+
+// mirrorUnder is the mirror that runs under a Workload's copy on a worker, nil if
+// there is none.
+func (f *Facts) mirrorUnder(w *kueue.Workload) *Job {
+	if f.index == nil {
+		return nil
+	}
+	return f.index.mirrors[w.Namespace+"/"+w.Name]
+}

@@ -1,0 +1,122 @@
+package inspect
+
+import (
+	"slices"
+	"time"
+)
+
+// Record is what an actor was seen to do, as far as it left traces: conditions,
+// creations, statuses, managed fields. No trace is weak evidence, for what an actor
+// made may be gone again.
+type Record struct {
+	// Deeds are sorted by when they were done.
+	Deeds []Deed
+}
+
+// Standing is how a turn stands, judged by what else its actor does.
+type Standing struct {
+	State StandingState
+	// Last is what the actor did last for other objects; the zero Deed if nothing.
+	Last Deed
+	// Like is what it did last of the same duty, for the same target.
+	Like Deed
+	// PerMinute is how many steps it takes a minute.
+	PerMinute int
+}
+
+// StandingState says what follows from what else an actor does.
+type StandingState string
+
+// The states of a turn.
+const (
+	// Unseen: nothing shows that the actor was at work since its turn came, so that
+	// it may be gone.
+	Unseen StandingState = "unseen"
+	// Behind: it is at work on others, and has not come to this one.
+	Behind StandingState = "behind"
+	// PassedOver: it is at work, and has left this one out. It did the same for others
+	// whose turn came later, or for long nothing of the kind. Something about this one,
+	// or about this duty, keeps it.
+	PassedOver StandingState = "passed over"
+)
+
+const (
+	// breath is for how long an actor that is at work may leave no trace: MultiKueue
+	// was seen to be twelve seconds behind, and traces are dated in seconds.
+	breath = 15 * time.Second
+	// lately is how far back an actor's pace is looked at.
+	lately = 2 * time.Minute
+)
+
+// NewRecord makes a Record of deeds in any order.
+func NewRecord(deeds []Deed) *Record {
+	r := &Record{Deeds: slices.Clone(deeds)}
+	slices.SortStableFunc(r.Deeds, func(a, b Deed) int { return a.Done.Compare(b.Done) })
+	return r
+}
+
+// Standing judges a turn at a time, both by our own clock. A nil Record is an empty
+// one.
+func (r *Record) Standing(t Turn, now time.Time) Standing {
+	s := Standing{State: Unseen, PerMinute: r.perMinute(now)}
+	var overtaken bool
+	slowest := breath
+	for d := range r.others(t) {
+		s.Last = d
+		isSame := d.Duty == t.Duty && d.Target == t.Target
+		if isSame {
+			s.Like = d
+		}
+		if d.Done.Before(now.Add(-lately)) && d.Done.Before(t.Since) {
+			continue
+		}
+		if took, known := d.latency(); known {
+			slowest = max(slowest, took)
+			overtaken = overtaken || isSame && d.Began.After(t.Since)
+		}
+	}
+	waits := now.Sub(t.Since)
+	switch isSeen := s.Last.Done.After(t.Since) || now.Sub(s.Last.Done) <= slowest; {
+	case s.Last == Deed{} || !isSeen:
+	case waits <= 2*slowest || s.Like.Done.After(t.Since) && !overtaken:
+		s.State = Behind
+	default:
+		s.State = PassedOver
+	}
+	return s
+}
+
+// others are the deeds for other objects, the latest last. What is dated in the
+// future, by a clock that is off, is taken as it is.
+func (r *Record) others(t Turn) func(yield func(Deed) bool) {
+	return func(yield func(Deed) bool) {
+		if r == nil {
+			return
+		}
+		for _, d := range r.Deeds {
+			if d.Subject != t.Subject && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// perMinute is the pace of the last minute: how many steps, or how many there would
+// be if it went on as it began.
+func (r *Record) perMinute(now time.Time) int {
+	if r == nil {
+		return 0
+	}
+	first := slices.IndexFunc(r.Deeds, func(d Deed) bool { return d.Duty != DutyAny && d.Done.After(now.Add(-time.Minute)) })
+	if first < 0 {
+		return 0
+	}
+	var n int
+	for _, d := range r.Deeds[first:] {
+		if d.Duty != DutyAny {
+			n++
+		}
+	}
+	took := max(now.Sub(r.Deeds[first].Done), breath)
+	return int(float64(n)*float64(time.Minute)/float64(took) + 0.5)
+}

@@ -1,0 +1,77 @@
+package inspect_test
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestStanding judges a turn of which all that is known is what its actor did for
+// others. Times are seconds before now.
+func TestStanding(t *testing.T) {
+	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
+	ago := func(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.Second) }
+	did := func(duty inspect.Duty, target, subject string, began, done int) inspect.Deed {
+		d := inspect.Deed{Duty: duty, Target: target, Subject: subject, Done: ago(done)}
+		if began > 0 {
+			d.Began = ago(began)
+		}
+		return d
+	}
+	const mine = "ml/mine"
+	mirror := func(subject string, began, done int) inspect.Deed {
+		return did(inspect.DutyMirror, "paris", subject, began, done)
+	}
+	for _, c := range []struct {
+		name  string
+		waits int
+		deeds []inspect.Deed
+		want  inspect.StandingState
+	}{
+		{"nothing was seen", 10, nil, inspect.Unseen},
+		{"nothing since it waits", 3600, []inspect.Deed{mirror("ml/other", 4000, 3990)}, inspect.Unseen},
+		{"nothing but for itself", 100, []inspect.Deed{mirror(mine, 90, 80)}, inspect.Unseen},
+		{"just seen, and just come", 1, []inspect.Deed{mirror("ml/other", 20, 2)}, inspect.Behind},
+		{"seen a moment before it came", 5, []inspect.Deed{mirror("ml/other", 20, 12)}, inspect.Behind},
+		{"seen long before it came", 5, []inspect.Deed{mirror("ml/other", 100, 60)}, inspect.Unseen},
+		{"those before it are served", 35, []inspect.Deed{mirror("ml/a", 43, 41), mirror("ml/b", 36, 5)}, inspect.Behind},
+		{"one that came later was faster", 25, []inspect.Deed{mirror("ml/a", 40, 20), mirror("ml/b", 20, 1)}, inspect.Behind},
+		{"those that come later are served", 600, []inspect.Deed{mirror("ml/a", 610, 605), mirror("ml/b", 60, 55)}, inspect.PassedOver},
+		{"all are slow", 600, []inspect.Deed{mirror("ml/a", 900, 500), mirror("ml/b", 500, 55)}, inspect.Behind},
+		{"it works through a long queue", 3600, []inspect.Deed{mirror("ml/a", 5000, 400), mirror("ml/b", 4000, 3)}, inspect.Behind},
+		{"it does the same for another cluster", 600, []inspect.Deed{did(inspect.DutyMirror, "tokyo", "ml/a", 60, 55)}, inspect.PassedOver},
+		{"it does other things", 600, []inspect.Deed{did(inspect.DutyStatus, "", "ml/a", 0, 55)}, inspect.PassedOver},
+		{"it does other things, so far", 20, []inspect.Deed{did(inspect.DutyAny, "", "ml/a", 0, 5)}, inspect.Behind},
+		{"all that it does takes that long", 50, []inspect.Deed{did(inspect.DutyNominate, "", "ml/a", 60, 20)}, inspect.Behind},
+		{"what took long was long ago", 50, []inspect.Deed{
+			did(inspect.DutyNominate, "", "ml/a", 9000, 8000), did(inspect.DutyStatus, "", "ml/b", 0, 5),
+		}, inspect.PassedOver},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			turn := inspect.Turn{Duty: inspect.DutyMirror, Target: "paris", Subject: mine, Since: ago(c.waits)}
+			assert.Equal(t, inspect.NewRecord(c.deeds).Standing(turn, now).State, c.want)
+		})
+	}
+}
+
+func TestPace(t *testing.T) {
+	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
+	pace := func(seconds ...int) int {
+		deeds := []inspect.Deed{{Subject: "ml/any", Done: now}}
+		for _, s := range seconds {
+			deeds = append(deeds, inspect.Deed{Duty: inspect.DutyCopy, Subject: "ml/other", Done: now.Add(-time.Duration(s) * time.Second)})
+		}
+		return inspect.NewRecord(deeds).Standing(inspect.Turn{Since: now}, now).PerMinute
+	}
+	assert.Equal(t, pace(), 0)
+	assert.Equal(t, pace(70, 80), 0)
+	assert.Equal(t, pace(50, 40, 30, 20, 10), 6)
+	assert.Equal(t, pace(20, 10), 6)
+	// A second or two do not make a pace.
+	assert.Equal(t, pace(1, 0), 8)
+	var none *inspect.Record
+	assert.Equal(t, none.Standing(inspect.Turn{Since: now}, now), inspect.Standing{State: inspect.Unseen})
+}
