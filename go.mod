@@ -3,6 +3,7 @@ module github.com/jobmanagedby/kubectl-jobmanagedby
 go 1.26.0
 
 require (
+	al.essio.dev/pkg/shellescape v1.6.1
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/charmbracelet/x/ansi v0.11.8
@@ -24,6 +25,7 @@ require (
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
 	k8s.io/kubectl v0.37.2
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd
+	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (

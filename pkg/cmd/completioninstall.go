@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // scriptMark is a line of every script for kubectl, by which it is known again.
@@ -58,7 +58,8 @@ func (o *completionOptions) installScripts() error {
 		errs = append(errs, err)
 	}
 	file := o.place(o.pluginName(), folders[0])
-	return fmt.Errorf("%w; %s completion | sudo tee %s >/dev/null && sudo chmod 755 %s does it with more rights", errors.Join(errs...), o.displayName(), command.Word(file), command.Word(file))
+	return fmt.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
+		command.Of("sudo", "tee", file).FedBy(o.own("completion")), command.Of("sudo", "chmod", "755", file))
 }
 
 // folders are those of PATH that the plugin is in, the one that it was called from

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 // refusedError says that preflight found something. What it is has been told
@@ -95,21 +95,20 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 		}
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		names := strings.Join(byNamespace[namespace], " ")
-		if len(byNamespace[namespace]) > manyNames && o.flags.labelSelector != "" {
-			names = "-l " + command.Word(o.flags.labelSelector)
+		names := byNamespace[namespace]
+		if len(names) > manyNames && o.flags.labelSelector != "" {
+			names = []string{"-l", o.flags.labelSelector}
 			if !slices.Equal(o.flags.kinds, []string{delegation.Job().Name}) {
-				names += " --kinds " + strings.Join(o.flags.kinds, ",")
+				names = append(names, "--kinds", strings.Join(o.flags.kinds, ","))
 			}
 		}
-		at := fmt.Sprintf("%s -n %s --context %s", names, namespace, command.Word(o.origin.Name))
-		at += o.flags.owner.argument()
-		more := ""
+		at := slices.Concat(names, []string{"-n", namespace, "--context", o.origin.Name}, o.flags.owner.words())
+		again := o.own("dispatch").With(at...).With("--to", o.worker.Name)
 		if o.flags.namespaceTo != "" {
-			more = " --namespace-to " + o.flags.namespaceTo
+			again = again.With("--namespace-to", o.flags.namespaceTo)
 		}
-		tell(o.ErrOut, "to go on:  %s dispatch %s --to %s%s", o.displayName(), at, command.Word(o.worker.Name), more)
-		tell(o.ErrOut, "to end it: %s cancel %s", o.displayName(), at)
+		tell(o.ErrOut, "to go on:  %s", again.Shell())
+		tell(o.ErrOut, "to end it: %s", o.own("cancel").With(at...).Shell())
 	}
 }
 

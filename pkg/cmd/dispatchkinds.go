@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -67,14 +66,14 @@ func (f *ownerFlags) complete(isGiven func(flag string) bool) error {
 
 // argument repeats the choice in a command that goes on with it; "" where it was
 // none.
-func (f *ownerFlags) argument() string {
+func (f *ownerFlags) words() []string {
 	switch {
 	case f.asMultiKueue:
-		return " --as-multikueue"
+		return []string{"--as-multikueue"}
 	case f.managedBy != string(delegation.Dispatch):
-		return " --managed-by " + command.Word(f.managedBy)
+		return []string{"--managed-by", f.managedBy}
 	}
-	return ""
+	return nil
 }
 
 // kindFinder finds out which kinds the origin's cluster serves.

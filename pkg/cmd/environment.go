@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubectl/pkg/util/term"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -58,7 +59,12 @@ func (e Environment) displayName() string {
 	if !ok {
 		return "kubectl jobs-managedby"
 	}
-	return "kubectl " + strings.ReplaceAll(strings.ReplaceAll(words, "-", " "), "_", "-")
+	return strings.Join([]string{"kubectl", strings.ReplaceAll(strings.ReplaceAll(words, "-", " "), "_", "-")}, " ")
+}
+
+// own is a command of ours as the user calls the plugin.
+func (e Environment) own(words ...string) command.Command {
+	return command.Of(strings.Fields(e.displayName())...).With(words...)
 }
 
 // identity is who this process is to others: on Leases, and in what it writes

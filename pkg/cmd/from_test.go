@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 const bundles = recordings
@@ -61,14 +59,6 @@ func TestStoppedClock(t *testing.T) {
 	c := stoppedClock{now: now}
 	assert.Equal(t, c.Now(), now)
 	assert.Equal(t, c.Since(now.Add(-time.Minute)), time.Minute)
-}
-
-func TestQuote(t *testing.T) {
-	for path, want := range map[string]string{
-		"fleet": "fleet", "/a/b-c_d.e": "/a/b-c_d.e", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`, "~": "'~'",
-	} {
-		assert.Equal(t, command.Word(path), want)
-	}
 }
 
 // TestSnapshotNeedsAFolder: what is wrong with it is told before a kubeconfig is

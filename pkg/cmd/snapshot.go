@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -123,11 +122,11 @@ func (o *snapshotOptions) run(ctx context.Context) error {
 		return err
 	}
 	tell(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
-	all := ""
+	read := o.own("ls", "--from", o.dir)
 	if o.flags.allNamespaces {
-		all = " -A"
+		read = read.With("-A")
 	}
-	tell(o.Out, "  %s ls%s --from %s", o.displayName(), all, command.Word(o.dir))
+	tell(o.Out, "  %s", read.Shell())
 	if failed > 0 {
 		return &partialError{failed: failed, total: len(contexts)}
 	}

@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -66,8 +66,8 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		return fmt.Errorf("context %s: there is no %s", ref.Context, ref.WithKind())
 	}
 	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
-		return fmt.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; kubectl delete %s ends it",
-			ref.WithKind(), owner, c.Owner, command.KindName(k))
+		return fmt.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; %s ends it",
+			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
 	ref.UID = string(origin.GetUID())
 	x := &cancellation{Canceller: c, kind: k, ref: ref}
@@ -83,8 +83,8 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		mirror := apiserver.RefOf(x.worker, x.mirror)
 		e.Mirror = &mirror
 		if _, err := x.worker.Remove(ctx, k, mirror); err != nil {
-			return fmt.Errorf("%s has ended, but its mirror runs on: %w; kubectl --context %s -n %s delete %s %s removes it",
-				ref.WithKind(), err, x.worker.Context, mirror.Namespace, command.KindName(k), mirror.Name)
+			return fmt.Errorf("%s has ended, but its mirror runs on: %w; %s removes it",
+				ref.WithKind(), err, x.worker.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
 		}
 	}
 	x.tidy(ctx)

@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -75,7 +75,7 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	if err == nil && !hasTTL(t.Kind, written) {
 		// Its schema has no such field, and the API server drops it without a word.
 		t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
-			t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete %s %s", command.KindName(t.Kind), mirror.GetName())))
+			t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete", command.KindName(t.Kind), mirror.GetName())))
 	}
 	return err
 }

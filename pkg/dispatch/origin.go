@@ -58,7 +58,7 @@ func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem
 		e.Event = Refused
 	}
 	if p.Remedy != "" {
-		e.Message += "; " + p.Remedy
+		e.Message += "; " + string(p.Remedy)
 	}
 	return e
 }

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -120,7 +120,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 func (t *task) takenOver(owner delegation.Owner) error {
 	return fmt.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
 		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
-		t.worker.Kubectl(t.mirrorRef.Namespace, "delete %s %s", command.KindName(t.Kind), t.mirrorRef.Name))
+		t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
 }
 
 // follow brings an origin and its mirror into step: first what the user asked

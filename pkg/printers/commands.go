@@ -1,35 +1,34 @@
 package printers
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// quote stands around commands in a text.
-const quote = "`"
-
-// advice lays out a text in which commands stand in backquotes, at an indent. Where
-// there is a width, a command has lines of its own that a shell takes as they are.
-func advice(text, indent string, o TableOptions) []string {
-	parts := strings.Split(text, quote)
-	if o.Width == 0 || len(parts) == 1 {
-		return wrap(text, o.Width, indent)
+// advice lays out a text with commands, at an indent. Where there is a width, a command
+// has lines of its own that a shell takes as they are.
+func advice(text command.Prose, indent string, o TableOptions) []string {
+	parts := text.Parts()
+	if o.Width == 0 || !slices.ContainsFunc(parts, func(p command.Part) bool { return p.IsCommand }) {
+		return wrap(string(text), o.Width, indent)
 	}
 	p := palette{o.Color}
 	var lines []string
-	for i, part := range parts {
-		isCommand := i%2 == 1
-		if isCommand {
-			for _, line := range continued(part, indent+gap, o.Width) {
+	for _, part := range parts {
+		if part.IsCommand {
+			for _, line := range continued(part.Text, indent+gap, o.Width) {
 				lines = append(lines, indent+gap+p.bold(strings.TrimPrefix(line, indent+gap)))
 			}
 			continue
 		}
 		// What joins it to the command before.
-		part = strings.TrimSpace(strings.TrimLeft(part, ",;:."))
-		if part != "" {
-			lines = append(lines, wrap(part, o.Width, indent)...)
+		words := strings.TrimSpace(strings.TrimLeft(part.Text, ",;:."))
+		if words != "" {
+			lines = append(lines, wrap(words, o.Width, indent)...)
 		}
 	}
 	return lines

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 func TestAdvice(t *testing.T) {
@@ -31,7 +33,7 @@ func TestAdvice(t *testing.T) {
 		{"no end", "do `kubectl get jobs", 60, []string{"    do", "      kubectl get jobs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := advice(tt.text, "    ", TableOptions{Width: tt.width})
+			got := advice(command.Prose(tt.text), "    ", TableOptions{Width: tt.width})
 			assert.DeepEqual(t, got, tt.want)
 		})
 	}

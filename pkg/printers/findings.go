@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -96,7 +97,7 @@ func details(f *inspect.Finding, o TableOptions) []string {
 	if len(f.Jobs) > 1 || len(f.Jobs) == 1 && !isAbout(f, f.Jobs[0]) {
 		add("jobs", jobNames(f.Jobs, o.Wide))
 	}
-	lines = append(lines, remedy(f.Remedy, o)...)
+	lines = append(lines, remedy(command.Prose(f.Remedy), o)...)
 	return append(lines, "")
 }
 

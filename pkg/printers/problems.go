@@ -9,6 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -173,9 +174,9 @@ func detail(label, text string, o TableOptions) []string {
 	return labelled(label, wrap(Safe(text), o.Width, detailIndent), o)
 }
 
-// remedy tells what to do, below a row. Commands in it stand in backquotes.
-func remedy(text string, o TableOptions) []string {
-	return labelled("do", advice(Safe(text), detailIndent, o), o)
+// remedy tells what to do, below a row.
+func remedy(text command.Prose, o TableOptions) []string {
+	return labelled("do", advice(command.Prose(Safe(string(text))), detailIndent, o), o)
 }
 
 func labelled(label string, lines []string, o TableOptions) []string {

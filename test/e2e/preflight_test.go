@@ -131,7 +131,7 @@ func obstacles() []obstacle {
 		},
 		{
 			"runtime class", "kubectl --context worker-1 delete runtimeclass NS", "RuntimeClass NS", false, "does not exist, and the pods name it",
-			`echo '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"NS"},"handler":"sandbox"}' | kubectl --context worker-1 create -f -`, "",
+			`printf '%s\n' '{"apiVersion":"node.k8s.io/v1","handler":"sandbox","kind":"RuntimeClass","metadata":{"name":"NS"}}' | kubectl --context worker-1 create -f -`, "",
 		},
 		{
 			"quota of pods", kubectl + "create quota small --hard=pods=0", "ResourceQuota NS/small", false,
@@ -193,8 +193,8 @@ func TestPreflightObstacles(t *testing.T) {
 			assert.Equal(t, p.Context, worker1)
 			assert.Equal(t, p.Blocking, !o.warning, "%+v", p)
 			assert.Assert(t, contains(p.Message, text(o.message)), "%+v", p)
-			assert.Assert(t, contains(p.Remedy, text(o.run)), "%+v", p)
-			assert.Assert(t, !contains(p.Message+p.Remedy, "top-secret"))
+			assert.Assert(t, contains(string(p.Remedy), text(o.run)), "%+v", p)
+			assert.Assert(t, !contains(p.Message+string(p.Remedy), "top-secret"))
 			before := inventory(t, f.worker, ns)
 			f.problems()
 			assert.DeepEqual(t, inventory(t, f.worker, ns), before)
@@ -220,7 +220,7 @@ func TestPreflightNamespace(t *testing.T) {
 	p := f.eventuallyFinds("Namespace " + ns)
 	assert.Assert(t, p.Blocking)
 	assert.Equal(t, p.Message, "does not exist; the pods need in it: ConfigMap settings")
-	assert.Assert(t, contains(p.Remedy, "kubectl --context worker-1 create namespace "+ns, "--namespace-to"))
+	assert.Assert(t, contains(string(p.Remedy), "kubectl --context worker-1 create namespace "+ns, "--namespace-to"))
 	shell(t, "kubectl --context worker-1 create namespace "+ns)
 	assert.NilError(t, makeSpace(t, worker1, ns))
 	p = f.eventuallyFinds("ConfigMap " + ns + "/settings")

@@ -86,7 +86,7 @@ func TestDependenciesAreShared(t *testing.T) {
 
 	found := f.problems()
 	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, contains(found[0].Remedy, "run dispatch with --with-dependencies") && contains(found[1].Remedy, "run dispatch with --with-secret token"), "%s", told(found))
+	assert.Assert(t, contains(string(found[0].Remedy), "run dispatch with --with-dependencies") && contains(string(found[1].Remedy), "run dispatch with --with-secret token"), "%s", told(found))
 	found, copies := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 0, "%s", told(found))
 	assert.DeepEqual(t, copies, []dependency.Object{
@@ -219,7 +219,7 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	found, _ := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	command := "kubectl --context worker-1 -n " + ns + " delete configmap extras"
-	assert.Assert(t, found[0].Blocking && contains(found[0].Remedy, command), "%s", told(found))
+	assert.Assert(t, found[0].Blocking && contains(string(found[0].Remedy), command), "%s", told(found))
 	shell(t, command)
 	found, _ = f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 0, "%s", told(found))

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -46,6 +46,6 @@ func NewSide(c *fleet.Cluster) (*Side, error) {
 
 // Kubectl starts a command for a person: on this cluster, and in a namespace, or
 // in none if that is "".
-func (s *Side) Kubectl(namespace, format string, args ...any) string {
-	return command.Kubectl(s.Context, namespace, format, args...)
+func (s *Side) Kubectl(namespace string, words ...string) command.Command {
+	return command.Kubectl(s.Context, namespace, words...)
 }

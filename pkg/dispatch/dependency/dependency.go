@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
@@ -58,8 +59,8 @@ func ContentOf(o *unstructured.Unstructured) map[string]any {
 }
 
 // HowToRemove tells people how to get rid of a copy that is in the way.
-func HowToRemove(worker *apiserver.Side, kind, namespace, name string) string {
-	return "once no Job there needs it any more: " + worker.Kubectl(namespace, "delete %s %s", strings.ToLower(kind), name)
+func HowToRemove(worker *apiserver.Side, kind, namespace, name string) command.Prose {
+	return command.Say("once no Job there needs it any more: %s", worker.Kubectl(namespace, "delete", strings.ToLower(kind), name))
 }
 
 // Resource is the resource of objects of one of the two kinds.

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -80,13 +81,14 @@ type RefusedError struct {
 	// Origin is namespace/name.
 	Origin string
 	// Reason says why, and Remedy what to do; both are parts of a sentence.
-	Reason, Remedy string
+	Reason string
+	Remedy command.Prose
 }
 
 func (e *RefusedError) Error() string {
 	message := strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)) + " " + e.Origin + " " + e.Reason
 	if e.Remedy != "" {
-		message += "; " + e.Remedy
+		message += "; " + string(e.Remedy)
 	}
 	return message
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
@@ -31,7 +31,7 @@ func RefuseOwner(o *unstructured.Unstructured, k delegation.Kind, owner delegati
 	return refuseFor(o, k, owner, isTemplate, isUnmanaged, isBlind, notTaken)
 }
 
-type refusing func(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string)
+type refusing func(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose)
 
 func refuseFor(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner, reasons ...refusing) error {
 	for _, reason := range reasons {
@@ -42,7 +42,7 @@ func refuseFor(origin *unstructured.Unstructured, k delegation.Kind, owner deleg
 	return nil
 }
 
-func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	if origin.GetName() == "" {
 		return "has no name", "give it a metadata.name, which its mirror will have too"
 	}
@@ -50,26 +50,26 @@ func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.
 }
 
 // isMirror refuses what is somebody's mirror already: its pods run, or will.
-func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is itself the mirror of a dispatched %s (uid %s)", k.Kind, uid),
-			"dispatch that one, or take the label " + delegation.OriginUIDLabel + " off if this is a copy"
+			command.Say("dispatch that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
 		return "is itself a mirror that MultiKueue made (origin " + name + ")",
-			"leave it to MultiKueue, or take the label " + delegation.MultiKueueOriginLabel + " off if this is a copy"
+			command.Say("leave it to MultiKueue, or take the label %s off if this is a copy", delegation.MultiKueueOriginLabel)
 	}
 	return "", ""
 }
 
 // notOurs refuses what somebody else looks after: two would write its status.
-func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
+func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose) {
 	current := k.OwnerOf(content.StringAt(origin, k.ManagedBy...))
 	isStored := origin.GetUID() != ""
-	takeOver := fmt.Sprintf("set %s to %s", content.Dotted(k.ManagedBy), owner)
+	takeOver := command.Say("set %s to %s", content.Dotted(k.ManagedBy), owner)
 	if isStored {
-		takeOver = recreateFor(k, origin, owner)
+		takeOver = recreateFor(k, origin, owner).Prose()
 	}
 	switch {
 	case current.IsBuiltIn() && isStored && k.Change == delegation.Always:
@@ -92,7 +92,7 @@ func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegat
 
 // hasEnded refuses what does not run again. What a file says of that means
 // nothing.
-func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
+func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose) {
 	if origin.GetUID() == "" {
 		return "", ""
 	}
@@ -107,19 +107,19 @@ func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delega
 	if !how.At.IsZero() {
 		since = " since " + how.At.UTC().Format(time.RFC3339)
 	}
-	return "is " + string(object.StatusOf(k, origin)) + since, "to run it again: " + recreateFor(k, origin, owner)
+	return "is " + string(object.StatusOf(k, origin)) + since, command.Say("to run it again: %s", recreateFor(k, origin, owner))
 }
 
 // recreateFor is the command that makes an origin anew for an owner.
-func recreateFor(k delegation.Kind, origin *unstructured.Unstructured, owner delegation.Owner) string {
-	return fmt.Sprintf("kubectl jobs-managedby recreate -n %s %s --managed-by %s", origin.GetNamespace(), command.Argument(k, origin.GetName()), command.Word(string(owner)))
+func recreateFor(k delegation.Kind, origin *unstructured.Unstructured, owner delegation.Owner) command.Command {
+	return command.Plugin("recreate", "-n", origin.GetNamespace(), command.Argument(k, origin.GetName()), "--managed-by", string(owner))
 }
 
-func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	for _, t := range podtemplate.Of(k, origin) {
 		if node, _ := t.Pod()["nodeName"].(string); node != "" {
 			return "pins its pods to the node " + node + " of its own cluster",
-				fmt.Sprintf("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.Path)
+				command.Say("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.Path)
 		}
 	}
 	return "", ""
@@ -129,7 +129,7 @@ func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delega
 // origin's may have taken them. The name is the value of a label of the pods, and
 // of an Indexed Job the beginning of their hostnames (kubernetes:
 // pkg/apis/batch/validation/validation.go, ValidateJob).
-func badName(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func badName(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	if !k.IsJob() {
 		return "", ""
 	}

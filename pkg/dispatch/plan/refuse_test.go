@@ -12,7 +12,7 @@ import (
 )
 
 func TestPlanRefuses(t *testing.T) {
-	const recreate = "kubectl jobs-managedby recreate -n ml train-28391 --managed-by jobmanagedby.github.io/dispatch"
+	const recreate = "`kubectl jobs-managedby recreate -n ml train-28391 --managed-by jobmanagedby.github.io/dispatch`"
 	ended := func(kind string) edit {
 		return edit{"status", "yaml:{conditions: [{type: Suspended, status: 'False'}, {type: " + kind + ", status: 'True', lastTransitionTime: '2026-03-01T10:00:00Z'}]}"}
 	}
@@ -111,7 +111,7 @@ func TestPlanRefuses(t *testing.T) {
 			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused), "%v", err)
 			assert.Assert(t, strings.HasPrefix(refused.Reason, tt.reason), refused.Reason)
-			assert.Equal(t, refused.Remedy, tt.remedy)
+			assert.Equal(t, string(refused.Remedy), tt.remedy)
 			assert.Assert(t, strings.HasPrefix(refused.Origin, "ml/"))
 		})
 	}

@@ -7,22 +7,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // isAnother refuses what is not of the kind that it is taken for.
-func isAnother(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func isAnother(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	gvk := origin.GroupVersionKind()
 	if gvk == k.GroupVersionKind() {
 		return "", ""
 	}
-	only := fmt.Sprintf("only %ss of %s can be dispatched", k.Kind, k.Resource.GroupVersion())
+	only := command.Say("only %ss of %s can be dispatched", k.Kind, k.Resource.GroupVersion())
 	return fmt.Sprintf("is a %s of %s", gvk.Kind, origin.GetAPIVersion()), only
 }
 
 // isTemplate refuses what only makes other objects, which are the ones that run.
-func isTemplate(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func isTemplate(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	if !k.Template {
 		return "", ""
 	}
@@ -31,7 +32,7 @@ func isTemplate(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Ow
 }
 
 // isUnmanaged refuses what nobody can be kept from running.
-func isUnmanaged(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func isUnmanaged(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	if !k.IsUnmanaged() {
 		return "", ""
 	}
@@ -40,7 +41,7 @@ func isUnmanaged(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.O
 }
 
 // isBlind refuses to write through an API version that does not have the field.
-func isBlind(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason, remedy string) {
+func isBlind(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
 	if !slices.Contains(k.Blind, k.Resource.Version) {
 		return "", ""
 	}
@@ -48,16 +49,16 @@ func isBlind(_ *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner
 }
 
 // notAllowed refuses an owner that the kind's API does not take.
-func notAllowed(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
+func notAllowed(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose) {
 	reason, _ = notTaken(origin, k, owner)
 	if reason != "" && k.Allows(delegation.MultiKueue) {
-		remedy = fmt.Sprintf("where MultiKueue is not installed, --as-multikueue dispatches one whose %s is %s", content.Dotted(k.ManagedBy), delegation.MultiKueue)
+		remedy = command.Say("where MultiKueue is not installed, --as-multikueue dispatches one whose %s is %s", content.Dotted(k.ManagedBy), delegation.MultiKueue)
 	}
 	return reason, remedy
 }
 
 // notTaken is the same where it is not about a dispatch.
-func notTaken(_ *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason, remedy string) {
+func notTaken(_ *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose) {
 	if k.Allows(owner) {
 		return "", ""
 	}

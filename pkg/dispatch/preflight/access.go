@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
@@ -119,18 +119,18 @@ func (p Probe) lacks(ctx context.Context, namespace string, r Right) []Problem {
 	return append(found, Problem{
 		Context: p.Context, Blocking: r.Blocks, Object: about,
 		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.What.Resource, namespace, r.Lacking),
-		Remedy:  "somebody who may grant it runs: " + p.grant(namespace, p.user(ctx), r),
+		Remedy:  p.grant(namespace, p.user(ctx), r),
 	})
 }
 
-// grant is a command that lets a user do all of what a right says.
-func (p Probe) grant(namespace, user string, r Right) string {
+// grant is how to let a user do all of what a right says.
+func (p Probe) grant(namespace, user string, r Right) command.Prose {
 	if user == "" {
 		user = "USER"
 	}
-	subject := "--user=" + command.Word(user)
+	subject := "--user=" + user
 	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
-		subject = "--serviceaccount=" + command.Word(account)
+		subject = "--serviceaccount=" + account
 	}
 	// One Role for each user and resource, so that the commands of several users and
 	// of several runs do not get into each other's way.
@@ -143,6 +143,8 @@ func (p Probe) grant(namespace, user string, r Right) string {
 	if hasSubresource {
 		resource += "/" + subresource
 	}
-	return p.Kubectl(namespace, "create role %s --verb=%s --resource=%s", name, strings.Join(r.Verbs, ","), resource) + " && " +
-		p.Kubectl(namespace, "create rolebinding %s --role=%s %s", name, name, subject)
+	// The context that lacks the right is not the one to grant it in.
+	return command.Say("somebody who may grant it in the cluster of %s runs, with a CONTEXT of their own: %s, and then %s", p.Context,
+		command.Kubectl("CONTEXT", namespace, "create", "role", name, "--verb="+strings.Join(r.Verbs, ","), "--resource="+resource),
+		command.Kubectl("CONTEXT", namespace, "create", "rolebinding", name, "--role="+name, subject))
 }

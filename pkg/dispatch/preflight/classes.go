@@ -10,6 +10,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // withRemedy says how to make a class that is missing on the worker, after the
@@ -18,22 +20,24 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 	kind, name, _ := strings.Cut(p.Object, " ")
 	switch kind {
 	case "PriorityClass":
-		value, flags := "VALUE", ""
+		value, flags := "VALUE", []string(nil)
 		if original, err := c.origin.Find(ctx, "", name, priorityClasses()); err == nil && original != nil {
 			number, _, _ := unstructured.NestedInt64(original.Object, "value")
 			value = fmt.Sprint(number)
 			if policy := preemption(original); policy != string(corev1.PreemptLowerPriority) {
-				flags = " --preemption-policy=" + policy
+				flags = []string{"--preemption-policy=" + policy}
 			}
 		}
-		p.Remedy = fmt.Sprintf("take priorityClassName off the %s, or have it made: ", c.kind.Kind) +
-			c.worker.Kubectl("", "create priorityclass %s --value=%s%s", name, value, flags)
+		p.Remedy = command.Say("take priorityClassName off the %s, or have it made: %s", c.kind.Kind,
+			c.worker.Kubectl("", "create", "priorityclass", name, "--value="+value).With(flags...))
 	case "RuntimeClass":
-		p.Remedy = fmt.Sprintf("take runtimeClassName off the %s, or have the runtime installed", c.kind.Kind)
+		p.Remedy = command.Say("take runtimeClassName off the %s, or have the runtime installed", c.kind.Kind)
 		if original, err := c.origin.Find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
 			handler, _, _ := unstructured.NestedString(original.Object, "handler")
-			p.Remedy += fmt.Sprintf(`; if the nodes have it: echo '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":%q},"handler":%q}' | %s`,
-				name, handler, c.worker.Kubectl("", "create -f -"))
+			class := map[string]any{
+				"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": map[string]any{"name": name}, "handler": handler,
+			}
+			p.Remedy += command.Say("; if the nodes have it: %s", c.worker.Kubectl("", "create", "-f", "-").Fed(command.JSON(class)))
 		}
 	}
 	return p
@@ -78,7 +82,7 @@ func (c *check) account(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "ServiceAccount", namespace: c.namespace(), name: of.spec.ServiceAccountName,
 		message:  "does not exist, and the pods run as it",
-		remedy:   c.worker.Kubectl(c.namespace(), "create serviceaccount %s", of.spec.ServiceAccountName),
+		remedy:   c.worker.Kubectl(c.namespace(), "create", "serviceaccount", of.spec.ServiceAccountName).Prose(),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), blocks: true,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
@@ -101,7 +102,7 @@ func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, i
 		return c.missing(ctx, ref, p)
 	case there.deleting && !ref.optional:
 		p.Message = fmt.Sprintf("is being deleted, and %s needs it", ref.by)
-		p.Remedy = c.worker.Kubectl(c.namespace(), "wait --for=delete %s %s", strings.ToLower(ref.kind), ref.name) + ", and make it again"
+		p.Remedy = command.Say("%s, and make it again", c.worker.Kubectl(c.namespace(), "wait", "--for=delete", strings.ToLower(ref.kind), ref.name))
 		return []Problem{p}, false
 	case there.copiedFor == "":
 		return lacksKeys(c.worker, c.namespace(), ref, there, p), false
@@ -125,25 +126,25 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 	if ref.soft {
 		p.Message = "does not exist, and images that need its credentials cannot be pulled"
 	}
-	make1 := c.worker.Kubectl(c.namespace(), "create %s", createCommand(ref))
+	make1 := c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...)
 	switch {
 	case err != nil && allowed:
 		p.Blocking = !ref.optional
 		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, apiserver.Because(err))
-		p.Remedy = "make it there: " + make1
+		p.Remedy = command.Say("make it there: %s", make1)
 	case err == nil && !original.exists && ref.optional:
 		return nil, false
 	case err != nil, !original.exists:
 		if err == nil {
 			p.Message += fmt.Sprintf("; %s has none either", c.origin.Context)
 		}
-		p.Remedy = "make it there: " + make1
+		p.Remedy = command.Say("make it there: %s", make1)
 	case original.isToken:
 		p.Blocking = !ref.optional
 		p.Message += "; it is the token of a service account, which no other cluster takes"
-		p.Remedy = "have the pods use a token of the worker's own, or make another Secret there: " + make1
+		p.Remedy = command.Say("have the pods use a token of the worker's own, or make another Secret there: %s", make1)
 	case !allowed:
-		p.Remedy = "copy it: run dispatch with " + c.allowing(ref) + "; or make it there: " + make1
+		p.Remedy = command.Say("copy it: run dispatch with %s; or make it there: %s", c.allowing(ref), make1)
 	default:
 		return lacksKeys(c.origin, namespace, ref, original, Problem{
 			Context: c.origin.Context, Blocking: true, Object: named(ref.kind, namespace, ref.name),
@@ -155,27 +156,27 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 // allowing is the flag that allows an object to be copied.
 func (c *check) allowing(ref reference) string {
 	if ref.kind == dependency.Secret {
-		return "--with-secret " + ref.name
+		return "--with-secret " + command.Word(ref.name)
 	}
 	return "--with-dependencies"
 }
 
-// createCommand is what follows "kubectl create" to make an object.
-func createCommand(ref reference) string {
-	command := "configmap " + ref.name
+// creation are the words behind "kubectl create" that make an object.
+func creation(ref reference) []string {
+	words := []string{"configmap", ref.name}
 	if ref.kind == dependency.Secret {
-		command = "secret generic " + ref.name
+		words = []string{"secret", "generic", ref.name}
 		if ref.soft {
-			return fmt.Sprintf("secret docker-registry %s --docker-server=SERVER --docker-username=USER --docker-password=PASSWORD", ref.name)
+			return []string{"secret", "docker-registry", ref.name, "--docker-server=SERVER", "--docker-username=USER", "--docker-password=PASSWORD"}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ref.keys)) {
-		command += fmt.Sprintf(" --from-literal=%s=VALUE", key)
+		words = append(words, "--from-literal="+key+"=VALUE")
 	}
 	if len(ref.keys) == 0 {
-		command += " --from-file=FILE"
+		words = append(words, "--from-file=FILE")
 	}
-	return command
+	return words
 }
 
 // shared is about an object that was copied to the worker before, for this mirror
@@ -188,7 +189,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 		}
 		p.Blocking = false
 		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror, while %s needs it", c.kind.Kind, ref.by)
-		p.Remedy = "share it: run dispatch with " + c.allowing(ref)
+		p.Remedy = command.Say("share it: run dispatch with %s", c.allowing(ref))
 		return []Problem{p}, false
 	}
 	original, err := c.origin.data(ctx, ref.kind, c.Request.Origin.GetNamespace(), ref.name)
@@ -198,7 +199,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 	case !original.exists:
 		p.Blocking = false
 		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; %s has it no more", c.kind.Kind, c.origin.Context)
-		p.Remedy = "make it anew: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(ref))
+		p.Remedy = command.Say("make it anew: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
 	case original.digest != there.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)
 		p.Remedy = dependency.HowToRemove(c.worker.Side, ref.kind, c.namespace(), ref.name)
@@ -220,7 +221,7 @@ func lacksKeys(p Probe, namespace string, ref reference, d data, found Problem) 
 			field = "stringData"
 		}
 		found.Message = fmt.Sprintf("has no key %s, and %s needs it", key, ref.keys[key])
-		found.Remedy = p.Kubectl(namespace, `patch %s %s --type=merge -p '{"%s":{"%s":"VALUE"}}'`, strings.ToLower(ref.kind), ref.name, field, key)
+		found.Remedy = p.Kubectl(namespace, "patch", strings.ToLower(ref.kind), ref.name, "--type=merge", "-p", command.Patch("VALUE", field, key)).Prose()
 		problems = append(problems, found)
 	}
 	return problems

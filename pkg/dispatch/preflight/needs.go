@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
@@ -23,9 +24,10 @@ func versions(v ...schema.GroupVersionResource) []schema.GroupVersionResource { 
 type need struct {
 	kind, namespace, name string
 	// message says what is wrong where it is not, and remedy what to do.
-	message, remedy string
-	versions        []schema.GroupVersionResource
-	blocks          bool
+	message  string
+	remedy   command.Prose
+	versions []schema.GroupVersionResource
+	blocks   bool
 }
 
 // need looks at one of them; no name is no need.
@@ -79,26 +81,26 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 	if err != nil {
 		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}
 	}
-	describe := c.worker.Kubectl(c.namespace(), "describe pvc %s", name)
+	describe := c.worker.Kubectl(c.namespace(), "describe", "pvc", name)
 	if found == nil {
 		p.Message = fmt.Sprintf("does not exist, and volume %s needs it", volume)
-		p.Remedy = "make it there, with its data; this is the origin's: " + c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get pvc %s -o yaml", name)
+		p.Remedy = command.Say("make it there, with its data; this is the origin's: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pvc", name, "-o", "yaml"))
 		return []Problem{p}
 	}
 	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")
 	switch {
 	case found.GetDeletionTimestamp() != nil:
 		p.Message = fmt.Sprintf("is being deleted, and volume %s needs it", volume)
-		p.Remedy = "see who still uses it: " + describe
+		p.Remedy = command.Say("see who still uses it: %s", describe)
 	case phase == string(corev1.ClaimLost):
-		p.Message, p.Remedy = "has lost its volume", "see what became of it: "+describe
+		p.Message, p.Remedy = "has lost its volume", command.Say("see what became of it: %s", describe)
 	case phase == string(corev1.ClaimPending):
 		class, waits, err := c.waitsForPods(ctx, found)
 		if err == nil && waits {
 			return nil
 		}
 		p.Blocking = false
-		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", "see why: "+describe
+		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", command.Say("see why: %s", describe)
 		if err != nil {
 			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, apiserver.Because(err))
 		}
@@ -137,7 +139,7 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "StorageClass", name: *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName,
 			message: fmt.Sprintf("does not exist, and the claims of volume %s name it", v.Name),
-			remedy:  fmt.Sprintf("name one of those in the %s: ", c.kind.Kind) + c.worker.Kubectl("", "get storageclasses"),
+			remedy:  command.Say("name one of those in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
 			blocks:  true, versions: versions(storageClasses()),
 		})
 	}
@@ -154,7 +156,7 @@ func (c *check) drivers(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "CSIDriver", name: v.CSI.Driver,
 			message:  fmt.Sprintf("is not installed, as far as one can see, and volume %s needs it", v.Name),
-			remedy:   "these are: " + c.worker.Kubectl("", "get csidrivers"),
+			remedy:   command.Say("these are: %s", c.worker.Kubectl("", "get", "csidrivers")),
 			versions: versions(storagev1.SchemeGroupVersion.WithResource("csidrivers")),
 		})
 	}
@@ -177,7 +179,7 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: "ClusterTrustBundle", name: *bundle.Name,
 				message: fmt.Sprintf("does not exist, and volume %s needs it", v.Name),
-				remedy:  "have it made; these are there: " + c.worker.Kubectl("", "get clustertrustbundles"), blocks: true,
+				remedy:  command.Say("have it made; these are there: %s", c.worker.Kubectl("", "get", "clustertrustbundles")), blocks: true,
 				versions: versions(schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
 					certificatesv1beta1.SchemeGroupVersion.WithResource("clustertrustbundles"),
 					certificatesv1alpha1.SchemeGroupVersion.WithResource("clustertrustbundles")),
@@ -208,7 +210,7 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: kind, namespace: c.namespace(), name: *name,
 				message:  fmt.Sprintf("does not exist, and the pods' resource claim %s needs it", claim.Name),
-				remedy:   "make it there; this is the origin's: " + c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get %s %s -o yaml", plural, *name),
+				remedy:   command.Say("make it there; this is the origin's: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", plural, *name, "-o", "yaml")),
 				versions: served, blocks: true,
 			})
 		}
@@ -222,7 +224,7 @@ func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "Service", namespace: c.namespace(), name: name,
 		message:  "does not exist; the pods have it as their subdomain, and do not find each other by name without it",
-		remedy:   c.worker.Kubectl(c.namespace(), "create service clusterip %s --clusterip=None", name) + ", and give it the pods' labels as its selector",
+		remedy:   command.Say("%s, and give it the pods' labels as its selector", c.worker.Kubectl(c.namespace(), "create", "service", "clusterip", name, "--clusterip=None")),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("services")),
 	})
 }

@@ -13,6 +13,8 @@ import (
 	schedulingcorev1 "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // nodes are those of the cluster, with nothing but what scheduling looks at.
@@ -55,7 +57,7 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context, Object: "the nodes", Message: message + "; the pods stay pending until there is one",
-		Remedy: "see what there is: " + c.worker.Kubectl("", "describe nodes"),
+		Remedy: command.Say("see what there is: %s", c.worker.Kubectl("", "describe", "nodes")),
 	}}
 }
 

@@ -54,10 +54,14 @@ items:
 func TestGrant(t *testing.T) {
 	p := Probe{Side: &apiserver.Side{Context: "prod"}}
 	status := rightsOnOrigin(delegation.Job(), false)[1]
-	assert.Equal(t, p.grant("ml", "Jo@example.com", status),
-		"kubectl --context prod -n ml create role jobs-managedby-jobs-status-jo-example.com --verb=patch --resource=jobs.batch/status && "+
-			"kubectl --context prod -n ml create rolebinding jobs-managedby-jobs-status-jo-example.com --role=jobs-managedby-jobs-status-jo-example.com --user=Jo@example.com")
-	assert.Assert(t, strings.Contains(p.grant("ml", "system:serviceaccount:ci:robot", status), "--serviceaccount=ci:robot"))
-	assert.Assert(t, strings.Contains(p.grant("ml", "", status), "--user=USER"))
-	assert.Assert(t, strings.Contains(p.grant("ml", "a b'c", status), `--user='a b'\''c'`))
+	const name = "jobs-managedby-jobs-status-jo-example.com"
+	assert.Equal(t, string(p.grant("ml", "Jo@example.com", status)),
+		"somebody who may grant it in the cluster of prod runs, with a CONTEXT of their own: "+
+			"`kubectl --context CONTEXT -n ml create role "+name+" --verb=patch --resource=jobs.batch/status`, and then "+
+			"`kubectl --context CONTEXT -n ml create rolebinding "+name+" --role="+name+" --user=Jo@example.com`")
+	for user, want := range map[string]string{
+		"system:serviceaccount:ci:robot": "--serviceaccount=ci:robot", "": "--user=USER", "a b'c": `'--user=a b'"'"'c'`,
+	} {
+		assert.Assert(t, strings.Contains(string(p.grant("ml", user, status)), want))
+	}
 }

@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -41,12 +41,12 @@ func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	case !state.exists:
 		return []Problem{{
 			Context: c.origin.Context, Blocking: true, Object: about, Message: "does not exist",
-			Remedy: c.origin.Kubectl("", "create namespace %s", namespace),
+			Remedy: c.origin.Kubectl("", "create", "namespace", namespace).Prose(),
 		}}
 	case state.terminating:
 		return []Problem{{
 			Context: c.origin.Context, Blocking: true, Object: about,
-			Message: fmt.Sprintf("is being deleted, and the %s with it", c.kind.Kind), Remedy: fmt.Sprintf("dispatch %s of another namespace", object.WithArticle(c.kind.Kind)),
+			Message: fmt.Sprintf("is being deleted, and the %s with it", c.kind.Kind), Remedy: command.Say("dispatch %s of another namespace", object.WithArticle(c.kind.Kind)),
 		}}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 		found = append(found, Problem{
 			Context: c.origin.Context,
 			Message: fmt.Sprintf("%s does not heed %s, and would run the %s here as well", c.kind.Ignored, content.Dotted(c.kind.ManagedBy), c.kind.Kind),
-			Remedy:  fmt.Sprintf("see that what runs there is %s or later, or nothing", c.kind.Since),
+			Remedy:  command.Say("see that what runs there is %s or later, or nothing", c.kind.Since),
 		})
 	}
 	if c.Create {
@@ -78,7 +78,7 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	return []Problem{{
 		Context: c.origin.Context,
 		Message: fmt.Sprintf("the cluster is %s, where the built-in controller runs Jobs that somebody else manages too, unless the feature gate JobManagedBy is on", version.text),
-		Remedy:  "see that its kube-controller-manager has --feature-gates=JobManagedBy=true; no pods of the Job may be there: " + c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get pods -l %s=%s", jobNameLabel, c.Request.Origin.GetName()),
+		Remedy:  command.Say("see that its kube-controller-manager has --feature-gates=JobManagedBy=true; no pods of the Job may be there: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pods", "-l", jobNameLabel+"="+c.Request.Origin.GetName())),
 	}}
 }
 
@@ -104,7 +104,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 			found = append(found, Problem{
 				Context: c.origin.Context, Blocking: true,
 				Message: fmt.Sprintf("the API server (%s) does not know %s", version.text, strings.Join(unknown, ", ")),
-				Remedy:  "correct or remove that in the file; " + c.origin.Kubectl("", "explain %s.spec --recursive", command.Explained(c.kind)) + " lists what it knows",
+				Remedy:  command.Say("correct or remove that in the file; %s lists what it knows", c.origin.Kubectl("", "explain", command.Explained(c.kind)+".spec", "--recursive")),
 			})
 		}
 		stored, err = c.origin.TryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
@@ -115,7 +115,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	if apierrors.IsAlreadyExists(err) {
 		return append(found, Problem{
 			Context: c.origin.Context, Blocking: true, Object: named(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "is there already",
-			Remedy: "dispatch it by its name instead of from the file, or see what it is: " + c.origin.Kubectl(namespace, "get %s %s -o yaml", command.KindName(c.kind), c.Request.Origin.GetName()),
+			Remedy: command.Say("dispatch it by its name instead of from the file, or see what it is: %s", c.origin.Kubectl(namespace, "get", command.KindName(c.kind), c.Request.Origin.GetName(), "-o", "yaml")),
 		})
 	}
 	if err != nil {
@@ -133,12 +133,12 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 }
 
 // remedyForDropped says how to get an API that keeps managedBy.
-func (c *check) remedyForDropped() string {
+func (c *check) remedyForDropped() command.Prose {
 	switch {
 	case c.kind.IsJob():
 		return "keep the origin on a cluster of Kubernetes 1.32 or later, or turn the feature gate JobManagedBy on in its kube-apiserver and kube-controller-manager"
 	case c.kind.Since != "":
-		return "have the API of " + c.kind.Since + " or later installed there"
+		return command.Say("have the API of %s or later installed there", c.kind.Since)
 	}
 	return "have an API installed there that has the field"
 }

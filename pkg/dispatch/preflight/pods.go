@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
@@ -168,7 +169,7 @@ func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []P
 		found = append(found, Problem{
 			Context: c.worker.Context, Object: named(dependency.Secret, c.namespace(), secret.Name),
 			Message: fmt.Sprintf("does not exist, and ServiceAccount %s wants images pulled with it", pod.Spec.ServiceAccountName),
-			Remedy:  "make it there: " + c.worker.Kubectl(c.namespace(), "create %s", createCommand(reference{kind: dependency.Secret, name: secret.Name, soft: true})),
+			Remedy:  command.Say("make it there: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(reference{kind: dependency.Secret, name: secret.Name, soft: true})...)),
 		})
 	}
 	return found

@@ -3,6 +3,7 @@ package preflight
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
@@ -16,9 +17,10 @@ type Problem struct {
 	Blocking bool
 	// Object is what it is about, such as "ConfigMap ml/settings"; "" for the Job.
 	Object string
-	// Message says what is wrong, and Remedy what to do, with whole commands. Remedy
-	// is "" where there is nothing to do but to know it.
-	Message, Remedy string
+	// Message says what is wrong.
+	Message string
+	// Remedy says what to do; it is "" where there is nothing to do but to know it.
+	Remedy command.Prose
 }
 
 // named is how a Problem names an object.
@@ -34,7 +36,7 @@ func named(kind, namespace, name string) string {
 func (p Probe) unchecked(object, namespace string, err error) Problem {
 	found := Problem{Context: p.Context, Object: object, Message: "could not be checked: " + apiserver.Because(err)}
 	if apierrors.IsForbidden(err) {
-		found.Remedy = "see what you may do: " + p.Kubectl(namespace, "auth can-i --list")
+		found.Remedy = command.Say("see what you may do: %s", p.Kubectl(namespace, "auth", "can-i", "--list"))
 	}
 	return found
 }

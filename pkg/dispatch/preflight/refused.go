@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 )
 
 // refusal is a kind of answer that admission plugins give to a create.
@@ -32,12 +32,12 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
 		return []Problem{{
 			Context: p.Context, Blocking: true, Object: named("Namespace", "", o.GetNamespace()), Message: "does not exist",
-			Remedy: p.Kubectl("", "create namespace %s", o.GetNamespace()),
+			Remedy: p.Kubectl("", "create", "namespace", o.GetNamespace()).Prose(),
 		}}
 	case apierrors.IsAlreadyExists(err):
 		return []Problem{{
 			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
-			Remedy: "see what it is: " + p.Kubectl(o.GetNamespace(), "get %s %s -o yaml", command.KindNameOf(o), o.GetName()),
+			Remedy: command.Say("see what it is: %s", p.Kubectl(o.GetNamespace(), "get", command.KindNameOf(o), o.GetName(), "-o", "yaml")),
 		}}
 	case apiserver.IsConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
@@ -60,7 +60,7 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	}
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server does not take %s: %s", who, text),
-		Remedy: fmt.Sprintf("change the %s so that it is taken, or have somebody who may do so change what keeps it out", subject(o)),
+		Remedy: command.Say("change the %s so that it is taken, or have somebody who may do so change what keeps it out", subject(o)),
 	}}
 }
 
@@ -82,7 +82,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
-			found.Remedy = p.Kubectl(namespace, "create serviceaccount %s", m[1])
+			found.Remedy = p.Kubectl(namespace, "create", "serviceaccount", m[1]).Prose()
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("PriorityClass", "", m[1]), "does not exist, and the pods name it"
@@ -92,7 +92,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
-			found.Remedy = "ask for less, or have it raised: " + p.Kubectl(namespace, "describe resourcequota %s", m[1])
+			found.Remedy = command.Say("ask for less, or have it raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 			// Pods are tried again until there is room, a Job is not.
 			if found.Object != "" && fitsAlone(m[2], m[4]) {
 				found.Blocking = false
@@ -102,7 +102,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^failed quota: ([^:\s]+): (.*)$`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
-			found.Remedy = fmt.Sprintf("set that for every container of the %s, or have a LimitRange set it: ", subject) + p.Kubectl(namespace, "describe resourcequota %s", m[1])
+			found.Remedy = command.Say("set that for every container of the %s, or have a LimitRange set it: %s", subject, p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
 			found.Blocking = false
@@ -112,23 +112,23 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("takes only pods of the PodSecurity level %s: %s", m[1], m[2])
-			found.Remedy = fmt.Sprintf("set what it names in the %s, choose another namespace with --namespace-to, or, if such pods are to run there: ", subject) +
-				p.Kubectl("", "label --overwrite namespace %s pod-security.kubernetes.io/enforce=privileged", namespace)
+			found.Remedy = command.Say("set what it names in the %s, choose another namespace with --namespace-to, or, if such pods are to run there: %s", subject,
+				p.Kubectl("", "label", "--overwrite", "namespace", namespace, "pod-security.kubernetes.io/enforce=privileged"))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("Namespace", "", m[1]), "is being deleted"
-			found.Remedy = p.Kubectl("", "wait --for=delete namespace %s", m[1]) + " and make it again, or choose another with --namespace-to"
+			found.Remedy = command.Say("%s and make it again, or choose another with --namespace-to", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
 			found.Message = "a LimitRange does not take them: " + strings.Trim(m[0], "[]")
-			found.Remedy = "ask for what it takes: " + p.Kubectl(namespace, "describe limitranges")
+			found.Remedy = command.Say("ask for what it takes: %s", p.Kubectl(namespace, "describe", "limitranges"))
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
 			if found.Object == "" {
 				found.Message = fmt.Sprintf("the admission webhook %s refuses the %s: %s", m[1], subject, m[2])
 			}
-			found.Remedy = fmt.Sprintf("change the %s so that it is taken; the webhook's owner knows what it asks for", subject)
+			found.Remedy = command.Say("change the %s so that it is taken; the webhook's owner knows what it asks for", subject)
 		}},
 	}
 }

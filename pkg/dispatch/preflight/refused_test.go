@@ -106,7 +106,7 @@ func TestRefused(t *testing.T) {
 			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)
 			assert.Equal(t, p.Object, c.object, "%+v", p)
 			assert.Equal(t, p.Context, "a b")
-			assert.Assert(t, strings.Contains(p.Message, c.message) && strings.Contains(p.Remedy, c.remedy), "%+v", p)
+			assert.Assert(t, strings.Contains(p.Message, c.message) && strings.Contains(string(p.Remedy), c.remedy), "%+v", p)
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // served is what a server has of a kind.
@@ -89,10 +91,10 @@ func (c *check) lacksKind(ctx context.Context, p Probe, needsStatus bool) []Prob
 		problem.Remedy = "have a version of it installed that has the status subresource"
 	case len(found.others) > 0:
 		problem.Message = fmt.Sprintf("is there as %s, and the %s is of %s", strings.Join(found.others, ", "), c.kind.Kind, c.kind.Resource.Version)
-		problem.Remedy = fmt.Sprintf("have one installed there that has %s, or use %s on both clusters", c.kind.Resource.Version, found.others[0])
+		problem.Remedy = command.Say("have one installed there that has %s, or use %s on both clusters", c.kind.Resource.Version, found.others[0])
 	default:
 		problem.Message = "is not there"
-		problem.Remedy = fmt.Sprintf("have what runs %ss installed there", c.kind.Kind)
+		problem.Remedy = command.Say("have what runs %ss installed there", c.kind.Kind)
 	}
 	return []Problem{problem}
 }

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -79,11 +79,11 @@ func (c *check) isSameCluster(ctx context.Context) bool {
 func (c *check) noSpace(state space) Problem {
 	p := Problem{
 		Context: c.worker.Context, Blocking: true, Object: named("Namespace", "", c.namespace()), Message: "does not exist",
-		Remedy: c.worker.Kubectl("", "create namespace %s", c.namespace()) + ", or choose another with --namespace-to",
+		Remedy: command.Say("%s, or choose another with --namespace-to", c.worker.Kubectl("", "create", "namespace", c.namespace())),
 	}
 	if state.terminating {
 		p.Message = "is being deleted"
-		p.Remedy = c.worker.Kubectl("", "wait --for=delete namespace %s", c.namespace()) + " and make it again, or choose another with --namespace-to"
+		p.Remedy = command.Say("%s and make it again, or choose another with --namespace-to", c.worker.Kubectl("", "wait", "--for=delete", "namespace", c.namespace()))
 	}
 	var needed []string
 	need := func(what string) {
@@ -146,11 +146,11 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 		return ours, nil
 	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.stranger(job, marks)}
-	remove := c.worker.Kubectl(c.namespace(), "delete %s %s", command.KindName(c.kind), c.mirror.GetName())
+	remove := c.worker.Kubectl(c.namespace(), "delete", command.KindName(c.kind), c.mirror.GetName())
 	if marks.OriginUID != "" && c.isOfOrigin(marks) {
-		p.Remedy = "if its results are not needed any more: " + remove
+		p.Remedy = command.Say("if its results are not needed any more: %s", remove)
 	} else {
-		p.Remedy = fmt.Sprintf("put the mirror elsewhere with --namespace-to, or, if that %s is not needed any more: ", c.kind.Kind) + remove
+		p.Remedy = command.Say("put the mirror elsewhere with --namespace-to, or, if that %s is not needed any more: %s", c.kind.Kind, remove)
 	}
 	return somebodys, []Problem{p}
 }
@@ -199,7 +199,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 	return []Problem{{
 		Context: c.worker.Context, Object: named("Pod", c.namespace(), pods.Items[0].Name),
 		Message: fmt.Sprintf("is left of an earlier %s of that name, and still runs", c.kind.Kind),
-		Remedy:  "see what it does: " + c.worker.Kubectl(c.namespace(), "get pods -l %s", selector),
+		Remedy:  command.Say("see what it does: %s", c.worker.Kubectl(c.namespace(), "get", "pods", "-l", selector)),
 	}}
 }
 

@@ -97,7 +97,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	lines := []string{
 		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
 		fmt.Sprintf("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
-		"To restore it, once there is no other of its name: " + restoring(contextName, path),
+		"To restore it, once there is no other of its name: " + restoring(contextName, path).Shell(),
 	}
 	marks := r.marks()
 	for _, key := range slices.Sorted(maps.Keys(marks)) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -111,7 +112,7 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	case got.IsBuiltIn():
 		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
 	}
-	remedy := fmt.Sprintf("see what webhooks change %ss: ", p.kind().Kind) + r.Side.Kubectl("", "get mutatingwebhookconfigurations")
+	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Side.Kubectl("", "get", "mutatingwebhookconfigurations"))
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
 	}
@@ -158,7 +159,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.Find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
 			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
-				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.Kubectl(namespace, "get localqueues"))
+				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}
 	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
@@ -148,8 +148,8 @@ func (r *Replacement) setQueue() {
 		r.warn("The %s stays in the queue %s (label %s): where Kueue is installed, it runs only when that admits it; --queue '' takes it out.", r.kind().Kind, queue, delegation.QueueNameLabel)
 	}
 	if isHeld && queue == "" && (before != "" || object.OwnerOf(r.kind(), r.Old) == delegation.MultiKueue) {
-		r.warn(`Kueue held the %s back (%s), and nobody will let it go now; to do so: kubectl -n %s patch %s %s --type=merge -p '%s'.`,
-			r.kind().Kind, content.Dotted(path), r.Old.GetNamespace(), command.KindName(r.kind()), r.Old.GetName(), content.JSON(released(path, held)))
+		r.warn("Kueue held the %s back (%s), and nobody will let it go now; to do so: %s.", r.kind().Kind, content.Dotted(path),
+			command.Of("kubectl", "-n", r.Old.GetNamespace(), "patch", command.KindName(r.kind()), r.Old.GetName(), "--type=merge", "-p", command.JSON(released(path, held))))
 	}
 }
 

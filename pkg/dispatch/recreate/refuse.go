@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
@@ -16,7 +16,7 @@ import (
 
 // refuse says why a Job cannot be made anew, nil if it can.
 func refuse(old *unstructured.Unstructured, o Options) error {
-	reasons := []func(*unstructured.Unstructured, Options) (reason, remedy string){beingDeleted, isMirrorItself, hasOwner, hasNoQueue}
+	reasons := []func(*unstructured.Unstructured, Options) (reason string, remedy command.Prose){beingDeleted, isMirrorItself, hasOwner, hasNoQueue}
 	if !o.Force {
 		reasons = append(reasons, isDispatched, isControlled, isRunning)
 	}
@@ -28,7 +28,7 @@ func refuse(old *unstructured.Unstructured, o Options) error {
 	return nil
 }
 
-func beingDeleted(old *unstructured.Unstructured, _ Options) (reason, remedy string) {
+func beingDeleted(old *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
 	since := content.StringAt(old, "metadata", "deletionTimestamp")
 	if since == "" {
 		return "", ""
@@ -41,22 +41,22 @@ func beingDeleted(old *unstructured.Unstructured, _ Options) (reason, remedy str
 
 // isMirrorItself refuses what somebody has made as a copy of another Job, and would
 // make again.
-func isMirrorItself(old *unstructured.Unstructured, o Options) (reason, remedy string) {
+func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(old, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is the mirror of a dispatched %s (uid %s)", o.Kind.Kind, uid),
-			"recreate that one, or take the label " + delegation.OriginUIDLabel + " off if this is a copy"
+			command.Say("recreate that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
 		return "is a mirror that MultiKueue made (origin " + name + "), and would make again",
-			"recreate its origin, or take the label " + delegation.MultiKueueOriginLabel + " off if this is a copy"
+			command.Say("recreate its origin, or take the label %s off if this is a copy", delegation.MultiKueueOriginLabel)
 	}
 	return "", ""
 }
 
 // hasOwner refuses what would change nothing. A Job that has ended is made anew to
 // run once more, and one may be put into another queue of the same owner's.
-func hasOwner(old *unstructured.Unstructured, o Options) (reason, remedy string) {
+func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	owner := object.OwnerOf(o.Kind, old)
 	changesQueue := o.Queue != nil && *o.Queue != content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel]
 	if owner != o.owner() || changesQueue || object.HasFinished(o.Kind, old) {
@@ -69,34 +69,34 @@ func hasOwner(old *unstructured.Unstructured, o Options) (reason, remedy string)
 }
 
 // hasNoQueue refuses what Kueue would never look at.
-func hasNoQueue(old *unstructured.Unstructured, o Options) (reason, remedy string) {
+func hasNoQueue(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if o.owner() != delegation.MultiKueue || o.Queue != nil || content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel] != "" {
 		return "", ""
 	}
 	return "is in no queue (label " + delegation.QueueNameLabel + "), so MultiKueue would never see it", "name a LocalQueue of its namespace with --queue"
 }
 
-func isDispatched(old *unstructured.Unstructured, o Options) (reason, remedy string) {
+func isDispatched(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	mirror := content.StringsAt(old, "metadata", "annotations")[delegation.MirrorAnnotation]
 	if mirror == "" || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
 	return "is dispatched, and its mirror runs as " + mirror,
-		fmt.Sprintf("end that first: kubectl jobs-managedby cancel -n %s %s; --force leaves the mirror where it is, and the %s may run twice",
-			old.GetNamespace(), command.Argument(o.Kind, old.GetName()), o.Kind.Kind)
+		command.Say("end that first: %s; --force leaves the mirror where it is, and the %s may run twice",
+			command.Plugin("cancel", "-n", old.GetNamespace(), command.Argument(o.Kind, old.GetName())), o.Kind.Kind)
 }
 
 // isControlled refuses what belongs to an object that would make another.
-func isControlled(old *unstructured.Unstructured, o Options) (reason, remedy string) {
+func isControlled(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	controller := metav1.GetControllerOfNoCopy(old)
 	if controller == nil {
 		return "", ""
 	}
 	return fmt.Sprintf("belongs to %s %s, which may make another as soon as it is gone", controller.Kind, controller.Name),
-		fmt.Sprintf("set the owner there, in the template of its %[1]ss; --force replaces this %[1]s alone, and leaves it to %[2]s %[3]s", o.Kind.Kind, controller.Kind, controller.Name)
+		command.Say("set the owner there, in the template of its %[1]ss; --force replaces this %[1]s alone, and leaves it to %[2]s %[3]s", o.Kind.Kind, controller.Kind, controller.Name)
 }
 
-func isRunning(old *unstructured.Unstructured, o Options) (reason, remedy string) {
+func isRunning(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	how := howRunning(o.Kind, old)
 	if how == "" {
 		return "", ""

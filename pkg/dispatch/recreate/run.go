@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -267,9 +267,9 @@ func (r *Runner) where(p *Replacement) string {
 	return fmt.Sprintf("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
-func (r *Runner) restoreCommand() string { return restoring(r.Side.Context, r.Backup) }
+func (r *Runner) restoreCommand() command.Command { return restoring(r.Side.Context, r.Backup) }
 
 // restoring is the command that restores a Job from a file that holds it.
-func restoring(contextName, file string) string {
-	return command.Kubectl(contextName, "", "create -f %s", command.Word(file))
+func restoring(contextName, file string) command.Command {
+	return command.Kubectl(contextName, "", "create", "-f", file)
 }

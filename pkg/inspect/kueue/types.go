@@ -7,6 +7,7 @@ package kueue
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -16,6 +17,10 @@ const Group = "kueue.x-k8s.io"
 
 // ControllerName is the controllerName of MultiKueue's AdmissionChecks.
 const ControllerName = "kueue.x-k8s.io/multikueue"
+
+// Resource is how kubectl is told a kind of the API in front of a name: other groups
+// have a Workload, too.
+func Resource(kind string) string { return strings.ToLower(kind) + "s." + Group }
 
 // Namespace is where Kueue is installed unless somebody chose another one; the
 // Secrets that MultiKueueClusters name are there.

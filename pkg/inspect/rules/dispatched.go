@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -54,7 +55,7 @@ func reportForsaken(v *View, x forsaken) {
 		Object: Of(x.Origin), Since: x.since(v), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("nobody holds its Lease, so nothing copies its status from its mirror on %s", name),
 		Evidence: x.evidence(),
-		Remedy:   fmt.Sprintf("go on with the same mirror: %s; or end it: %s", x.again(v), cancel(x.Origin)),
+		Remedy:   command.Say("go on with the same mirror: %s; or end it: %s", x.again(v), cancel(x.Origin)),
 	})
 }
 
@@ -75,6 +76,6 @@ func reportNotLanded(v *View, x forsaken) {
 		Object: Of(x.Origin), Since: newest(x.since(v), v.On(x.Origin.Context, m.Context, timeOf(m.FinishedTime))), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("its mirror on %s is %s, it still says %s, and nobody holds its Lease", m.Context, m.Status, x.Origin.Status),
 		Evidence: evidence,
-		Remedy:   fmt.Sprintf("copy how it ended: %s; or end it: %s; the mirror may go after that, not before", x.again(v), cancel(x.Origin)),
+		Remedy:   command.Say("copy how it ended: %s; or end it: %s; the mirror may go after that, not before", x.again(v), cancel(x.Origin)),
 	})
 }

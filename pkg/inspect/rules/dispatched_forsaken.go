@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -80,7 +81,7 @@ func (x *forsaken) where(v *View) (name, context string) {
 
 // again is the command that goes on with the mirror. With one that the origin does
 // not name, made in place of the one that it does, dispatch only goes on if told.
-func (x *forsaken) again(v *View) command {
+func (x *forsaken) again(v *View) command.Command {
 	_, context := x.where(v)
 	place := pinned(x.Origin)
 	namespace := place.Namespace
@@ -89,7 +90,7 @@ func (x *forsaken) again(v *View) command {
 	}
 	again := dispatchTo(x.Origin, context, namespace)
 	if x.mirror != nil && !place.IsZero() && x.mirror.UID != place.UID {
-		again += newMirror
+		again = again.With(newMirror)
 	}
 	return again
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -44,7 +45,7 @@ func reportTakenBack(v *View, x forsaken) {
 			fmt.Sprintf("%s: %s has no annotation %s", o.Context, named(Of(o)), delegation.MirrorAnnotation),
 			fmt.Sprintf("no %s that was found on another cluster has the label %s=%s", o.Kind, delegation.OriginUIDLabel, o.UID),
 		},
-		Remedy: fmt.Sprintf("run it from the start: %s; or end it: %s", dispatchTo(o, "CONTEXT", o.Namespace), cancel(o)),
+		Remedy: command.Say("run it from the start: %s; or end it: %s", dispatchTo(o, "CONTEXT", o.Namespace), cancel(o)),
 	})
 }
 
@@ -69,10 +70,10 @@ func reportKept(v *View, x forsaken) {
 	if !o.Status.IsFinished() || m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || m.TTL != nil {
 		return
 	}
-	remedy := fmt.Sprintf("delete it: %s", deleteJob(m))
+	remedy := command.Say("delete it: %s", deleteJob(m))
 	if pinned(o).UID == m.UID {
 		// Of what has ended, dispatch finds no other mirror than that.
-		remedy = fmt.Sprintf("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))
+		remedy = command.Say("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))
 	}
 	ended := newest(timeOf(o.FinishedTime), v.On(o.Context, m.Context, timeOf(m.FinishedTime)))
 	v.Report(Sighting{

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -70,7 +71,7 @@ func reportUnqueued(v *View, s Submission) {
 	case !has:
 		sighting.Message = fmt.Sprintf("Kueue is not installed on %s, so nothing will ever dispatch it", j.Context)
 		sighting.Evidence = []string{notWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
-		sighting.Remedy = fmt.Sprintf("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, disown(j))
+		sighting.Remedy = command.Say("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, disown(j))
 		sighting.Cause = "no Kueue on " + j.Context
 	case j.Queue() == "":
 		sighting.Message = "it names no queue, so Kueue will never see it"
@@ -85,16 +86,16 @@ func reportUnqueued(v *View, s Submission) {
 
 // joinQueue tells how a Job comes into a LocalQueue that leads to MultiKueue. Kueue
 // takes the label of none that was ever let go, so it has to be made anew.
-func joinQueue(v *View, s Submission) string {
+func joinQueue(v *View, s Submission) command.Prose {
 	j, queue := s.Job(), dispatchingQueue(v, s)
 	which := ""
 	if queue == someQueue {
 		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", someQueue, j.Namespace)
 	}
 	if mayRecreate(j, delegation.MultiKueue) {
-		return fmt.Sprintf("put it into a queue: %s%s", recreateIn(j, delegation.MultiKueue, queue), which)
+		return command.Say("put it into a queue: %s%s", recreateIn(j, delegation.MultiKueue, queue), which)
 	}
-	return fmt.Sprintf("%s, and create it again with label %s=%s%s", deleteJob(j), delegation.QueueNameLabel, queue, which)
+	return command.Say("%s, and create it again with label %s=%s%s", deleteJob(j), delegation.QueueNameLabel, queue, which)
 }
 
 // dispatchingQueue is the LocalQueue of a Job's namespace that leads to MultiKueue,
@@ -132,7 +133,7 @@ func reportAdmittedHere(v *View, s Submission) {
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
 				j.Context, w.Namespace, w.Name, stamp(admitted.LastTransitionTime)),
 		},
-		Remedy: fmt.Sprintf("to run it on %s: %s; to have it dispatched: %s, and create it again with label %s=%s",
+		Remedy: command.Say("to run it on %s: %s; to have it dispatched: %s, and create it again with label %s=%s",
 			j.Context, disown(j), deleteJob(j), delegation.QueueNameLabel, dispatchingQueue(v, s)),
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -45,7 +46,7 @@ func reportManagedByMissing(v *View, r rejection) {
 			field = fieldOf(row)
 		}
 		s.Message = fmt.Sprintf("MultiKueue rejected it, because the %s's %s is not %s", r.kind(), field, delegation.MultiKueue)
-		s.Remedy = fmt.Sprintf("delete the %s that Workload %s/%s was made for, and create it again with %s: %s",
+		s.Remedy = command.Say("delete the %s that Workload %s/%s was made for, and create it again with %s: %s",
 			r.kind(), r.workload.Namespace, r.workload.Name, field, delegation.MultiKueue)
 		v.Report(s)
 		return
@@ -57,11 +58,11 @@ func reportManagedByMissing(v *View, r rejection) {
 	}
 	s.Remedy = giveTo(j, delegation.MultiKueue)
 	if mayChange(j) {
-		s.Remedy += ", and then " + r.again().String()
+		s.Remedy += ", and then " + r.again().Prose()
 	}
 	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(firstWithField)) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))
-		s.Remedy = fmt.Sprintf("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
+		s.Remedy = command.Say("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
 	}
 	v.Report(s)
 }

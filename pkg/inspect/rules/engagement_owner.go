@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -68,7 +69,7 @@ func reportUnknownOwner(v *View, j *inspect.Job) {
 		Object: Of(j), Since: j.CreationTimestamp.Time,
 		Message:  fmt.Sprintf("no controller that goes by %s has taken it up, and none is known", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
-		Remedy:   fmt.Sprintf("install the controller %s on %s; or %s", prose(string(j.ManagedBy)), j.Context, disown(j)),
+		Remedy:   command.Say("install the controller %s on %s; or %s", j.ManagedBy, j.Context, disown(j)),
 		Jobs:     []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 	}
 	if j.Row().Discovered {

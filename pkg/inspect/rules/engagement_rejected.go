@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -95,8 +96,9 @@ func (r *rejection) sighting() Sighting {
 }
 
 // again is how to have it tried again.
-func (r *rejection) again() command {
-	return kubectl(r.manager.Context, r.workload.Namespace, `patch workload %s --type merge -p '{"spec":{"active":true}}'`, r.workload.Name)
+func (r *rejection) again() command.Command {
+	return command.Kubectl(r.manager.Context, r.workload.Namespace, "patch", "workloads.kueue.x-k8s.io", r.workload.Name,
+		"--type", "merge", "-p", command.Patch(true, "spec", "active"))
 }
 
 func kindHasNoAdapter() Rule {
@@ -123,14 +125,14 @@ func reportNoAdapter(v *View, r rejection) {
 	s := r.sighting()
 	if r.owner.Kind == "" {
 		s.Message = fmt.Sprintf("Workload %s/%s was made for nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
-		s.Remedy = fmt.Sprintf("%s, and submit what it was made for to a queue that does not dispatch",
-			kubectl(r.manager.Context, r.workload.Namespace, "delete workload %s", r.workload.Name))
+		s.Remedy = command.Say("%s, and submit what it was made for to a queue that does not dispatch",
+			command.Kubectl(r.manager.Context, r.workload.Namespace, "delete", "workloads.kueue.x-k8s.io", r.workload.Name))
 		v.Report(s)
 		return
 	}
 	kind := r.ownerKind()
 	s.Message = fmt.Sprintf("MultiKueue on %s has no adapter for kind %s of %s, so it will never be dispatched", r.manager.Context, kind.Kind, kind.GroupVersion())
-	s.Remedy = fmt.Sprintf("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
+	s.Remedy = command.Say("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
 		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())
 	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
 	v.Report(s)
@@ -151,7 +153,7 @@ is disabled".`,
 			for _, r := range rejections(v, "MultiKueueAdaptersForCustomJobs") {
 				s := r.sighting()
 				s.Message = fmt.Sprintf("the feature gate MultiKueueAdaptersForCustomJobs is off on %s, so %s is not dispatched", r.manager.Context, r.kind())
-				s.Remedy = fmt.Sprintf("start the Kueue manager on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.again())
+				s.Remedy = command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.again())
 				s.Cause = "gate off on " + r.manager.Context
 				v.Report(s)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -63,13 +64,13 @@ func reportNoWorkload(v *View, s Submission) {
 	if e, _ := v.LastWarning(s.Manager, j); e != nil {
 		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, named(Of(j)), e.Message))
 	}
-	remedy := fmt.Sprintf("see whether Kueue runs: %s; whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
-		podsOfKueue(j.Context), kubectl(j.Context, "", "get namespace %s --show-labels", j.Namespace), j.Kind)
+	remedy := command.Say("see whether Kueue runs: %s; whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
+		podsOfKueue(j.Context), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)
 	if !j.Row().IsJob() {
-		remedy += fmt.Sprintf("; and that integrations.frameworks of its configuration enables %s", plural(j))
+		remedy += command.Say("; and that integrations.frameworks of its configuration enables %s", plural(j))
 	}
 	if j.Marks.PodGroup != "" {
-		remedy += "; and that all pods of the group " + j.Marks.PodGroup + " are there"
+		remedy += command.Say("; and that all pods of the group %s are there", j.Marks.PodGroup)
 	}
 	v.Report(Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy,
@@ -115,10 +116,10 @@ func reportItself(v *View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 			configs = append(configs, config.Name)
 		}
 	}
-	remedy := kubectl(f.Context, "", "delete multikueuecluster %s", c.Name).String()
+	remedy := command.Kubectl(f.Context, "", "delete", "multikueueclusters.kueue.x-k8s.io", c.Name).Prose()
 	if len(configs) > 0 {
-		remedy = fmt.Sprintf("take %s off the clusters of %s: %s, and then %s",
-			c.Name, strings.Join(configs, " and "), kubectl(f.Context, "", "edit multikueueconfig %s", strings.Join(configs, " ")), remedy)
+		remedy = command.Say("take %s off the clusters of %s: %s, and then %s",
+			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)
 	}
 	v.Report(Sighting{
 		Object: OfKueue(f, "MultiKueueCluster", "", c.Name), Since: c.CreationTimestamp.Time, Jobs: jobs,

@@ -132,7 +132,7 @@ func (r Rule) finding(s Sighting) judged {
 		Code: r.Code, Severity: cmp.Or(s.Severity, r.Severity), Title: r.Title, Message: s.Message,
 		Context: s.Object.Context, APIVersion: s.Object.APIVersion, Kind: s.Object.Kind,
 		Namespace: s.Object.Namespace, Name: s.Object.Name,
-		Evidence: append([]string{}, s.Evidence...), Remedy: s.Remedy, Docs: r.Docs(),
+		Evidence: append([]string{}, s.Evidence...), Remedy: string(s.Remedy), Docs: r.Docs(),
 		Jobs: []inspect.Ref{},
 	}
 	j := judged{Finding: f, rule: r, known: sets.New[inspect.Ref]()}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -37,7 +38,7 @@ there; what is on the worker goes on. Until then submit TrainJobs to no queue th
 				}
 				s := r.sighting()
 				s.Message = fmt.Sprintf("%s ignores %s; the controller on %s %s", row.Ignored, fieldOf(row), r.job.Context, r.what())
-				s.Remedy = fmt.Sprintf("upgrade it on %s to %s or later, and then delete what it has made there: %s", r.job.Context, row.Since, r.delete())
+				s.Remedy = command.Say("upgrade it on %s to %s or later, and then delete what it has made there: %s", r.job.Context, row.Since, r.delete())
 				v.Report(s)
 			})
 		},
@@ -68,7 +69,7 @@ off, and delete the mirror. Where it is made again, upgrade that controller. Set
 				s.Message = fmt.Sprintf("it is managed by %s, and its own controller on %s %s", r.job.ManagedBy, r.job.Context, r.what())
 				s.Remedy = "delete what it has made there: " + r.delete()
 				if row.Since != "" {
-					s.Remedy += fmt.Sprintf("; if that comes back, its controller on %s is older than %s, so upgrade it", r.job.Context, row.Since)
+					s.Remedy += command.Say("; if that comes back, its controller on %s is older than %s, so upgrade it", r.job.Context, row.Since)
 				}
 				v.Report(s)
 			})
@@ -173,13 +174,13 @@ func (r *ownRun) podNames() []string {
 }
 
 // delete are the commands that delete what the object's own controller has made.
-func (r *ownRun) delete() string {
-	var commands []string
+func (r *ownRun) delete() command.Prose {
+	var commands []command.Command
 	for _, part := range r.parts {
-		commands = append(commands, deleteJob(part).String())
+		commands = append(commands, deleteJob(part))
 	}
 	if len(commands) == 0 {
-		commands = append(commands, kubectl(r.job.Context, r.job.Namespace, "delete pods %s", strings.Join(r.podNames(), " ")).String())
+		commands = append(commands, command.Kubectl(r.job.Context, r.job.Namespace, "delete", "pods").With(r.podNames()...))
 	}
-	return strings.Join(commands, "; ")
+	return command.JoinCommands(commands, "; ")
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -45,8 +46,8 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("%s of a %s may only be %s, and it is %s", fieldOf(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
 		Evidence: []string{ownerOf(j), stateOf(j)},
-		Remedy: fmt.Sprintf("for MultiKueue: %s; for its own controller: %s; and see that the webhook of %s is installed: %s",
-			giveTo(j, delegation.MultiKueue), disown(j), plural(j), kubectl(j.Context, "", "get validatingwebhookconfigurations")),
+		Remedy: command.Say("for MultiKueue: %s; for its own controller: %s; and see that the webhook of %s is installed: %s",
+			giveTo(j, delegation.MultiKueue), disown(j), plural(j), command.Kubectl(j.Context, "", "get", "validatingwebhookconfigurations")),
 	}
 	if j.Status == delegation.Unclaimed {
 		s.Severity, s.Evidence = inspect.Error, []string{notWritten(j)}
@@ -97,6 +98,6 @@ func noDomain(j *inspect.Job) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " of " + j.Kind + " on " + j.Context,
 		Message:  fmt.Sprintf("%s is not the whole name of a controller, which has a domain and a slash", j.ManagedBy),
 		Evidence: []string{ownerOf(j), stateOf(j)},
-		Remedy:   fmt.Sprintf("unless a controller really goes by %s, %s; or the same with its whole name", prose(string(j.ManagedBy)), disown(j)),
+		Remedy:   command.Say("unless a controller really goes by %s, %s; or the same with its whole name", j.ManagedBy, disown(j)),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -51,7 +52,7 @@ func (r *returned) sighting(v *View) Sighting {
 		Evidence: []string{
 			ownerNotSet(o), r.proof, stateOf(m), stateOf(o),
 		},
-		Remedy: fmt.Sprintf("to have it run on %s alone: %s; to have it run elsewhere: %s", o.Context, deleteJob(m), giveTo(o, r.owner())),
+		Remedy: command.Say("to have it run on %s alone: %s; to have it run elsewhere: %s", o.Context, deleteJob(m), giveTo(o, r.owner())),
 	}
 	if isLiveJob(o) {
 		s.Message = fmt.Sprintf("it is no longer managed by %s, so that its own controller on %s runs it, and its mirror on %s runs on too", r.owner(), o.Context, m.Context)
@@ -130,7 +131,7 @@ func blind(j *inspect.Job, as string) Sighting {
 			fmt.Sprintf("%s: metadata.managedFields of %s has apiVersion %s", j.Context, named(Of(j)), as),
 			ownerNotSet(j), stateOf(j),
 		},
-		Remedy: fmt.Sprintf("have whoever writes it use %s, and then %s", row.Resource.GroupVersion(), giveTo(j, delegation.MultiKueue)),
+		Remedy: command.Say("have whoever writes it use %s, and then %s", row.Resource.GroupVersion(), giveTo(j, delegation.MultiKueue)),
 	}
 }
 
@@ -144,7 +145,7 @@ func (v *View) reportBlind(submission Submission, as string) {
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check",
 		j.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue()))
 	if w := submission.Workload; w != nil && !isActive(w) {
-		s.Remedy += ", and then " + (&rejection{manager: submission.Manager, workload: w}).again().String()
+		s.Remedy += ", and then " + (&rejection{manager: submission.Manager, workload: w}).again().Prose()
 	}
 	v.Report(s)
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -76,10 +77,10 @@ func notTakenOf(template *inspect.Job, waiting []*inspect.Job) Sighting {
 			plural(oldest), oldest.ManagedBy, len(waiting))
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, named(s.Object), named(Of(oldest))), notWritten(oldest))
-	s.Remedy = fmt.Sprintf("see that the controller of %s runs, and takes them up; or %s, and delete those that wait: %s",
-		prose(string(oldest.ManagedBy)), set(template, row.ManagedBy, "null"), deleteJob(oldest))
+	s.Remedy = command.Say("see that the controller of %s runs, and takes them up; or %s, and delete those that wait: %s",
+		oldest.ManagedBy, set(template, row.ManagedBy, nil), deleteJob(oldest))
 	if oldest.ManagedBy == delegation.Dispatch && mayDispatch(oldest.Row()) {
-		s.Remedy = fmt.Sprintf("dispatch those that wait: %s; or %s, and delete them", dispatchTo(oldest, "CONTEXT", oldest.Namespace), set(template, row.ManagedBy, "null"))
+		s.Remedy = command.Say("dispatch those that wait: %s; or %s, and delete them", dispatchTo(oldest, "CONTEXT", oldest.Namespace), set(template, row.ManagedBy, nil))
 	}
 	return s
 }

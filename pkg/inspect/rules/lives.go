@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -53,8 +54,8 @@ func reportHanging(v *View, f *inspect.Facts, j *inspect.Job) {
 			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, named(Of(j)), stamp(*j.DeletedAt)),
 			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
 		},
-		Remedy: fmt.Sprintf("see that the controller that takes %s off runs; if it is gone for good: %s",
-			strings.Join(j.Finalizers, ", "), set(j, []string{"metadata", "finalizers"}, "null")),
+		Remedy: command.Say("see that the controller that takes %s off runs; if it is gone for good: %s",
+			strings.Join(j.Finalizers, ", "), set(j, []string{"metadata", "finalizers"}, nil)),
 	}
 	if len(pods) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d pods, such as %s", j.Context, len(pods), pods[0].Name))
@@ -90,7 +91,7 @@ deletion is the time to delete the mirror.`,
 						Evidence: []string{
 							ttlOf(j), markOf(j), stateOf(p.Origin),
 						},
-						Remedy: withoutTTL(j).String(),
+						Remedy: withoutTTL(j).Prose(),
 					})
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -56,7 +57,7 @@ func differ(v *View, a, b *inspect.Facts, origin *inspect.Job) Sighting {
 			fmt.Sprintf("%s: its API server's clock is %s", a.Context, ahead(here)),
 			fmt.Sprintf("%s: its API server's clock is %s", b.Context, ahead(there)),
 		},
-		Remedy: fmt.Sprintf("set the clock of the control plane of %s, and see on its machines that NTP runs: %s", wrong.Context, command("timedatectl")),
+		Remedy: command.Say("set the clock of the control plane of %s, and see on its machines that NTP runs: %s", wrong.Context, command.Of("timedatectl")),
 	}
 }
 

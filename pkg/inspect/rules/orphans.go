@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -62,7 +63,7 @@ func gone(d *dispatcher, s stray) Sighting {
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("a copy of a Workload that %s no longer has is still queued, or holds quota, on %s", d.Context, s.worker.Context),
-		Remedy:   fmt.Sprintf("start Kueue on %s, which deletes it within a minute, or %s", d.Context, s.delete()),
+		Remedy:   command.Say("start Kueue on %s, which deletes it within a minute, or %s", d.Context, s.delete()),
 	}
 	if s.job == nil {
 		return sighting
@@ -105,26 +106,26 @@ func (s *stray) mark() string {
 }
 
 // delete are the commands that delete it.
-func (s *stray) delete() string {
+func (s *stray) delete() command.Prose {
 	switch {
 	case s.job == nil:
-		return deleteWorkload(s.worker, s.namespace, s.name).String()
+		return deleteWorkload(s.worker, s.namespace, s.name).Prose()
 	case s.copied == nil:
-		return deleteJob(s.job).String()
+		return deleteJob(s.job).Prose()
 	}
 	return deleteBoth(s.job, s.name)
 }
 
 // deleteWorkload is the command that deletes a Workload.
-func deleteWorkload(f *inspect.Facts, namespace, name string) command {
-	return kubectl(f.Context, namespace, "delete workloads.kueue.x-k8s.io %s", name)
+func deleteWorkload(f *inspect.Facts, namespace, name string) command.Command {
+	return command.Kubectl(f.Context, namespace, "delete", "workloads.kueue.x-k8s.io", name)
 }
 
 // deleteBoth are the commands that delete a mirror and then the Workload that it
 // runs under. The mirror owns that, so that it may be gone by then.
-func deleteBoth(mirror *inspect.Job, workload string) string {
-	return fmt.Sprintf("%s, and then %s",
-		deleteJob(mirror), kubectl(mirror.Context, mirror.Namespace, "delete --ignore-not-found workloads.kueue.x-k8s.io %s", workload))
+func deleteBoth(mirror *inspect.Job, workload string) command.Prose {
+	return command.Say("%s, and then %s",
+		deleteJob(mirror), command.Kubectl(mirror.Context, mirror.Namespace, "delete", "--ignore-not-found", "workloads.kueue.x-k8s.io", workload))
 }
 
 func withoutWorkload() Rule {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -80,7 +81,7 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting
 			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), mirror.Marks.MultiKueueOrigin),
 			fmt.Sprintf("%s: none of its %d MultiKueueClusters leads to %s", d.Context, len(d.contexts), mirror.Context),
 		},
-		Remedy: fmt.Sprintf("create the MultiKueueCluster on %s again, or %s, and so for all %s named here", d.Context, deleteJob(mirror), plural(mirror)),
+		Remedy: command.Say("create the MultiKueueCluster on %s again, or %s, and so for all %s named here", d.Context, deleteJob(mirror), plural(mirror)),
 	}
 }
 
@@ -115,7 +116,7 @@ same name with the label kueue.x-k8s.io/multikueue-origin.`,
 
 // reportCopies reports what is left on workers of a Workload that was rejected.
 func (e *estate) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.CheckState) {
-	var remedy string
+	var remedies []command.Prose
 	evidence := []string{fmt.Sprintf("%s: status.admissionChecks[%s].state of Workload %s/%s is Rejected since %s: %s",
 		d.Context, state.Name, w.Namespace, w.Name, stamp(state.LastTransitionTime), state.Message)}
 	for _, f := range e.Clusters() {
@@ -124,17 +125,14 @@ func (e *estate) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.Che
 			continue
 		}
 		evidence = append(evidence, fmt.Sprintf("%s: Workload %s/%s is there since %s", f.Context, w.Namespace, w.Name, stamp(copied.CreationTimestamp)))
-		if remedy != "" {
-			remedy += "; "
-		}
-		remedy += deleteWorkload(f, w.Namespace, w.Name).String()
+		remedies = append(remedies, deleteWorkload(f, w.Namespace, w.Name).Prose())
 	}
 	if len(evidence) == 1 {
 		return
 	}
 	s := Sighting{
 		Object: OfKueue(d.Facts, "Workload", w.Namespace, w.Name), Since: state.LastTransitionTime.Time, Evidence: evidence,
-		Message: "MultiKueue has rejected it, and left its copies on the workers", Remedy: remedy,
+		Message: "MultiKueue has rejected it, and left its copies on the workers", Remedy: command.Join(remedies, "; "),
 	}
 	if j := e.jobOf(d.Facts, w); j != nil {
 		s.Object, s.Jobs = Of(j), []*inspect.Job{j}
@@ -192,7 +190,7 @@ func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.Check
 				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), s.job.Kind, kueue.JobUIDLabel, w.Labels[kueue.JobUIDLabel]),
 			stateOf(s.job),
 		},
-		Remedy: fmt.Sprintf("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), deleteJob(s.job)),
+		Remedy: command.Say("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), deleteJob(s.job)),
 	}
 	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished); c != nil && c.Status == metav1.ConditionTrue {
 		sighting.Since = c.LastTransitionTime.Time

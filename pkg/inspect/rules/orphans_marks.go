@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -63,8 +64,8 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
 			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.origins[now].first), now),
 		},
-		Remedy: fmt.Sprintf("%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
-			kubectl(mirror.Context, mirror.Namespace, "delete %s,workloads.kueue.x-k8s.io -l %s=%s", typesOf(mirror), delegation.MultiKueueOriginLabel, old), d.Context, old),
+		Remedy: command.Say("%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
+			command.Kubectl(mirror.Context, mirror.Namespace, "delete", typesOf(mirror)+",workloads.kueue.x-k8s.io", "-l", delegation.MultiKueueOriginLabel+"="+old), d.Context, old),
 	})
 }
 
@@ -137,7 +138,7 @@ func (e *estate) reportShared(a, b *dispatcher) {
 				fmt.Sprintf("%s: label %s of what it makes is %s", a.Context, delegation.MultiKueueOriginLabel, name),
 				fmt.Sprintf("%s: label %s of what it makes is %s", b.Context, delegation.MultiKueueOriginLabel, name),
 			},
-			Remedy: fmt.Sprintf("set multiKueue.origin in Kueue's configuration on %s to a name of its own, and restart Kueue there", b.Context),
+			Remedy: command.Say("set multiKueue.origin in Kueue's configuration on %s to a name of its own, and restart Kueue there", b.Context),
 		}
 		if c, _ := e.MultiKueueCluster(b.Facts, too[0]); c != nil {
 			s.Since = newest(c.CreationTimestamp.Time, a.origins[name].first, b.origins[name].first)

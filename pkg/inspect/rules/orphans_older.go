@@ -58,7 +58,7 @@ func reportOlder(v *View, origin, mirror *inspect.Job) {
 			fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", origin.Context, named(Of(origin)), origin.UID, stamp(origin.CreationTimestamp)),
 			stateOf(mirror),
 		},
-		Remedy: deleteJob(mirror).String(),
+		Remedy: deleteJob(mirror).Prose(),
 	}
 	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
 		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())

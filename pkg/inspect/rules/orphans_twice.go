@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -114,8 +115,8 @@ func (x *misplaced) sighting() Sighting {
 }
 
 // remedy is the commands that delete the mirror and its Workload.
-func (x *misplaced) remedy() string {
-	return fmt.Sprintf("%s, and so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), plural(x.mirror))
+func (x *misplaced) remedy() command.Prose {
+	return command.Say("%s, and so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), plural(x.mirror))
 }
 
 func takenOut() Rule {

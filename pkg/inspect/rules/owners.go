@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -93,7 +94,7 @@ func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 		Message:  fmt.Sprintf("%s has not taken it up", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
-		Remedy:   fmt.Sprintf("see that the controller %s runs and watches namespace %s of %s; or %s", prose(string(j.ManagedBy)), j.Namespace, j.Context, disown(j)),
+		Remedy:   command.Say("see that the controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, disown(j)),
 	}
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch && !mayDispatch(j.Row()):
@@ -101,7 +102,7 @@ func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 		s.Remedy = disown(j)
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "it waits to be dispatched, and nobody has done so"
-		s.Remedy = fmt.Sprintf("%s; or %s", dispatchTo(j, "CONTEXT", j.Namespace), disown(j))
+		s.Remedy = command.Say("%s; or %s", dispatchTo(j, "CONTEXT", j.Namespace), disown(j))
 	case kinds != "":
 		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no %s", j.ManagedBy, kinds, plural(j))
 		s.Remedy = disown(j)

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -93,7 +94,7 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 			fmt.Sprintf("%s: there is no %s, which status.clusterName %s of the Workload means", c.Worker.Context, named(Of(j)), s.Chosen()),
 			copied,
 		},
-		Remedy: fmt.Sprintf("see whether Kueue runs on %s: %s; once it does, it has the %s run again; or delete it: %s",
+		Remedy: command.Say("see whether Kueue runs on %s: %s; once it does, it has the %s run again; or delete it: %s",
 			j.Context, podsOfKueue(j.Context), j.Kind, deleteJob(j)),
 	})
 }
@@ -133,19 +134,19 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 
 // remedyOfGone is what to do about a mirror that is gone. As long as the origin
 // names its place, dispatch makes another there and nowhere else.
-func remedyOfGone(j *inspect.Job, x spot) string {
-	dispatch := dispatchTo(j, x.facts.Context, pinned(j).Namespace) + newMirror
-	again := fmt.Sprintf("run it again from the start: %s", dispatch)
+func remedyOfGone(j *inspect.Job, x spot) command.Prose {
+	dispatch := dispatchTo(j, x.facts.Context, pinned(j).Namespace).With(newMirror)
+	again := command.Say("run it again from the start: %s", dispatch)
 	if x.other != nil {
-		again = fmt.Sprintf("if the other %s is not needed any more, %s, and then run this one again from the start: %s",
+		again = command.Say("if the other %s is not needed any more, %s, and then run this one again from the start: %s",
 			j.Kind, deleteJob(x.other), dispatch)
 	}
-	remedy := fmt.Sprintf("%s; or end it: %s", again, cancel(j))
+	remedy := command.Say("%s; or end it: %s", again, cancel(j))
 	if x.other != nil {
 		remedy += ", create it again, and dispatch it with --namespace-to another namespace"
 	}
 	if j.ManagedBy != delegation.Dispatch {
-		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s; if it was dispatched, %s", prose(string(j.ManagedBy)), x.facts.Context, remedy)
+		return command.Say("see whether the controller of %s runs, and reaches %s; if it was dispatched, %s", j.ManagedBy, x.facts.Context, remedy)
 	}
 	return remedy
 }
@@ -179,7 +180,7 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 						markOf(j), stateOf(j),
 						fmt.Sprintf("%s: there is no %s %s/%s of that uid", f.Context, j.Kind, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
 					},
-					Remedy: deleteJob(j).String(),
+					Remedy: deleteJob(j).Prose(),
 				})
 			}
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -57,8 +58,8 @@ func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
 			fmt.Sprintf("%s since %s", ownerOf(j), stamp(j.CreationTimestamp)),
 			markOf(j),
 		},
-		Remedy: fmt.Sprintf("find what sets %s: %s; exempt mirrors from it, and then %s",
-			ownerField(j), kubectl(j.Context, "", "get mutatingwebhookconfigurations"), deleteJob(j)),
+		Remedy: command.Say("find what sets %s: %s; exempt mirrors from it, and then %s",
+			ownerField(j), command.Kubectl(j.Context, "", "get", "mutatingwebhookconfigurations"), deleteJob(j)),
 	}
 }
 

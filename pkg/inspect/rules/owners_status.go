@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -104,7 +105,7 @@ func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror)
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s has stopped to copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence,
-		Remedy:   fmt.Sprintf("%s; until then the mirror tells more: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get")),
+		Remedy:   command.Say("%s; until then the mirror tells more: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get")),
 	})
 }
 
@@ -128,14 +129,14 @@ func staleFields(v *View, p inspect.Pair, m inspect.Mirror) []string {
 }
 
 // haveCopied is what to do to have a status copied again.
-func haveCopied(origin, mirror *inspect.Job) string {
+func haveCopied(origin, mirror *inspect.Job) command.Prose {
 	switch {
 	case origin.ManagedBy == delegation.MultiKueue, origin.Row().IsUnmanaged():
-		return fmt.Sprintf("see whether Kueue runs on %s, and what it logs about the %s: %s", origin.Context, origin.Kind, podsOfKueue(origin.Context))
+		return command.Say("see whether Kueue runs on %s, and what it logs about the %s: %s", origin.Context, origin.Kind, podsOfKueue(origin.Context))
 	case origin.ManagedBy == delegation.Dispatch:
-		return fmt.Sprintf("dispatch it again, which goes on with the same mirror: %s", dispatchTo(origin, mirror.Context, mirror.Namespace))
+		return command.Say("dispatch it again, which goes on with the same mirror: %s", dispatchTo(origin, mirror.Context, mirror.Namespace))
 	default:
-		return fmt.Sprintf("see whether the controller of %s runs, and reaches %s", prose(string(origin.ManagedBy)), mirror.Context)
+		return command.Say("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
 	}
 }
 
@@ -173,6 +174,6 @@ func reportUnheard(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirro
 		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, ended), Jobs: []*inspect.Job{origin},
 		Message:  fmt.Sprintf("its mirror on %s is %s, and it still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
-		Remedy:   fmt.Sprintf("%s; save how it ended before the mirror goes: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get")+" -o yaml"),
+		Remedy:   command.Say("%s; save how it ended before the mirror goes: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get").With("-o", "yaml")),
 	})
 }

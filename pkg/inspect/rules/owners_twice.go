@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -44,22 +45,23 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 		Object: Of(origin), Since: since, Jobs: []*inspect.Job{origin},
 		Evidence: []string{stateOf(origin)},
 	}
-	var places, others []string
+	var places []string
+	var others []command.Command
 	for _, j := range live {
 		places = append(places, j.Context)
 		s.Evidence = append(s.Evidence, stateOf(j), markOf(j))
 		isTold := origin.StartTime != nil && j.StartTime != nil && origin.StartTime.Equal(j.StartTime)
 		if !isTold {
-			others = append(others, deleteJob(j).String())
+			others = append(others, deleteJob(j))
 		}
 	}
 	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
-	s.Remedy = "delete all but one of the mirrors: " + strings.Join(others, "; ")
+	s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(others, "; ")
 	if len(others) == len(live) {
-		s.Remedy = "delete all but one of the mirrors: " + strings.Join(others, ", or ")
+		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(others, ", or ")
 	}
 	if len(others) == 0 {
-		s.Remedy = fmt.Sprintf("delete all but one of the mirrors, such as: %s", deleteJob(live[1]))
+		s.Remedy = command.Say("delete all but one of the mirrors, such as: %s", deleteJob(live[1]))
 	}
 	return s
 }
@@ -89,7 +91,7 @@ not the uid of the Job that stands at that place now.`,
 							markOf(j), stateOf(j),
 							fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", p.Origin.Context, named(Of(p.Origin)), p.Origin.UID, stamp(p.Origin.CreationTimestamp)),
 						},
-						Remedy: deleteJob(j).String(),
+						Remedy: deleteJob(j).Prose(),
 					}
 					if j.Status.IsFinished() {
 						s.Severity = inspect.Info
@@ -154,6 +156,6 @@ func reportTwoWriters(v *View, j *inspect.Job) {
 	v.Report(Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("it is managed by %s, and the built-in controller of %s runs it as well", j.ManagedBy, j.Context),
-		Remedy:  fmt.Sprintf("turn the feature gate JobManagedBy on in kube-controller-manager of %s; then %s, and create it again", j.Context, deleteJob(j)),
+		Remedy:  command.Say("turn the feature gate JobManagedBy on in kube-controller-manager of %s; then %s, and create it again", j.Context, deleteJob(j)),
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -99,7 +100,7 @@ func brokenWorkers(v *View, code string) []brokenWorker {
 }
 
 // advice says what to do about one broken worker, and what else there is to see.
-type advice func(*View, brokenWorker) (remedy string, evidence []string)
+type advice func(*View, brokenWorker) (remedy command.Prose, evidence []string)
 
 // readsOfBroken are the parts that detectBroken reads.
 func readsOfBroken(more ...inspect.Part) []inspect.Part {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -107,16 +108,16 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 }
 
 // repair is what to do about them.
-func (u *unusable) repair(f *inspect.Facts) string {
-	var steps []string
+func (u *unusable) repair(f *inspect.Facts) command.Prose {
+	var steps []command.Prose
 	if len(u.missing) > 0 {
-		steps = append(steps, fmt.Sprintf("create MultiKueueCluster %s, or take it off the clusters: %s",
-			strings.Join(u.missing, " and "), kubectl(f.Context, "", "edit multikueueconfig %s", u.config.Name)))
+		steps = append(steps, command.Say("create MultiKueueCluster %s, or take it off the clusters: %s",
+			strings.Join(u.missing, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io", u.config.Name)))
 	}
 	for _, c := range u.inactive {
-		steps = append(steps, fmt.Sprintf("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, kubectl(f.Context, "", "describe multikueuecluster %s", c.Name)))
+		steps = append(steps, command.Say("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, command.Kubectl(f.Context, "", "describe", "multikueueclusters.kueue.x-k8s.io", c.Name)))
 	}
-	return strings.Join(steps, "; ")
+	return command.Join(steps, "; ")
 }
 
 // names is whether a ClusterQueue names a check.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -82,22 +83,22 @@ func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 }
 
 // repairParameters is what to do where a check names no MultiKueueConfig.
-func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) string {
+func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) command.Prose {
 	p := c.Spec.Parameters
 	if p != nil && p.APIGroup == kueue.Group && p.Kind == "MultiKueueConfig" && p.Name != "" {
-		return fmt.Sprintf("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, kubectl(f.Context, "", "edit admissioncheck %s", c.Name))
+		return command.Say("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, command.Kubectl(f.Context, "", "edit", "admissionchecks.kueue.x-k8s.io", c.Name))
 	}
-	name := "<a MultiKueueConfig>"
+	name := "MULTIKUEUECONFIG"
 	if configs, _ := v.Configs(f); len(configs) == 1 {
 		name = configs[0].Name
 	}
-	return kubectl(f.Context, "", `patch admissioncheck %s --type merge -p '{"spec":{"parameters":{"apiGroup":%q,"kind":"MultiKueueConfig","name":%q}}}'`,
-		c.Name, kueue.Group, name).String()
+	return command.Kubectl(f.Context, "", "patch", "admissionchecks.kueue.x-k8s.io", c.Name, "--type", "merge", "-p",
+		command.Patch(map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters")).Prose()
 }
 
 // seeChecks is what to do about AdmissionChecks that are not active.
-func seeChecks(f *inspect.Facts, names ...string) string {
-	return fmt.Sprintf("see what it lacks: %s", kubectl(f.Context, "", "describe admissioncheck %s", strings.Join(names, " ")))
+func seeChecks(f *inspect.Facts, names ...string) command.Prose {
+	return command.Say("see what it lacks: %s", command.Kubectl(f.Context, "", "describe", "admissionchecks.kueue.x-k8s.io").With(names...))
 }
 
 // reportChecksOfQueues reports the ClusterQueues of a manager that are out of
@@ -117,7 +118,7 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 		case active.Reason == "AdmissionCheckNotFound" && len(missing) > 0:
 			list := strings.Join(missing, " and ")
 			s.Message = fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", q.Name, list)
-			s.Remedy = fmt.Sprintf("create AdmissionCheck %s on %s, or name another one: %s", list, f.Context, kubectl(f.Context, "", "edit clusterqueue %s", q.Name))
+			s.Remedy = command.Say("create AdmissionCheck %s on %s, or name another one: %s", list, f.Context, command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name))
 		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
 			list := strings.Join(inactive, " and ")
 			s.Message = fmt.Sprintf("ClusterQueue %s is out of service, because AdmissionCheck %s is not active", q.Name, list)
@@ -189,7 +190,7 @@ func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message),
 		Evidence: []string{conditionText(o, active)},
-		Remedy:   fmt.Sprintf("%s: %s", what, kubectl(f.Context, "", "edit clusterqueue %s", q.Name)),
+		Remedy:   command.Say("%s: %s", what, command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name)),
 		Jobs:     v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
 	})
 }

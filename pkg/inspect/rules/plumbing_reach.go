@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -29,21 +30,21 @@ the Secret. Do it within workerLostTimeout to keep the Jobs that run there.`,
 	}
 }
 
-func adviseUnreachable(v *View, b brokenWorker) (string, []string) {
+func adviseUnreachable(v *View, b brokenWorker) (command.Prose, []string) {
 	if strings.Contains(b.active.Message, "x509") {
 		return newKubeconfig(b, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
 	}
-	server := prose(cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name))
+	server := cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name)
 	facts, context := v.Worker(b.manager, b.cluster.Name)
 	switch {
 	case context == "" || context == b.manager.Context:
-		return fmt.Sprintf("restore the connection from %s to %s", b.manager.Context, server), nil
+		return command.Say("restore the connection from %s to %s", b.manager.Context, server), nil
 	case facts != nil:
-		return fmt.Sprintf("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context),
+		return command.Say("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context),
 			[]string{fmt.Sprintf("%s: the worker's API server answers us", context)}
 	}
-	remedy := fmt.Sprintf("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
-		server, b.manager.Context, kubectl(context, "", "get --raw /readyz"))
+	remedy := command.Say("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
+		server, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
 	if err := v.Failed(context); err != nil {
 		return remedy, []string{fmt.Sprintf("%s: the worker does not answer us either", context)}
 	}
@@ -76,7 +77,7 @@ const missingPattern = `could not find the requested resource \(\w+ ([\w.-]+)\)`
 // missingKind is that kind in words.
 func missingKind(b brokenWorker) string {
 	if m := regexp.MustCompile(kindPattern).FindStringSubmatch(b.active.Message); m != nil {
-		return prose(fmt.Sprintf("kind %s (%s)", m[1], m[2]))
+		return fmt.Sprintf("kind %s (%s)", m[1], m[2])
 	}
 	if m := regexp.MustCompile(missingPattern).FindStringSubmatch(b.active.Message); m != nil {
 		return m[1]
@@ -85,11 +86,11 @@ func missingKind(b brokenWorker) string {
 }
 
 // onWorker is a command of kubectl's for a worker, as far as the way there is known.
-func onWorker(v *View, b brokenWorker, format string, args ...any) command {
+func onWorker(v *View, b brokenWorker, words ...string) command.Command {
 	if context := v.ContextOf(b.manager, b.cluster.Name); context != "" {
-		return kubectl(context, "", format, args...)
+		return command.Kubectl(context, "", words...)
 	}
-	return command("kubectl --kubeconfig " + b.cluster.Name + ".kubeconfig " + fmt.Sprintf(format, args...))
+	return command.Of("kubectl", "--kubeconfig", b.cluster.Name+".kubeconfig").With(words...)
 }
 
 func kindMissingOnWorker() Rule {
@@ -103,9 +104,9 @@ no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha2".`,
 		Remedy: `Install the operator of that kind, or at least its CRD, on the worker; or take the framework off the
 manager's integrations.frameworks.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/3582",
-		Detect: detectBroken("JM005", func(v *View, b brokenWorker) (string, []string) {
+		Detect: detectBroken("JM005", func(v *View, b brokenWorker) (command.Prose, []string) {
 			kind := missingKind(b)
-			return fmt.Sprintf("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
+			return command.Say("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
 				kind, b.cluster.Name, onWorker(v, b, "apply --server-side -f FILE"), b.manager.Context), nil
 		}),
 	}
@@ -122,7 +123,7 @@ makes does not name every kind that is enabled by default.`,
 forbidden, the user, the verb and the resource.`,
 		Remedy: `Add the verb and the resource to the ClusterRole that the manager's user has on the worker.`,
 		Link:   setup,
-		Detect: detectBroken("JM006", func(v *View, b brokenWorker) (string, []string) { return allow(v, b), nil }),
+		Detect: detectBroken("JM006", func(v *View, b brokenWorker) (command.Prose, []string) { return allow(v, b), nil }),
 	}
 }
 
@@ -130,15 +131,15 @@ forbidden, the user, the verb and the resource.`,
 const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
 
 // allow is how to give the manager's user on a worker what it lacks.
-func allow(v *View, b brokenWorker) string {
+func allow(v *View, b brokenWorker) command.Prose {
 	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
 	if m == nil {
-		return fmt.Sprintf("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
+		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
-	role, resource := word("multikueue-"+m[2]), word(strings.TrimSuffix(m[2]+"."+m[3], "."))
-	create := onWorker(v, b, "create clusterrole %s --verb=get,list,watch,create,update,patch,delete --resource=%s", role, resource)
-	bind := onWorker(v, b, "create clusterrolebinding %s --clusterrole=%s --user=%s", role, role, word(m[1]))
-	return (create + " && " + bind).String()
+	role, resource := "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
+	create := onWorker(v, b, "create", "clusterrole", role, "--verb=get,list,watch,create,update,patch,delete", "--resource="+resource)
+	bind := onWorker(v, b, "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+m[1])
+	return command.Say("%s, and then %s", create, bind)
 }
 
 func workerKueueTooOld() Rule {
@@ -151,7 +152,7 @@ one with a Kueue before 0.15.`,
 matches for kind "Workload" in version "kueue.x-k8s.io/v1beta2".`,
 		Remedy: `Install Kueue on the worker, or upgrade it there; upgrade workers before the manager.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/installation/",
-		Detect: detectBroken("JM007", func(v *View, b brokenWorker) (string, []string) {
+		Detect: detectBroken("JM007", func(v *View, b brokenWorker) (command.Prose, []string) {
 			var evidence []string
 			if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
 				switch has, known := v.HasKueue(f); {
@@ -161,7 +162,7 @@ matches for kind "Workload" in version "kueue.x-k8s.io/v1beta2".`,
 					evidence = []string{fmt.Sprintf("%s: kueue.x-k8s.io is not served", context)}
 				}
 			}
-			return fmt.Sprintf("install Kueue 0.15 or later on %s: %s",
+			return command.Say("install Kueue 0.15 or later on %s: %s",
 				b.cluster.Name, onWorker(v, b, "apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml")), evidence
 		}),
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -25,32 +26,32 @@ missing.`,
 		Remedy: `Put the kubeconfig under the key kubeconfig of a Secret of that name in the namespace that Kueue runs in.
 The change is seen at once.`,
 		Link: setup,
-		Detect: detectBroken("JM001", func(_ *View, b brokenWorker) (string, []string) {
+		Detect: detectBroken("JM001", func(_ *View, b brokenWorker) (command.Prose, []string) {
 			if b.cluster.SecretName() == "" {
-				return fmt.Sprintf("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
+				return command.Say("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
 					b.cluster.Name, b.cluster.Name, b.manager.Context), nil
 			}
-			return putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").String(), nil
+			return putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose(), nil
 		}),
 	}
 }
 
 // putKubeconfig is the command that writes a worker's Secret from a file, whether or
 // not there is one.
-func putKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, file string) command {
-	write := kubectl(manager.Context, kueue.Namespace, "create secret generic %s --from-file=kubeconfig=%s --dry-run=client -o yaml", word(c.SecretName()), file)
-	return write + " | " + kubectl(manager.Context, "", "apply -f -")
+func putKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, file string) command.Command {
+	write := command.Kubectl(manager.Context, kueue.Namespace, "create", "secret", "generic", c.SecretName(), "--from-file=kubeconfig="+file, "--dry-run=client", "-o", "yaml")
+	return command.Kubectl(manager.Context, "", "apply", "-f", "-").FedBy(write)
 }
 
 // newKubeconfig is what to do where a worker's kubeconfig has to be replaced.
-func newKubeconfig(b brokenWorker, by string) string {
+func newKubeconfig(b brokenWorker, by string) command.Prose {
 	switch {
 	case b.cluster.SecretName() != "":
-		return fmt.Sprintf("%s, and then %s", by, putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig"))
+		return command.Say("%s, and then %s", by, putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig"))
 	case b.cluster.Spec.Source != nil && b.cluster.Spec.Source.ClusterProfileRef != nil:
-		return fmt.Sprintf("%s, and give it to ClusterProfile %s on %s", by, b.cluster.Spec.Source.ClusterProfileRef.Name, b.manager.Context)
+		return command.Say("%s, and give it to ClusterProfile %s on %s", by, b.cluster.Spec.Source.ClusterProfileRef.Name, b.manager.Context)
 	}
-	return fmt.Sprintf("%s, and replace the file that MultiKueueCluster %s on %s names", by, b.cluster.Name, b.manager.Context)
+	return command.Say("%s, and replace the file that MultiKueueCluster %s on %s names", by, b.cluster.Name, b.manager.Context)
 }
 
 func kubeconfigRefused() Rule {
@@ -66,7 +67,7 @@ rule that was broken.`,
 		Remedy: `Write a kubeconfig with certificate-authority-data and with a token, or with client-certificate-data and
 client-key-data, and replace the Secret's content.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/7439",
-		Detect: detectBroken("JM002", func(_ *View, b brokenWorker) (string, []string) {
+		Detect: detectBroken("JM002", func(_ *View, b brokenWorker) (command.Prose, []string) {
 			return newKubeconfig(b, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name)), nil
 		}),
 	}
@@ -84,7 +85,7 @@ Unauthorized, asks for credentials, or speaks of system:anonymous.`,
 		Remedy: `Make new credentials on the worker and replace the content of the Secret; Kueue watches it and connects
 again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/9280",
-		Detect: detectBroken("JM003", func(_ *View, b brokenWorker) (string, []string) {
+		Detect: detectBroken("JM003", func(_ *View, b brokenWorker) (command.Prose, []string) {
 			return newKubeconfig(b, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
 		}),
 	}
@@ -102,16 +103,16 @@ BadClusterProfile or BadRestConfig.`,
 		Remedy: `Turn the feature gate on, correct the name of the ClusterProfile or of the provider, or give the
 MultiKueueCluster a kubeconfig Secret.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
-		Detect: detectBroken("JM010", func(_ *View, b brokenWorker) (string, []string) {
+		Detect: detectBroken("JM010", func(_ *View, b brokenWorker) (command.Prose, []string) {
 			profile := ""
 			if s := b.cluster.Spec.Source; s != nil && s.ClusterProfileRef != nil {
 				profile = " " + s.ClusterProfileRef.Name
 			}
 			if strings.Contains(b.active.Reason, "FeatureDisabled") {
-				return fmt.Sprintf("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
+				return command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
 					b.manager.Context, b.cluster.Name), nil
 			}
-			return fmt.Sprintf("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
+			return command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
 				profile, kueue.Namespace, b.manager.Context), nil
 		}),
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -66,9 +67,8 @@ type Sighting struct {
 	Message string
 	// Evidence quotes fields of objects: which, on which cluster, since when.
 	Evidence []string
-	// Remedy is what a person can do, with real names in it. Commands in it are of the
-	// type command, which puts them in backquotes.
-	Remedy string
+	// Remedy is what a person can do, with real names in it.
+	Remedy command.Prose
 	// Severity is the rule's own unless set.
 	Severity inspect.Severity
 	// Jobs are those that hang on it.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -138,4 +139,6 @@ func checkOf(s Submission) string {
 }
 
 // startAgain is how to have a Job from scratch.
-func startAgain(j *inspect.Job) string { return fmt.Sprintf("%s, and create it again", deleteJob(j)) }
+func startAgain(j *inspect.Job) command.Prose {
+	return command.Say("%s, and create it again", deleteJob(j))
+}

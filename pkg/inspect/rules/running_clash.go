@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -90,7 +91,7 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 	return Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("%s (%s) admitted it, and a %s of the same name that is not its mirror is in the way there", c.Cluster, c.Worker.Context, j.Kind),
-		Remedy: fmt.Sprintf("if nobody needs the other %s: %s; else %s, and create it under another name",
+		Remedy: command.Say("if nobody needs the other %s: %s; else %s, and create it under another name",
 			j.Kind, deleteJob(other), deleteJob(j)),
 	}
 }
@@ -130,7 +131,7 @@ change the quota, the policy or the Job. Then it goes on by itself.`,
 
 func refusal(v *View, s Submission, c Copy) Sighting {
 	j := s.Job()
-	quotas := kubectl(c.Worker.Context, j.Namespace, "get resourcequotas")
+	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
 	sighting := Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there: something refuses it", c.Cluster, c.Worker.Context),
@@ -139,14 +140,14 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			checkOf(s),
 		},
-		Remedy: fmt.Sprintf("see what refuses Jobs there: %s, and %s; then change that, or the Job",
-			kubectl(c.Worker.Context, j.Namespace, "create job %s --image=busybox --dry-run=server -- true", j.Name), quotas),
+		Remedy: command.Say("see what refuses Jobs there: %s, and %s; then change that, or the Job",
+			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
 		Cause: "refused " + c.Worker.Context + "/" + j.Namespace,
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind
-		sighting.Remedy = fmt.Sprintf("see what refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
-			kubectl(c.Worker.Context, j.Namespace, "create --dry-run=server -f FILE"), quotas, j.Kind)
+		sighting.Remedy = command.Say("see what refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
+			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas, j.Kind)
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""

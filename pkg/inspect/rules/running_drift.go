@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -62,7 +63,7 @@ func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 				fmt.Sprintf("%s: Workload %s/%s has no ownerReferences", mirror.Context, prebuilt.Namespace, prebuilt.Name),
 				fmt.Sprintf("%s: Workload %s/%s, created %s, belongs to the mirror too", mirror.Context, w.Namespace, w.Name, stamp(w.CreationTimestamp)),
 			},
-			Remedy: fmt.Sprintf("upgrade Kueue on %s to the version of %s, and then %s", mirror.Context, j.Context, startAgain(j)),
+			Remedy: command.Say("upgrade Kueue on %s to the version of %s, and then %s", mirror.Context, j.Context, startAgain(j)),
 		})
 		return
 	}
@@ -120,8 +121,8 @@ func reportSize(v *View, s Submission, m inspect.Mirror) {
 			Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "size " + j.Context + "/" + s.Chosen(),
 			Message:  fmt.Sprintf("%s is %s, and still %s in the mirror on %s", d.Field, orNothing(d.Origin), orNothing(d.Mirror), m.Job.Context),
 			Evidence: []string{differs(d, j, m.Job)},
-			Remedy: fmt.Sprintf("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; this tells whether it has them: %[3]s",
-				m.Job.Context, s.Chosen(), kubectl(m.Job.Context, j.Namespace, "auth can-i patch jobs.batch --as=ACCOUNT")),
+			Remedy: command.Say("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; this tells whether it has them: %[3]s",
+				m.Job.Context, s.Chosen(), command.Kubectl(m.Job.Context, j.Namespace, "auth", "can-i", "patch", "jobs.batch", "--as=ACCOUNT")),
 		}
 		if j.SpecWrittenAt != nil {
 			sighting.Since = j.SpecWrittenAt.Time
@@ -174,11 +175,11 @@ func reportPriority(v *View, s Submission, c Copy) {
 			fmt.Sprintf("%s: spec.priority of Workload %s/%s is %d", j.Context, s.Workload.Namespace, s.Workload.Name, *here),
 			fmt.Sprintf("%s: spec.priority of Workload %s/%s is %d", c.Worker.Context, c.Workload.Namespace, c.Workload.Name, *there),
 		},
-		Remedy: fmt.Sprintf("give all priority classes the same values on %s as on %s", c.Worker.Context, j.Context),
+		Remedy: command.Say("give all priority classes the same values on %s as on %s", c.Worker.Context, j.Context),
 	}
 	if class != "" {
-		sighting.Remedy = fmt.Sprintf("give the priority class %s the same value on %s as on %s: %s",
-			class, c.Worker.Context, j.Context, kubectl(c.Worker.Context, "", "get workloadpriorityclasses.kueue.x-k8s.io,priorityclasses"))
+		sighting.Remedy = command.Say("give the priority class %s the same value on %s as on %s: %s",
+			class, c.Worker.Context, j.Context, command.Kubectl(c.Worker.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io,priorityclasses"))
 	}
 	v.Report(sighting)
 }

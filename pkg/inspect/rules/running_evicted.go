@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -61,11 +62,11 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 		Object: Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j},
 		Message:  where + " evicted it; it is taken back, and offered again",
 		Evidence: append([]string{checkOf(s)}, evictionOf(s)...),
-		Remedy:   "see on " + where + " why it was evicted, unless it was for once",
+		Remedy:   command.Say("see on %s why it was evicted, unless it was for once", where),
 	}
 	if context != "" {
-		sighting.Remedy = fmt.Sprintf("see on %s why it was evicted, unless it was for once: %s",
-			where, kubectl(context, s.Workload.Namespace, "get events --field-selector involvedObject.name=%s", s.Workload.Name))
+		sighting.Remedy = command.Say("see on %s why it was evicted, unless it was for once: %s",
+			where, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
 	}
 	if evictions >= often {
 		sighting.Severity = inspect.Warning
@@ -148,8 +149,8 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 	}
 	if j.Active > 0 {
 		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %d active pods that are gone", j.Active)
-		sighting.Remedy = fmt.Sprintf("%s; or %s",
-			kubectlFor(j, "patch")+` --subresource=status --type=merge -p '{"status":{"active":0,"ready":0}}'`, startAgain(j))
+		sighting.Remedy = command.Say("%s; or %s",
+			kubectlFor(j, "patch").With("--subresource=status", "--type=merge", "-p", command.Patch(map[string]any{"active": 0, "ready": 0}, "status")), startAgain(j))
 	}
 	return sighting
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -39,9 +40,9 @@ MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster).`,
 				sighting := goneSighting(s)
 				sighting.Message = fmt.Sprintf("its mirror vanished, and a TTL of %ds deletes it once it has finished: the %s may run for the second time", *j.TTL, j.Kind)
 				sighting.Evidence = append(sighting.Evidence, ttlOf(j))
-				sighting.Remedy = withoutTTL(j).String()
+				sighting.Remedy = withoutTTL(j).Prose()
 				for _, m := range s.Pair.Mirrors {
-					sighting.Remedy += "; " + withoutTTL(m.Job).String()
+					sighting.Remedy += "; " + withoutTTL(m.Job).Prose()
 				}
 				if time.Duration(*j.TTL)*time.Second > longTTL {
 					sighting.Severity = inspect.Warning
@@ -119,11 +120,11 @@ mirror; and see who deletes Jobs on the workers.`,
 				sighting := goneSighting(s)
 				sighting.Cause = "vanished " + j.Context + "/" + j.Namespace
 				sighting.Message = "its mirror was deleted on the worker; it starts from scratch"
-				sighting.Remedy = fmt.Sprintf("to end the %s: %s; else it is offered to the workers again by itself", j.Kind, deleteJob(j))
+				sighting.Remedy = command.Say("to end the %s: %s; else it is offered to the workers again by itself", j.Kind, deleteJob(j))
 				if hasState(s, kueue.CheckReady) {
 					sighting.Severity = inspect.Info
 					sighting.Message = fmt.Sprintf("its mirror was deleted on the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
-					sighting.Remedy = fmt.Sprintf("nothing to do; to end the %s: %s", j.Kind, deleteJob(j))
+					sighting.Remedy = command.Say("nothing to do; to end the %s: %s", j.Kind, deleteJob(j))
 				}
 				v.Report(sighting)
 			}

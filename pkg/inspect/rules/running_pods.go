@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -138,21 +139,21 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 		s.Evidence = []string{
 			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), b.since.UTC().Format(time.RFC3339), told),
 		}
-		s.Remedy = fmt.Sprintf("see what refuses them: %s", kubectlFor(mirror, "describe"))
+		s.Remedy = command.Say("see what refuses them: %s", kubectlFor(mirror, "describe"))
 	} else {
 		s.Message = fmt.Sprintf("%d pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
 		s.Evidence = []string{
 			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, b.since.UTC().Format(time.RFC3339), told),
 		}
-		s.Remedy = fmt.Sprintf("see what is missing: %s, and provide it on %s", kubectl(mirror.Context, mirror.Namespace, "describe pod %s", b.pod), mirror.Context)
+		s.Remedy = command.Say("see what is missing: %s, and provide it on %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), mirror.Context)
 	}
 	switch kind {
 	case "":
 	case "serviceaccount":
-		s.Remedy = kubectl(mirror.Context, mirror.Namespace, "create serviceaccount %s", word(name)).String()
+		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
 	default:
-		s.Remedy = fmt.Sprintf("create %s %s in namespace %s of %s, as it is on %s: %s",
-			kind, prose(name), mirror.Namespace, mirror.Context, origin.Context, kubectl(origin.Context, origin.Namespace, "get %s %s -o yaml", kind, word(name)))
+		s.Remedy = command.Say("create %s %s in namespace %s of %s, as it is on %s: %s",
+			kind, name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
 	}
 	s.Evidence = append(s.Evidence, frozen(origin))
 	if b.mild {

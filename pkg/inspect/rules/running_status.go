@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -65,8 +66,8 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 		Object: Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("its mirror runs on %s, and it is suspended itself, so that its status is not copied", mirror.Context),
 		Evidence: []string{checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.Admitted)},
-		Remedy: fmt.Sprintf("see whether Kueue runs on %s: %s; and what it says of the Workload: %s",
-			j.Context, podsOfKueue(j.Context), kubectl(j.Context, s.Workload.Namespace, "describe workloads.kueue.x-k8s.io %s", s.Workload.Name)),
+		Remedy: command.Say("see whether Kueue runs on %s: %s; and what it says of the Workload: %s",
+			j.Context, podsOfKueue(j.Context), command.Kubectl(j.Context, s.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", s.Workload.Name)),
 	}
 	if mirror.StartTime != nil {
 		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
@@ -133,7 +134,7 @@ its check is Ready, and the origin is still suspended.`,
 						conditionOf(j.Context, s.Workload, admitted), checkOf(s),
 						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, named(Of(j))),
 					},
-					Remedy: fmt.Sprintf("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later", j.Context),
+					Remedy: command.Say("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later", j.Context),
 				})
 			}
 		},
@@ -168,12 +169,14 @@ it again.`,
 func reportAdmittedNowhere(v *View, s Submission) {
 	j := s.Job()
 	admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted)
-	patch := kubectl(j.Context, s.Workload.Namespace, "patch workloads.kueue.x-k8s.io %s", s.Workload.Name)
+	activate := func(active bool) command.Command {
+		return command.Kubectl(j.Context, s.Workload.Namespace, "patch", "workloads.kueue.x-k8s.io", s.Workload.Name,
+			"--type=merge", "-p", command.Patch(active, "spec", "active"))
+	}
 	sighting := Sighting{
 		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Evidence: []string{conditionOf(j.Context, s.Workload, admitted), checkOf(s)},
-		Remedy: fmt.Sprintf("%s, and then %s",
-			patch+` --type=merge -p '{"spec":{"active":false}}'`, patch+` --type=merge -p '{"spec":{"active":true}}'`),
+		Remedy:   command.Say("%s, and then %s", activate(false), activate(true)),
 	}
 	switch chosen := s.Chosen(); {
 	case chosen == "" && hasState(s, kueue.CheckReady):

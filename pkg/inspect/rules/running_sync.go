@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -48,7 +49,7 @@ the Job again.`,
 						Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 						Message:  fmt.Sprintf("a worker changed its mirror, and Kueue has given the %s up: nothing will ever run it", j.Kind),
 						Evidence: []string{conditionOf(s.Manager.Context, s.Workload, c)},
-						Remedy:   fmt.Sprintf("exempt %s with the label %s from mutating policies on the workers, and then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
+						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
 					})
 				case !s.IsFinished():
 					reportOutOfSync(v, s)
@@ -100,7 +101,7 @@ func reportOutOfSync(v *View, s Submission) {
 	sighting := Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "out of sync " + s.Manager.Context,
 		Message: "a worker changed its mirror, so that it was taken back, and is offered again",
-		Remedy: fmt.Sprintf("exempt %s with the label %s from mutating policies on the workers, or apply these policies on %s too",
+		Remedy: command.Say("exempt %s with the label %s from mutating policies on the workers, or apply these policies on %s too",
 			plural(j), delegation.MultiKueueOriginLabel, s.Manager.Context),
 	}
 	for _, c := range copies {
@@ -108,9 +109,9 @@ func reportOutOfSync(v *View, s Submission) {
 		sighting.Cause = "out of sync " + c.Worker.Context
 		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
 		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so that Kueue there gave it up", c.Cluster, c.Worker.Context)
-		sighting.Remedy = fmt.Sprintf("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
+		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
 			plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
-			kubectl(c.Worker.Context, "", "get mutatingwebhookconfigurations"), kubectl(c.Worker.Context, "", "get mutatingadmissionpolicies"))
+			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
 		sighting.Evidence = append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished))
 	}
 	if retried {
@@ -159,10 +160,10 @@ the worker; MultiKueue then offers the Job anew.`,
 func stale(v *View, s Submission, c Copy) Sighting {
 	j := s.Job()
 	finished := finishedFor(c.Workload, finishedOutOfSync)
-	left := fmt.Sprintf("workloads.kueue.x-k8s.io/%s", c.Workload.Name)
+	left := []string{"workloads.kueue.x-k8s.io/" + c.Workload.Name}
 	for _, m := range s.Pair.Mirrors {
 		if m.Job.Context == c.Worker.Context {
-			left = fmt.Sprintf("%v/%s %s", m.Job.Row().Resource.GroupResource(), m.Job.Name, left)
+			left = append([]string{m.Job.Row().Resource.GroupResource().String() + "/" + m.Job.Name}, left...)
 		}
 	}
 	return Sighting{
@@ -173,8 +174,8 @@ func stale(v *View, s Submission, c Copy) Sighting {
 		Evidence: []string{
 			checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker.Context, c.Workload, finished),
 		},
-		Remedy: fmt.Sprintf("once nothing on %s changes %s any more: %s",
-			c.Worker.Context, plural(j), kubectl(c.Worker.Context, j.Namespace, "delete --ignore-not-found %s", left)),
+		Remedy: command.Say("once nothing on %s changes %s any more: %s",
+			c.Worker.Context, plural(j), command.Kubectl(c.Worker.Context, j.Namespace, "delete", "--ignore-not-found").With(left...)),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -46,8 +47,8 @@ come back, see to it that the Jobs do not run twice then (JM056).`,
 				}
 				sighting := lostSighting(v, s, active)
 				sighting.Message = sighting.Object.Name + " is unreachable, so the status of what it runs is frozen; what is lost for 15 minutes starts anew on another worker"
-				sighting.Remedy = fmt.Sprintf("make %s reachable from %s again; this tells how that goes: %s",
-					place(v, s), s.Manager.Context, kubectl(s.Manager.Context, "", "get multikueueclusters.kueue.x-k8s.io %s -o jsonpath='{.status.conditions}'", s.Chosen()))
+				sighting.Remedy = command.Say("make %s reachable from %s again; this tells how that goes: %s",
+					place(v, s), s.Manager.Context, command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io", s.Chosen(), "-o", "jsonpath={.status.conditions}"))
 				v.Report(sighting)
 			}
 		},
@@ -140,9 +141,9 @@ create them again, or delete their Workloads on the management cluster.`,
 				}
 				sighting := lostSighting(v, s, active)
 				sighting.Message = fmt.Sprintf("%s cannot be reached as it is set up (%s), so the status of what was given to it is frozen", s.Chosen(), active.Reason)
-				sighting.Remedy = "repair how MultiKueueCluster " + s.Chosen() + " is set up on " + s.Manager.Context
+				sighting.Remedy = command.Say("repair how MultiKueueCluster %s is set up on %s", s.Chosen(), s.Manager.Context)
 				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
-					sighting.Remedy = fmt.Sprintf("put a working kubeconfig of the worker into the Secret: %s", putKubeconfig(s.Manager, c, "FILE"))
+					sighting.Remedy = command.Say("put a working kubeconfig of the worker into the Secret: %s", putKubeconfig(s.Manager, c, "FILE"))
 				}
 				v.Report(sighting)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -55,15 +56,12 @@ func ttlOf(j *inspect.Job) string {
 }
 
 // withoutTTL is the command that takes an object's TTL away.
-func withoutTTL(j *inspect.Job) command { return set(j, j.Row().TTL(), "null") }
+func withoutTTL(j *inspect.Job) command.Command { return set(j, j.Row().TTL(), nil) }
 
-// set is the command that gives a field of an object a value, as JSON.
-func set(j *inspect.Job, path []string, value string) command {
-	patch := value
-	for i := len(path) - 1; i >= 0; i-- {
-		patch = fmt.Sprintf("{%q:%s}", path[i], patch)
-	}
-	return kubectlFor(j, "patch") + command(" --type=merge -p "+word(patch))
+// set is the command that gives a field of an object a value, which is null or a
+// string.
+func set(j *inspect.Job, path []string, value any) command.Command {
+	return kubectlFor(j, "patch").With("--type=merge", "-p", command.Patch(value, path...))
 }
 
 // mayChange says whether an object's managedBy can be set or taken off once it is
@@ -75,47 +73,47 @@ func mayChange(j *inspect.Job) bool {
 
 // disown is what to do to have an object run by its own controller. Whether its
 // owner can be taken off depends on the kind.
-func disown(j *inspect.Job) string {
+func disown(j *inspect.Job) command.Prose {
 	row := j.Row()
-	change := set(j, row.ManagedBy, "null").String()
+	change := set(j, row.ManagedBy, nil).Prose()
 	switch {
 	case !mayChange(j):
 		return makeAnew(j, delegation.BuiltIn)
 	case row.Discovered:
-		return fmt.Sprintf("%s; if that is refused, %s", change, makeAnew(j, delegation.BuiltIn))
+		return command.Say("%s; if that is refused, %s", change, makeAnew(j, delegation.BuiltIn))
 	}
 	return change
 }
 
 // giveTo is what to do to have an object managed by an owner.
-func giveTo(j *inspect.Job, owner delegation.Owner) string {
+func giveTo(j *inspect.Job, owner delegation.Owner) command.Prose {
 	row := j.Row()
-	change := set(j, row.ManagedBy, fmt.Sprintf("%q", owner)).String()
+	change := set(j, row.ManagedBy, string(owner)).Prose()
 	switch {
 	case !mayChange(j):
 		return makeAnew(j, owner)
 	case row.Change == delegation.WhileSet && !j.ManagedBy.IsBuiltIn():
 		// One value cannot be replaced by another, but by none.
-		return fmt.Sprintf("%s, and then %s", set(j, row.ManagedBy, "null"), change)
+		return command.Say("%s, and then %s", set(j, row.ManagedBy, nil), change)
 	case row.Discovered:
-		return fmt.Sprintf("%s; if that is refused, %s", change, makeAnew(j, owner))
+		return command.Say("%s; if that is refused, %s", change, makeAnew(j, owner))
 	}
 	return change
 }
 
 // makeAnew is what to do to have an object of a kind whose owner cannot be changed
 // managed by another.
-func makeAnew(j *inspect.Job, owner delegation.Owner) string {
+func makeAnew(j *inspect.Job, owner delegation.Owner) command.Prose {
 	field := fieldOf(j.Row())
 	switch {
 	case mayRecreate(j, owner) && j.Controller != nil:
-		return fmt.Sprintf("%s; %s %s, which it belongs to, has to be changed too", recreate(j, owner), j.Controller.Kind, j.Controller.Name)
+		return command.Say("%s; %s %s, which it belongs to, has to be changed too", recreate(j, owner), j.Controller.Kind, j.Controller.Name)
 	case mayRecreate(j, owner):
-		return recreate(j, owner).String()
+		return recreate(j, owner).Prose()
 	case owner.IsBuiltIn():
-		return fmt.Sprintf("%s, and create it again without %s", deleteJob(j), field)
+		return command.Say("%s, and create it again without %s", deleteJob(j), field)
 	}
-	return fmt.Sprintf("%s, and create it again with %s: %s", deleteJob(j), field, prose(string(owner)))
+	return command.Say("%s, and create it again with %s: %s", deleteJob(j), field, owner)
 }
 
 // mayDispatch says whether the command dispatch takes objects of a kind under our own

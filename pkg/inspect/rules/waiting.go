@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -61,7 +62,7 @@ func detectNoQuota(v *View) {
 		j := w.Job()
 		s := Sighting{
 			Object: Of(j), Since: w.since, Evidence: evidence, Jobs: []*inspect.Job{j},
-			Remedy: fmt.Sprintf("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers, or %s",
+			Remedy: command.Say("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers, or %s",
 				j.Namespace, w.Workload.Spec.QueueName, deleteJob(j)),
 		}
 		switch held {

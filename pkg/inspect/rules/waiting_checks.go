@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -54,10 +55,10 @@ func reportPendingCheck(v *View, s Submission, state kueue.CheckState) {
 	f := s.Manager
 	o := OfKueue(f, "AdmissionCheck", "", state.Name)
 	evidence := []string{checkText(workloadObject(f, s.Workload), state)}
-	remedy := fmt.Sprintf("see to the controller that serves it: %s", kubectl(f.Context, "", "describe admissioncheck %s", state.Name))
+	remedy := command.Say("see to the controller that serves it: %s", command.Kubectl(f.Context, "", "describe", "admissionchecks.kueue.x-k8s.io", state.Name))
 	if check, known := v.Check(f, state.Name); check != nil {
-		remedy = fmt.Sprintf("see to %s, the controller of that check, and to what it says: %s",
-			prose(check.Spec.ControllerName), kubectl(f.Context, s.Workload.Namespace, "describe workload %s", s.Workload.Name))
+		remedy = command.Say("see to %s, the controller of that check, and to what it says: %s",
+			check.Spec.ControllerName, command.Kubectl(f.Context, s.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", s.Workload.Name))
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, conditionText(o, active))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -75,16 +76,17 @@ func reportNoCopy(v *View, hasNamespace bool, tell func(waiter, []offer) []Sight
 
 func missingNamespace(w waiter, without []offer) []Sighting {
 	name := w.Workload.Namespace
-	var contexts, evidence, remedies []string
+	var contexts, evidence []string
+	var remedies []command.Command
 	for _, o := range without {
 		contexts = append(contexts, o.worker.Context)
 		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.worker.Context, name))
-		remedies = append(remedies, kubectl(o.worker.Context, "", "create namespace %s", name).String())
+		remedies = append(remedies, command.Kubectl(o.worker.Context, "", "create", "namespace", name))
 	}
 	s := Sighting{
 		Object: Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
 		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, strings.Join(contexts, ", ")),
-		Evidence: append(evidence, nominationText(w)), Remedy: strings.Join(remedies, "; "),
+		Evidence: append(evidence, nominationText(w)), Remedy: command.JoinCommands(remedies, "; "),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
 	}
 	if len(without) == len(w.Nominated()) {
@@ -105,8 +107,8 @@ func refusedCopy(w waiter, without []offer) []Sighting {
 				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)),
 				fmt.Sprintf("%s: there is no Workload %s/%s", o.worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
-			Remedy: fmt.Sprintf("see why: %s; and whether Kueue's webhook runs there: %s",
-				kubectl(f.Context, kueue.Namespace, "logs deployment/kueue-controller-manager | grep 'creating remote object'"), podsOfKueue(o.worker.Context)),
+			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; and whether Kueue's webhook runs there: %s",
+				command.Kubectl(f.Context, kueue.Namespace, "logs", "deployment/kueue-controller-manager"), podsOfKueue(o.worker.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.cluster.Name, Severity: inspect.Warning,
 		}
 		if len(without) == len(w.Nominated()) {

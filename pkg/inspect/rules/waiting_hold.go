@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -107,7 +108,7 @@ type trouble struct {
 	what     string
 	since    time.Time
 	evidence []string
-	remedy   string
+	remedy   command.Prose
 	// isMeant is whether somebody has asked for it.
 	isMeant bool
 }
@@ -157,7 +158,8 @@ func (v *View) troubleOf(w waiter, o offer, holds []hold) (trouble, bool) {
 
 // heldOnWorkers is the sighting of one trouble on several workers.
 func heldOnWorkers(w waiter, key string, troubles []trouble) Sighting {
-	var contexts, evidence, remedies []string
+	var contexts, evidence []string
+	var remedies []command.Prose
 	for _, t := range troubles {
 		contexts = append(contexts, t.object.Context)
 		evidence = append(evidence, t.evidence...)
@@ -165,7 +167,7 @@ func heldOnWorkers(w waiter, key string, troubles []trouble) Sighting {
 	}
 	first := troubles[0]
 	s := Sighting{
-		Object: first.object, Since: first.since, Evidence: evidence, Remedy: strings.Join(remedies, "; "),
+		Object: first.object, Since: first.since, Evidence: evidence, Remedy: command.Join(remedies, "; "),
 		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -73,11 +74,11 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 		v.waitsForRoom(&sighting, s, c)
 	case heldForGood:
 		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
-		sighting.Remedy = fmt.Sprintf("raise the quota: %s, or %s, and create it again to ask for less",
-			kubectl(f.Context, "", "edit clusterqueue %s", v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
+		sighting.Remedy = command.Say("raise the quota: %s, or %s, and create it again to ask for less",
+			command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
 	case heldByMistake:
 		sighting.Message = "Kueue cannot queue it: " + c.Message
-		sighting.Remedy = fmt.Sprintf("correct what the message says on %s, or %s, and create it again", f.Context, deleteJob(j))
+		sighting.Remedy = command.Say("correct what the message says on %s, or %s, and create it again", f.Context, deleteJob(j))
 	default:
 		t, ok := v.trouble(f, s.Workload, held, c, "")
 		if !ok || v.isTold(f, t) {
@@ -105,7 +106,7 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
 	sighting.Message = fmt.Sprintf("%s wait for room in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
-	sighting.Remedy = fmt.Sprintf("wait, or raise the quota: %s", kubectl(f.Context, "", "edit clusterqueue %s", queue))
+	sighting.Remedy = command.Say("wait, or raise the quota: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", queue))
 }
 
 // isTold says whether a ClusterQueue is inactive because of its AdmissionChecks,
@@ -126,7 +127,7 @@ func (v *View) isTold(f *inspect.Facts, t trouble) bool {
 }
 
 // useAnotherQueue is what to do about a Job that names a queue which is not there.
-func (v *View) useAnotherQueue(s Submission, missing trouble) string {
+func (v *View) useAnotherQueue(s Submission, missing trouble) command.Prose {
 	j, f := s.Job(), s.Manager
 	other := ""
 	queues, _ := v.LocalQueues(f, j.Namespace)
@@ -140,11 +141,11 @@ func (v *View) useAnotherQueue(s Submission, missing trouble) string {
 	case other == "":
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue:
-		return (kubectlFor(j, "label") + command(fmt.Sprintf(" --overwrite %s=%s", delegation.QueueNameLabel, other))).String()
+		return kubectlFor(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other).Prose()
 	case mayRecreate(j, delegation.MultiKueue):
 		// Only at creation Kueue gives a Job to MultiKueue.
-		return (recreate(j, delegation.MultiKueue) + command(" --queue "+other)).String()
+		return recreate(j, delegation.MultiKueue).With("--queue", other).Prose()
 	}
-	return fmt.Sprintf("%s, and create it again with the label %s=%s: only at creation Kueue gives a %s to MultiKueue",
+	return command.Say("%s, and create it again with the label %s=%s: only at creation Kueue gives a %s to MultiKueue",
 		deleteJob(j), delegation.QueueNameLabel, other, j.Kind)
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -54,9 +55,9 @@ func detectNobodyNominates(v *View) {
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, named(workload)),
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
-			Remedy: fmt.Sprintf("start Kueue and the dispatcher on %s, or remove multiKueue.dispatcherName from its configuration: %s, and then %s", f.Context,
-				kubectl(f.Context, kueue.Namespace, "edit configmap kueue-manager-config"),
-				kubectl(f.Context, kueue.Namespace, "rollout restart deployment kueue-controller-manager")),
+			Remedy: command.Say("start Kueue and the dispatcher on %s, or remove multiKueue.dispatcherName from its configuration: %s, and then %s", f.Context,
+				command.Kubectl(f.Context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
+				command.Kubectl(f.Context, kueue.Namespace, "rollout", "restart", "deployment", "kueue-controller-manager")),
 			Jobs: []*inspect.Job{w.Job()},
 		})
 	}
@@ -106,8 +107,8 @@ func detectNominatedUnreachable(v *View) {
 			Message: fmt.Sprintf("%s were nominated for %s alone, which %s cannot reach", plural(w.Job()), strings.Join(names, ", "), f.Context),
 			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload),
 				strings.Join(w.Nominated(), ", "))),
-			Remedy: fmt.Sprintf("see how they are: %s, and reconnect one of them or take it out of the MultiKueueConfig",
-				kubectl(f.Context, "", "get multikueueclusters %s", strings.Join(names, " "))),
+			Remedy: command.Say("see how they are: %s, and reconnect one of them or take it out of the MultiKueueConfig",
+				command.Kubectl(f.Context, "", "get", "multikueueclusters.kueue.x-k8s.io").With(names...)),
 			Jobs: []*inspect.Job{w.Job()},
 		})
 	}
@@ -149,7 +150,7 @@ func detectNominatedInPart(v *View) {
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), offered),
 				fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),
 			},
-			Remedy: fmt.Sprintf("wait for the next round, five minutes each, or raise multiKueue.incrementalDispatcherConfig.stepSize in Kueue's configuration on %s",
+			Remedy: command.Say("wait for the next round, five minutes each, or raise multiKueue.incrementalDispatcherConfig.stepSize in Kueue's configuration on %s",
 				f.Context),
 			Jobs: []*inspect.Job{w.Job()},
 		})

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -52,7 +53,7 @@ func detectAdmissionNotRecorded(v *View) {
 				v.Report(Sighting{
 					Object: Of(j), Since: newest(admitted.LastTransitionTime.Time, w.since), Evidence: evidence, Jobs: []*inspect.Job{j},
 					Message: fmt.Sprintf("%s has admitted it and has its mirror, and %s has not written that down", o.cluster.Name, f.Context),
-					Remedy: fmt.Sprintf("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
+					Remedy: command.Say("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
 						"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context),
 				})
 			}

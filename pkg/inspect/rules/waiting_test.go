@@ -254,8 +254,8 @@ func TestWaitingFindings(t *testing.T) {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
 			object:  "kwok-w1 LocalQueue default/user-queue",
 			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can take the Job",
-			remedy: quoted(`echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; " +
-				quoted(`echo '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"namespace":"default","name":"user-queue"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
+			remedy: quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; " +
+				quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
 		},
 		"a queue that is stopped on one of two": {
 			testCase: testCase{code: "JM027", base: recordedNoQuota, edits: []edit{
@@ -264,7 +264,7 @@ func TestWaitingFindings(t *testing.T) {
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue is stopped on kwok-w1",
-			remedy:  quoted(`kubectl --context kwok-w1 patch clusterqueue cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
+			remedy:  quoted(`kubectl --context kwok-w1 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
 		},
 		"a namespace that does not match": {
 			testCase: testCase{code: "JM028", base: recordedNoQuota, edits: append(onWorkers("Misconfigured", "Workload namespace doesn't match ClusterQueue selector"),
@@ -273,7 +273,7 @@ func TestWaitingFindings(t *testing.T) {
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue takes nothing from namespace default on kwok-w1, kwok-w2, and no other worker can take the Job",
 			remedy: quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; " +
-				quoted(`kubectl --context kwok-w2 patch clusterqueue cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`),
+				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`),
 		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,

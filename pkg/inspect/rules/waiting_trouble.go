@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -71,7 +72,7 @@ func (v *View) missingLocalQueue(t trouble, f *inspect.Facts, w *kueue.Workload,
 
 // createLocalQueue is how to create a LocalQueue, with a command if it is clear what
 // ClusterQueue it should lead to.
-func (v *View) createLocalQueue(f *inspect.Facts, o Object, like string) string {
+func (v *View) createLocalQueue(f *inspect.Facts, o Object, like string) command.Prose {
 	queues, _ := v.ClusterQueues(f)
 	if !slices.ContainsFunc(queues, func(q *kueue.ClusterQueue) bool { return q.Name == like }) {
 		like = ""
@@ -80,11 +81,13 @@ func (v *View) createLocalQueue(f *inspect.Facts, o Object, like string) string 
 		}
 	}
 	if like == "" {
-		return fmt.Sprintf("create %s on %s, for one of the ClusterQueues there: %s", named(o), f.Context, kubectl(f.Context, "", "get clusterqueues"))
+		return command.Say("create %s on %s, for one of the ClusterQueues there: %s", named(o), f.Context, command.Kubectl(f.Context, "", "get", "clusterqueues.kueue.x-k8s.io"))
 	}
-	queue := fmt.Sprintf(`echo '{"apiVersion":%q,"kind":"LocalQueue","metadata":{"namespace":%q,"name":%q},"spec":{"clusterQueue":%q}}' | `,
-		o.APIVersion, o.Namespace, o.Name, like)
-	return (command(queue) + kubectl(f.Context, "", "create -f -")).String()
+	queue := map[string]any{
+		"apiVersion": o.APIVersion, "kind": "LocalQueue", "metadata": map[string]any{"namespace": o.Namespace, "name": o.Name},
+		"spec": map[string]any{"clusterQueue": like},
+	}
+	return command.Kubectl(f.Context, "", "create", "-f", "-").Fed(command.JSON(queue)).Prose()
 }
 
 func (v *View) missingClusterQueue(t trouble, f *inspect.Facts, name string) (trouble, bool) {
@@ -102,8 +105,8 @@ func (v *View) missingClusterQueue(t trouble, f *inspect.Facts, name string) (tr
 	case known:
 		t.evidence = append(t.evidence, fmt.Sprintf("%s: there is no ClusterQueue %s", f.Context, name))
 	}
-	t.remedy = fmt.Sprintf("create ClusterQueue %s on %s, or delete the LocalQueue there and create it again for one of those that are there: %s",
-		name, f.Context, kubectl(f.Context, "", "get clusterqueues"))
+	t.remedy = command.Say("create ClusterQueue %s on %s, or delete the LocalQueue there and create it again for one of those that are there: %s",
+		name, f.Context, command.Kubectl(f.Context, "", "get", "clusterqueues.kueue.x-k8s.io"))
 	return t, true
 }
 
@@ -125,7 +128,7 @@ func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *m
 		return t, false
 	}
 	t.what = "is not active"
-	t.remedy = fmt.Sprintf("see what it lacks: %s", kubectl(f.Context, "", "describe clusterqueue %s", name))
+	t.remedy = command.Say("see what it lacks: %s", command.Kubectl(f.Context, "", "describe", "clusterqueues.kueue.x-k8s.io", name))
 	if queue == nil {
 		return t, true
 	}
@@ -158,7 +161,7 @@ func stoppedByPolicy(t trouble, policy string) trouble {
 	o := t.object
 	t.what, t.isMeant = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, named(o), policy))
-	t.remedy = kubectl(o.Context, o.Namespace, `patch %s %s --type merge -p '{"spec":{"stopPolicy":"None"}}'`, strings.ToLower(o.Kind), o.Name).String()
+	t.remedy = command.Kubectl(o.Context, o.Namespace, "patch", kueue.Resource(o.Kind), o.Name, "--type", "merge", "-p", command.Patch("None", "spec", "stopPolicy")).Prose()
 	return t
 }
 
@@ -169,7 +172,7 @@ func (v *View) excludedNamespace(t trouble, f *inspect.Facts, w *kueue.Workload,
 	}
 	t.object = OfKueue(f, "ClusterQueue", "", name)
 	t.what = "takes nothing from namespace " + w.Namespace
-	t.remedy = fmt.Sprintf("widen spec.namespaceSelector of ClusterQueue %s on %s, or label namespace %s so that it matches", name, f.Context, w.Namespace)
+	t.remedy = command.Say("widen spec.namespaceSelector of ClusterQueue %s on %s, or label namespace %s so that it matches", name, f.Context, w.Namespace)
 	queue, _ := v.ClusterQueue(f, name)
 	if queue == nil {
 		return t, true
@@ -182,7 +185,7 @@ func (v *View) excludedNamespace(t trouble, f *inspect.Facts, w *kueue.Workload,
 	}
 	if selector == nil {
 		t.evidence = append(t.evidence, fmt.Sprintf("%s: ClusterQueue %s has no spec.namespaceSelector, which matches no namespace", f.Context, name))
-		t.remedy = kubectl(f.Context, "", `patch clusterqueue %s --type merge -p '{"spec":{"namespaceSelector":{}}}'`, name).String()
+		t.remedy = command.Kubectl(f.Context, "", "patch", "clusterqueues.kueue.x-k8s.io", name, "--type", "merge", "-p", command.Patch(map[string]any{}, "spec", "namespaceSelector")).Prose()
 		return t, true
 	}
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.namespaceSelector of ClusterQueue %s is %s", f.Context, name, metav1.FormatLabelSelector(selector)))
@@ -191,11 +194,11 @@ func (v *View) excludedNamespace(t trouble, f *inspect.Facts, w *kueue.Workload,
 			cmp.Or(labels.Set(namespace.Labels).String(), "<none>")))
 	}
 	if len(selector.MatchLabels) > 0 && len(selector.MatchExpressions) == 0 {
-		label := kubectl(f.Context, "", "label namespace %s --overwrite", w.Namespace)
+		label := command.Kubectl(f.Context, "", "label", "namespace", w.Namespace, "--overwrite")
 		for _, key := range slices.Sorted(maps.Keys(selector.MatchLabels)) {
-			label += command(fmt.Sprintf(" %s=%s", key, selector.MatchLabels[key]))
+			label = label.With(key + "=" + selector.MatchLabels[key])
 		}
-		t.remedy = label.String()
+		t.remedy = label.Prose()
 	}
 	return t, true
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -59,9 +60,9 @@ func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
 		Object: OfKueue(o.worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
 		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps %s waiting that have quota there", state.Name, o.worker.Context, plural(w.Job())),
 		Evidence: []string{checkText(workloadObject(o.worker, o.copied), state)},
-		Remedy: fmt.Sprintf("see why: %s, and %s",
-			kubectl(o.worker.Context, "", "describe admissioncheck %s", state.Name),
-			kubectl(o.worker.Context, o.copied.Namespace, "describe workload %s", o.copied.Name)),
+		Remedy: command.Say("see why: %s, and %s",
+			command.Kubectl(o.worker.Context, "", "describe", "admissionchecks.kueue.x-k8s.io", state.Name),
+			command.Kubectl(o.worker.Context, o.copied.Namespace, "describe", "workloads.kueue.x-k8s.io", o.copied.Name)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
 	if quota := meta.FindStatusCondition(o.copied.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
@@ -128,8 +129,8 @@ func reportKueueDown(v *View, w waiter, o offer) {
 		Message: fmt.Sprintf("no Kueue controller looks at Workloads on %s", worker),
 		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.worker, o.copied)),
 			stamp(o.copied.CreationTimestamp))},
-		Remedy: fmt.Sprintf("start it: %s; if it does not run then, see why: %s",
-			kubectl(worker, kueue.Namespace, "scale deployment kueue-controller-manager --replicas=1"), podsOfKueue(worker)),
+		Remedy: command.Say("start it: %s; if it does not run then, see why: %s",
+			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", "kueue-controller-manager", "--replicas=1"), podsOfKueue(worker)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.cluster.Name,
 	})
 }
@@ -174,7 +175,7 @@ func detectPreemptionGated(v *View) {
 		v.Report(Sighting{
 			Object: Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
 			Message: fmt.Sprintf("%s would have to preempt others for it, and may not yet", strings.Join(contexts, ", ")),
-			Remedy: fmt.Sprintf("wait for MultiKueue to open the gate; if that takes longer than five minutes a worker, see whether Kueue runs: %s",
+			Remedy: command.Say("wait for MultiKueue to open the gate; if that takes longer than five minutes a worker, see whether Kueue runs: %s",
 				podsOfKueue(w.Manager.Context)),
 		})
 	}

@@ -1,10 +1,6 @@
-// Package command writes the commands that people are told to run, kubectl's and our own,
-// for a shell. It runs none of them.
 package command
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,22 +43,4 @@ func Argument(k delegation.Kind, name string) string {
 		return k.String() + "/" + name
 	}
 	return k.Name + "/" + name
-}
-
-// Kubectl starts a command of kubectl: in a context, and in a namespace, or in none if
-// that is "".
-func Kubectl(contextName, namespace, format string, args ...any) string {
-	command := "kubectl --context " + Word(contextName)
-	if namespace != "" {
-		command += " -n " + Word(namespace)
-	}
-	return command + " " + fmt.Sprintf(format, args...)
-}
-
-// Word makes one word of a text for a shell.
-func Word(text string) string {
-	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
