@@ -17,7 +17,7 @@ func (f *globalFlags) addresses(contexts []fleet.Context, opened *fleet.Fleet) [
 		all = known
 	}
 	shownAs := map[string]string{}
-	for _, a := range opened.Aliases() {
+	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
 		shownAs[a.Context] = a.SameAs
 	}
 	addresses := make([]fleet.Address, len(all))

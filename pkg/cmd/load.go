@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // defaultContexts says which contexts are meant where the user names none.
@@ -113,7 +114,7 @@ func (f *globalFlags) reach(ctx context.Context, env Environment, contexts []fle
 // open connects to the contexts.
 func (f *globalFlags) open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
 	return fleet.Open(ctx, contexts, fleet.Options{
-		AllNamespaces: f.allNamespaces, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir(), Waiting: newProgress(env).waiting,
+		AllNamespaces: f.allNamespaces, Stands: inspect.Query{AllNamespaces: f.allNamespaces}.MayList, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir(), Waiting: newProgress(env).waiting,
 	})
 }
 

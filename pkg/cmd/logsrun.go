@@ -30,7 +30,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 	var isPrinting atomic.Bool
 	progress := newProgress(o.Environment)
 	f := fleet.Open(ctx, o.contexts, fleet.Options{
-		Timeout: o.flags.contextTimeout, Clock: o.Clock, CacheDir: o.flags.cacheDir(),
+		Timeout: o.flags.contextTimeout, Clock: o.Clock, CacheDir: o.flags.cacheDir(), Stands: inspect.Query{}.MayList,
 		Waiting: func(contexts []string) {
 			if !isPrinting.Load() {
 				progress.waiting(contexts)

@@ -187,7 +187,7 @@ func (o *listOptions) run(ctx context.Context) error {
 	if isJudged {
 		answers = o.listJudged(ctx, f, addresses)
 	} else {
-		answers = fleet.Ask(ctx, f, o.listOne)
+		answers = o.listEach(ctx, f)
 	}
 	list := inspect.Merge(answers)
 	if !o.summary {

@@ -10,9 +10,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
+// listEach lists every cluster.
+func (o *listOptions) listEach(ctx context.Context, f *fleet.Fleet) []fleet.Answer[*inspect.Tally] {
+	repeats := !f.Distinct()
+	return fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
+		return o.listOne(ctx, c, &inspect.Tally{CountOnly: o.summary, Repeats: repeats})
+	})
+}
+
 // listOne is what is asked of each cluster.
-func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
-	tally := &inspect.Tally{CountOnly: o.summary}
+func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster, tally *inspect.Tally) (*inspect.Tally, error) {
 	err := inspect.List(ctx, c, o.query, func(j inspect.Job) {
 		if o.filter.Matches(&j) {
 			tally.Add(j)

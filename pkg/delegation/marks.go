@@ -57,8 +57,65 @@ type Marks struct {
 	Origin, Mirror Place
 }
 
-// Place is an object on a cluster that is known by its identity.
+// Place is an object on a cluster that is known by its identity, or that is not known;
+// a Cluster's String is what names it.
 type Place struct{ ClusterUID, Namespace, Name, UID string }
+
+// Cluster is what is known of which one a cluster is.
+type Cluster struct {
+	// UID is that of its Namespace kube-system, "" where that may not be read.
+	UID string
+	// Stamp is by what it may be known again without that, "" if there is nothing.
+	Stamp string
+}
+
+// unknown stands in marks for the identity of a cluster that may not be read; with a
+// dash and its stamp behind it, if it has one.
+const unknown = "unknown"
+
+// String is the cluster as marks write it.
+func (c Cluster) String() string {
+	switch {
+	case c.UID != "":
+		return c.UID
+	case c.Stamp != "":
+		return unknown + "-" + c.Stamp
+	}
+	return unknown
+}
+
+// Sameness says whether two things are one.
+type Sameness int
+
+const (
+	// PerhapsSame: nobody can tell. What is not known is not the same as anything
+	// else that is not known.
+	PerhapsSame Sameness = iota
+	// CertainlySame and CertainlyOther: it is known.
+	CertainlySame
+	CertainlyOther
+)
+
+// On says whether the place is on a cluster. Where a mark was written by somebody with
+// more or fewer rights than there are now, it may well be. Then only the uid of what is
+// found there tells.
+func (p Place) On(c Cluster) Sameness {
+	stamp, hasStamp := strings.CutPrefix(p.ClusterUID, unknown+"-")
+	switch {
+	case hasStamp && stamp == c.Stamp:
+		return CertainlySame
+	case !p.KnowsCluster(), c.UID == "":
+		return PerhapsSame
+	case p.ClusterUID == c.UID:
+		return CertainlySame
+	}
+	return CertainlyOther
+}
+
+// KnowsCluster says whether the place tells the identity of its cluster.
+func (p Place) KnowsCluster() bool {
+	return p.ClusterUID != "" && p.ClusterUID != unknown && !strings.HasPrefix(p.ClusterUID, unknown+"-")
+}
 
 // IsZero says whether it names nothing.
 func (p Place) IsZero() bool { return p == Place{} }

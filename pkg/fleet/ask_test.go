@@ -140,45 +140,6 @@ func TestAskTellsTheCauseOfCancellation(t *testing.T) {
 	assert.ErrorIs(t, answers[0].Err, cause)
 }
 
-func TestAskOtherWays(t *testing.T) {
-	broken := errors.New("broken")
-	for _, tt := range []struct {
-		name string
-		// says is what each context's question ends with.
-		says  map[string]error
-		asked []string
-		// context is who is said to have answered.
-		context string
-		err     error
-	}{
-		{"the first may", map[string]error{}, []string{"a"}, "a", nil},
-		{"the second may", map[string]error{"a": errForbidden}, []string{"a", "b"}, "b", nil},
-		{"the third may", map[string]error{"a": errForbidden, "b": errForbidden}, []string{"a", "b", "c"}, "c", nil},
-		{"none may", map[string]error{"a": errForbidden, "b": errForbidden, "c": errForbidden}, []string{"a", "b", "c"}, "a", errForbidden},
-		{"another error", map[string]error{"a": broken}, []string{"a"}, "a", broken},
-		{"another error of the second", map[string]error{"a": errForbidden, "b": broken}, []string{"a", "b"}, "a", errForbidden},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var asked []string
-			answers := Ask(t.Context(), fleetOf([]string{"a", "b", "c"}), func(_ context.Context, c *Cluster) (string, error) {
-				asked = append(asked, c.Context)
-				return "what " + c.Context + " knows", tt.says[c.Context]
-			})
-			assert.DeepEqual(t, asked, tt.asked)
-			assert.Equal(t, answers[0].Context, tt.context)
-			assert.Equal(t, answers[0].Value, "what "+tt.context+" knows", "a part of an answer is kept beside an error")
-			if tt.err == nil {
-				assert.NilError(t, answers[0].Err)
-				return
-			}
-			assert.ErrorIs(t, answers[0].Err, tt.err)
-			var failed *Error
-			assert.Assert(t, errors.As(answers[0].Err, &failed))
-			assert.Equal(t, failed.Context, tt.context)
-		})
-	}
-}
-
 func TestAskKeepsWhatTheQuestionWasDoing(t *testing.T) {
 	answers := Ask(t.Context(), fleetOf([]string{"a"}), func(context.Context, *Cluster) (string, error) {
 		return "", &Error{Context: "of no interest", Doing: "list jobs", Err: errForbidden}

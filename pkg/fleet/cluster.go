@@ -22,17 +22,24 @@ type Cluster struct {
 	// Context is the context's name.
 	Context string
 	// UID is the cluster's identity, the UID of its kube-system Namespace; ""
-	// where the user may not read that.
+	// where no context that is known to lead there may read that.
 	UID string
+	// Stamp is by what the cluster may be known again where UID is "": a fingerprint
+	// of its address and of the authority that has signed its certificate. It is ""
+	// where these prove nothing. The same cluster may have several.
+	Stamp string
 	// Namespace is the one to look at where the user wants a single one.
 	Namespace string
 	// Server is the URL of its API server, and CA the Fingerprint of the
 	// certificate authority that the context trusts, "" if none is named.
 	Server, CA string
 
-	config *rest.Config
-	http   *http.Client
-	meter  *skewMeter
+	// endpoint is where it is, "" if that does not tell it from others.
+	endpoint string
+	config   *rest.Config
+	http     *http.Client
+	door     *door
+	meter    *skewMeter
 	// cacheDir is the folder in which discovery is cached, "" for none.
 	cacheDir string
 
@@ -55,7 +62,11 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 	// run of its credential plugin.
 	config, meter := rest.CopyConfig(c.Config), &skewMeter{clock: now}
 	config.Wrap(meter.wrap)
-	client, err := rest.HTTPClientFor(config)
+	own, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, &ConfigError{Err: err}
+	}
+	entrance, err := newDoor(config, own.Transport)
 	if err != nil {
 		return nil, &ConfigError{Err: err}
 	}
@@ -64,9 +75,12 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 		// say something else.
 		cacheDir = ""
 	}
+	authority := c.authority()
 	return &Cluster{
-		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: c.authority(),
-		config: config, http: client, meter: meter, cacheDir: cacheDir,
+		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority,
+		Stamp: stamp(config, authority), endpoint: endpoint(config, authority),
+		config: config, door: entrance, http: &http.Client{Transport: entrance, Timeout: own.Timeout},
+		meter: meter, cacheDir: cacheDir,
 	}, nil
 }
 
@@ -121,14 +135,4 @@ func (c *Cluster) identity(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return string(ns.UID), nil
-}
-
-// key tells which clusters are the same one, asked the same question.
-func (c *Cluster) key(namespace string) string {
-	identity := c.UID
-	if identity == "" {
-		// The next best: the same address with the same certificate authority.
-		identity = c.config.Host + " " + c.config.ServerName + " " + c.CA
-	}
-	return identity + "\n" + namespace
 }

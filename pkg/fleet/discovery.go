@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/discovery/cached/disk"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/openapi"
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
 
@@ -88,10 +87,9 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 		}
 		return memory.NewMemCacheClientWithContext(client), nil
 	}
-	// It wraps the transport of a copy of the settings, which shares its connections
-	// and the credentials with that of all other clients, and has its clock metered.
+	// It wraps the transport of all other clients.
 	client, err := disk.NewCachedDiscoveryClientForConfig(
-		rest.CopyConfig(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
+		c.door.settings(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,9 @@ package fleet
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 )
 
@@ -17,6 +14,10 @@ type Options struct {
 	// AllNamespaces tells that questions concern all namespaces, so that
 	// contexts which differ by their namespace alone are asked once.
 	AllNamespaces bool
+	// Stands is asked of those contexts that reach one cluster, one after the other: the
+	// first for which it gives no error that is a refusal stands for the cluster. nil is
+	// for the first one given.
+	Stands func(context.Context, *Cluster) error
 	// Timeout is how long a context may take from Open to its answer; zero is
 	// without bound.
 	Timeout time.Duration
@@ -35,7 +36,10 @@ type Options struct {
 
 // Fleet is a set of clusters, each reached by one or more contexts.
 type Fleet struct {
-	members  []*member
+	members []*member
+	// allNamespaces is Options.AllNamespaces.
+	allNamespaces bool
+
 	timeout  time.Duration
 	parallel int
 	clock    clock.PassiveClock
@@ -48,12 +52,10 @@ type Fleet struct {
 type member struct {
 	// context is the name under which it is shown.
 	context string
-	// ways are the contexts that reach it; the first one that is allowed to
-	// answer a question does. There is none where the kubeconfig's entry is not
+	// ways are the contexts that reach it. The first one is asked, and the others for
+	// what that one may not read. There is none where the kubeconfig's entry is not
 	// usable.
 	ways []*Cluster
-	// preferred is the one of them that was allowed to answer last.
-	preferred int
 	// spent is what questions have taken of its time so far.
 	spent time.Duration
 	err   error
@@ -68,16 +70,13 @@ type Answer[T any] struct {
 	Err error
 }
 
-// Alias is a context that was left out, because it reaches the cluster of
-// another one.
-type Alias struct{ Context, SameAs string }
-
 // Open finds out which cluster each context reaches, all at once, and joins
 // those that reach the same. It never fails as a whole: what is wrong with a
-// context becomes its answer to every question. The first of several contexts
-// that reach one cluster stands for it, in the order they are given in.
+// context becomes its answer to every question. One of several contexts that reach
+// one cluster stands for it: the first that may, by Options.Stands, in the order they
+// are given in.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}}
+	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}}
 	if f.parallel == 0 {
 		f.parallel = 16
 	}
@@ -90,24 +89,8 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 		opened[i] = f.open(ctx, contexts[i])
 	})
 
-	seen := map[string]*member{}
-	for _, m := range opened {
-		if m.err != nil {
-			f.members = append(f.members, m)
-			continue
-		}
-		namespace := m.ways[0].Namespace
-		if o.AllNamespaces {
-			namespace = ""
-		}
-		key := m.ways[0].key(namespace)
-		if first, ok := seen[key]; ok {
-			first.ways = append(first.ways, m.ways...)
-			continue
-		}
-		seen[key] = m
-		f.members = append(f.members, m)
-	}
+	f.members = f.joined(opened)
+	f.stand(ctx, o.Stands)
 	return f
 }
 
@@ -137,8 +120,7 @@ func (f *Fleet) identify(ctx context.Context, m *member) error {
 }
 
 // Ask puts a question to every cluster of the fleet, a bounded number at once.
-// There is one answer for each, in the fleet's order. Where a cluster is
-// reached by several contexts and the first may not ask, the others are tried.
+// There is one answer for each, in the fleet's order.
 //
 // The question is given a context that ends when the cluster's time is up. A
 // question that does not heed it, such as one that hangs in a credential
@@ -159,28 +141,14 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	}
 	start := f.clock.Now()
 	defer func() { m.spent += f.clock.Since(start) }()
-	first := m.preferred
-	for n := range m.ways {
-		i := (first + n) % len(m.ways)
-		cluster := m.ways[i]
-		timeout := f.timeout
-		if timeout > 0 {
-			timeout = max(timeout-m.spent-f.clock.Since(start), time.Millisecond)
-		}
-		value, err := within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, cluster) })
-		if late := (*TimeoutError)(nil); errors.As(err, &late) {
-			// Told is the limit that was set, not what was left of it.
-			err = &TimeoutError{After: f.timeout}
-		}
-		if err == nil {
-			m.preferred = i
-		}
-		if n == 0 || err == nil {
-			answer = Answer[T]{Context: cluster.Context, Value: value, Err: err}
-		}
-		if !apierrors.IsForbidden(err) {
-			break
-		}
+	timeout := f.timeout
+	if timeout > 0 {
+		timeout = max(timeout-m.spent, time.Millisecond)
+	}
+	answer.Value, answer.Err = within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, m.ways[0]) })
+	if late := (*TimeoutError)(nil); errors.As(answer.Err, &late) {
+		// Told is the limit that was set, not what was left of it.
+		answer.Err = &TimeoutError{After: f.timeout}
 	}
 	if answer.Err != nil {
 		answer.Err = InContext(answer.Context, "", answer.Err)
@@ -190,7 +158,8 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 
 // Again begins a new round of questions: every cluster has its whole time again,
 // is asked anew what it serves, and those that did not answer when the fleet was
-// opened are tried once more.
+// opened are tried once more. What turns out to be one of the others then is joined
+// with that.
 func (f *Fleet) Again(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
@@ -202,6 +171,7 @@ func (f *Fleet) Again(ctx context.Context) {
 			m.err = f.identify(ctx, m)
 		}
 	})
+	f.members = f.joined(f.members)
 }
 
 // Clusters returns the clusters of the fleet, in its order, with those that did
@@ -235,18 +205,6 @@ func (f *Fleet) Contexts() []string {
 		names[i] = m.context
 	}
 	return names
-}
-
-// Aliases returns the contexts that were joined to another.
-func (f *Fleet) Aliases() []Alias {
-	var aliases []Alias
-	for _, m := range f.members {
-		for _, way := range m.ways[min(1, len(m.ways)):] {
-			aliases = append(aliases, Alias{Context: way.Context, SameAs: m.context})
-		}
-	}
-	slices.SortFunc(aliases, func(a, b Alias) int { return strings.Compare(a.Context, b.Context) })
-	return aliases
 }
 
 // each calls do for 0 to n-1, a bounded number at once, and waits for all.

@@ -127,34 +127,6 @@ func TestAliases(t *testing.T) {
 	assert.ErrorIs(t, errorsOf(f)[0], errForbidden)
 }
 
-func TestKey(t *testing.T) {
-	config := func(host, name string) *rest.Config {
-		return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{ServerName: name}}
-	}
-	base := &Cluster{CA: "ca", config: config("https://a", "")}
-	for _, tt := range []struct {
-		name      string
-		cluster   *Cluster
-		other     *Cluster
-		namespace string
-		same      bool
-	}{
-		{"one UID, other addresses", &Cluster{UID: "u", CA: "x", config: config("https://a", "")}, &Cluster{UID: "u", CA: "y", config: config("https://b", "n")}, "n", true},
-		{"other UIDs, one address", &Cluster{UID: "u", config: base.config}, &Cluster{UID: "v", config: base.config}, "n", false},
-		{"one UID, another namespace", &Cluster{UID: "u", config: base.config}, &Cluster{UID: "u", config: base.config}, "m", false},
-		{"no UID, all the same", base, &Cluster{CA: "ca", config: config("https://a", "")}, "n", true},
-		{"no UID, another namespace", base, &Cluster{CA: "ca", config: config("https://a", "")}, "m", false},
-		{"no UID, another address", base, &Cluster{CA: "ca", config: config("https://b", "")}, "n", false},
-		{"no UID, another authority", base, &Cluster{CA: "cb", config: config("https://a", "")}, "n", false},
-		{"no UID, another server name", base, &Cluster{CA: "ca", config: config("https://a", "s")}, "n", false},
-		{"one has a UID", base, &Cluster{UID: "u", CA: "ca", config: base.config}, "n", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.cluster.key("n") == tt.other.key(tt.namespace), tt.same)
-		})
-	}
-}
-
 func asError(t *testing.T, err error) *Error {
 	t.Helper()
 	var e *Error

@@ -13,6 +13,7 @@ type Board struct {
 	// contexts are shown in this order.
 	contexts []string
 	clusters map[string]*clusterState
+	homes    homes
 	finder   MirrorFinder
 }
 
@@ -28,7 +29,7 @@ type clusterState struct {
 // NewBoard makes a board that expects changes from these contexts. holdsAll says
 // for a namespace whether all Jobs that there are will be told.
 func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
-	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}}
+	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}, homes: homes{}}
 	b.finder.Complete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
 	for _, name := range contexts {
 		b.clusters[name] = &clusterState{jobs: map[string]Job{}}
@@ -38,10 +39,15 @@ func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 
 // Apply takes a change in, and returns what is to be told of it: the change with
 // the Job's mirrors set, and Modified for each other Job whose mirrors it changes.
+// Nothing is told of a Job that is shown for another context already.
 func (b *Board) Apply(c Change) []Change {
 	if c.Type != Added && c.Type != Modified && c.Type != Deleted {
 		b.apply(c)
 		return []Change{c}
+	}
+	if !b.take(&c) {
+		b.forget(&c.Job)
+		return nil
 	}
 	before := b.related(&c.Job)
 	if c.Type == Deleted {
@@ -86,7 +92,7 @@ func (b *Board) related(j *Job) []*Job {
 	var jobs []*Job
 	for _, name := range b.contexts {
 		for _, k := range keys {
-			if found, ok := b.clusters[name].jobs[k]; ok {
+			if found, ok := b.clusters[name].jobs[k]; ok && b.isShown(name, &found) {
 				jobs = append(jobs, &found)
 			}
 		}
@@ -105,6 +111,7 @@ func (b *Board) apply(c Change) {
 		s.jobs[key(&c.Job)] = c.Job
 	case Deleted:
 		delete(s.jobs, key(&c.Job))
+		b.forget(&c.Job)
 	case Synced:
 		s.synced = true
 		if s.gaveUp {
@@ -161,6 +168,9 @@ func (b *Board) List(filter Filter) *OwnerList {
 	for _, name := range b.contexts {
 		s, tally := b.clusters[name], &Tally{}
 		for j := range maps.Values(s.jobs) {
+			if !b.isShown(name, &j) {
+				continue
+			}
 			if filter.Matches(&j) {
 				tally.Add(j)
 			} else {

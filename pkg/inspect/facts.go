@@ -18,9 +18,12 @@ import (
 type Facts struct {
 	// Context is the context it was read through.
 	Context string
-	// ClusterUID is its identity, "" where that is not known.
-	ClusterUID string
-	Skew       fleet.Skew
+	// ClusterUID is its identity, "" where that is not known; Stamp is by what it may be
+	// known again then, as fleet.Cluster has it.
+	ClusterUID, Stamp string
+	// Namespace is where Jobs were looked for, "" for everywhere.
+	Namespace string
+	Skew      fleet.Skew
 	// Err is why nothing at all could be read.
 	Err error
 	// Version is the API server's, such as "v1.36.3"; "" where nobody asked.
@@ -53,8 +56,8 @@ type Facts struct {
 
 // Namespace is what is kept of a Namespace.
 type Namespace struct {
-	Name   string
-	Labels map[string]string
+	Name, UID string
+	Labels    map[string]string
 }
 
 // Part is a part of what is read of a cluster.
@@ -95,7 +98,7 @@ type KueueFacts struct {
 
 // newFacts begins the facts of a cluster that answers.
 func newFacts(c *fleet.Cluster) *Facts {
-	return &Facts{Context: c.Context, ClusterUID: c.UID, Gaps: map[Part]error{}}
+	return &Facts{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, Gaps: map[Part]error{}}
 }
 
 // clone is a copy to which can be added without changing f; nil where nothing
@@ -129,6 +132,7 @@ func (f *Facts) addPod(p *Pod) {
 // them is a gap; the error is why there is nothing at all.
 func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
 	var err error
+	f.Namespace = q.namespace(c)
 	f.Kinds, err = Served(ctx, c, q.Kinds)
 	err = listKinds(ctx, c, q, f.Kinds, err, func(j Job) { f.Jobs = append(f.Jobs, &j) })
 	f.sortJobs()

@@ -15,7 +15,8 @@ import (
 type Inventory struct {
 	// Now is when it was read.
 	Now time.Time
-	// Clusters are in the fleet's order, those that could not be read too.
+	// Clusters are in the fleet's order, each once, and contexts that could not be read
+	// too.
 	Clusters []*Facts
 	// Addresses are those of every context there is, asked or not, so that what
 	// a MultiKueueCluster means can be told. A context that was joined with
@@ -32,8 +33,11 @@ type Inventory struct {
 // clusterName is a MultiKueueCluster of the manager that a context reaches.
 type clusterName struct{ manager, cluster string }
 
-// NewInventory pairs up what was read.
+// NewInventory pairs up what was read. What was read of one cluster through several
+// contexts is joined: the first of these stands for it.
 func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *Inventory {
+	clusters, as := joined(clusters)
+	addresses = renamed(addresses, as)
 	var jobs []*Job
 	for _, f := range clusters {
 		jobs = append(jobs, f.Jobs...)
@@ -74,7 +78,7 @@ func (v *Inventory) only(keep func(Part) bool, needed Part) *Inventory {
 		c.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(j *Job) bool { return !keep(PartOf(j.Row())) })
 		c.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k delegation.Kind) bool { return !keep(PartOf(k)) })
 		if err := f.Gaps[needed]; err != nil && c.Err == nil {
-			c = Facts{Context: f.Context, ClusterUID: f.ClusterUID, Skew: f.Skew, Err: err}
+			c = Facts{Context: f.Context, ClusterUID: f.ClusterUID, Stamp: f.Stamp, Skew: f.Skew, Err: err}
 		}
 		clusters = append(clusters, &c)
 	}
@@ -91,11 +95,32 @@ func (v *Inventory) Facts(name string) *Facts {
 	return nil
 }
 
-// Unseen are the contexts there are that were not asked or did not answer.
+// renamed are the addresses, those of contexts that another one stands for by its name.
+func renamed(addresses []fleet.Address, as map[string]string) []fleet.Address {
+	if len(as) == 0 {
+		return addresses
+	}
+	addresses = slices.Clone(addresses)
+	for i := range addresses {
+		if name := as[addresses[i].Context]; name != "" {
+			addresses[i].Context = name
+		}
+	}
+	return addresses
+}
+
+// isCovered says whether a context that did not answer leads to a cluster that was read
+// through another one, which then has its address.
+func (v *Inventory) isCovered(f *Facts) bool {
+	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a fleet.Address) bool { return a.Context == f.Context })
+}
+
+// Unseen are the contexts there are that were not asked or did not answer, and whose
+// cluster was not read through another one either.
 func (v *Inventory) Unseen() []string {
 	var names []string
 	for _, f := range v.Clusters {
-		if f.Err != nil {
+		if f.Err != nil && !v.isCovered(f) {
 			names = append(names, f.Context)
 		}
 	}

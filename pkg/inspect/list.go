@@ -235,6 +235,17 @@ func listJobs(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Ki
 	})
 }
 
+// MayList asks for a single Job of where the query looks. That Jobs are refused tells
+// that another context is a better one to ask there.
+func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
+	client, err := jobClient(c)
+	if err != nil {
+		return err
+	}
+	_, err = getJobs(ctx, client, q.namespace(c), metav1.ListOptions{Limit: 1})
+	return err
+}
+
 // listChunk asks for one chunk. Where the snapshot that the chunks come from
 // was compacted away in between, the server offers a token to go on from the
 // same place in the present state, and that is taken: no object is seen twice,

@@ -27,7 +27,7 @@ type MirrorFinder struct {
 // mirror of one of MultiKueue's Jobs, the management cluster is asked where it
 // is. Mirrors stays nil where it could not be known.
 func (m *MirrorFinder) Fill(ctx context.Context, f *fleet.Fleet, jobs, hidden []*Job) {
-	all := append(append(make([]*Job, 0, len(jobs)+len(hidden)), jobs...), hidden...)
+	all := once(append(append(make([]*Job, 0, len(jobs)+len(hidden)), jobs...), hidden...))
 	missing := m.fill(PairUp(all), jobs)
 	if len(missing) == 0 {
 		return
@@ -188,7 +188,6 @@ func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.A
 	}
 	complete := HoldsAll(addresses, names)
 	var clusters []*Facts
-	var jobs []*Job
 	for _, a := range answers {
 		facts := a.Value
 		if facts == nil || a.Err != nil {
@@ -197,9 +196,13 @@ func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.A
 		}
 		complete = complete && len(facts.KindParts()) == 0 && facts.Gaps[PartKinds] == nil
 		clusters = append(clusters, facts)
+	}
+	v := NewInventory(now(), clusters, addresses)
+	var jobs []*Job
+	for _, facts := range v.Clusters {
 		jobs = append(jobs, facts.Jobs...)
 	}
-	finder := &MirrorFinder{Addresses: addresses, Complete: func(string) bool { return complete }}
+	finder := &MirrorFinder{Addresses: v.Addresses, Complete: func(string) bool { return complete }}
 	finder.Fill(ctx, f, jobs, nil)
-	return NewInventory(now(), clusters, addresses)
+	return v
 }

@@ -62,10 +62,14 @@ func NewContextError(err error) ContextError {
 // Tally groups Jobs, or only counts them. It is not safe for concurrent use:
 // each cluster fills one of its own, and they are merged.
 type Tally struct {
-	// CountOnly drops the Jobs once they are counted.
-	CountOnly bool
-	groups    map[delegation.Owner]*OwnerGroup
-	hidden    []*Job
+	// CountOnly drops the Jobs once they are counted, but for their uids where Repeats
+	// says that another tally may hold the same ones: that it is not known whose
+	// clusters are which.
+	CountOnly, Repeats bool
+
+	groups  map[delegation.Owner]*OwnerGroup
+	counted []countedJob
+	hidden  []*Job
 	// partial is what could not be read.
 	partial []error
 }
@@ -85,8 +89,42 @@ func (t *Tally) Hide(j Job) {
 func (t *Tally) Add(j Job) {
 	g := t.group(j.ManagedBy)
 	g.Counts[j.Status]++
-	if !t.CountOnly {
+	switch {
+	case !t.CountOnly:
 		g.Jobs = append(g.Jobs, j)
+	case t.Repeats:
+		t.counted = append(t.counted, countedJob{idOf(&j), j.ManagedBy, j.Status})
+	}
+}
+
+// countedJob is what is kept of a Job that is only counted.
+type countedJob struct {
+	objectID
+	owner  delegation.Owner
+	status delegation.Status
+}
+
+// drop leaves out the Jobs that other tallies, which those seen came from, hold already.
+func (t *Tally) drop(seen objectIDs) {
+	for _, g := range t.groups {
+		g.Jobs = slices.DeleteFunc(g.Jobs, func(j Job) bool {
+			isKnown := !seen.add(idOf(&j))
+			if isKnown {
+				g.Counts[j.Status]--
+			}
+			return isKnown
+		})
+	}
+	for _, j := range t.counted {
+		if !seen.add(j.objectID) {
+			t.groups[j.owner].Counts[j.status]--
+		}
+	}
+	for owner, g := range t.groups {
+		maps.DeleteFunc(g.Counts, func(_ delegation.Status, n int) bool { return n == 0 })
+		if len(g.Counts) == 0 {
+			delete(t.groups, owner)
+		}
 	}
 }
 
@@ -103,10 +141,12 @@ func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
 }
 
 // Merge makes a list of what the clusters of a fleet answered: delegated owners
-// by name, then the built-in one, and an error for each context that gave one.
+// by name, then the built-in one, and an error for each context that gave one. What
+// was seen through several contexts is listed and counted once, for the first of them.
 func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
 	list := NewOwnerList()
 	var all Tally
+	seen := objectIDs{}
 	for _, a := range answers {
 		if a.Err != nil {
 			list.Errors = append(list.Errors, NewContextError(a.Err))
@@ -116,6 +156,9 @@ func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
 		}
 		for _, err := range a.Value.partial {
 			list.Errors = append(list.Errors, NewContextError(fleet.InContext(a.Context, "", err)))
+		}
+		if len(answers) > 1 {
+			a.Value.drop(seen)
 		}
 		for owner, g := range a.Value.groups {
 			to := all.group(owner)

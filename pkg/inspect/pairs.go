@@ -245,8 +245,8 @@ func marks(o delegation.Owner) bool { return o == delegation.MultiKueue || o == 
 
 func (p *Pair) add(j *Job, relation Relation, current bool) {
 	for _, m := range p.Mirrors {
-		if m.Job.UID == j.UID && m.Job.ClusterUID == j.ClusterUID {
-			// The same object, read through two contexts.
+		if idOf(m.Job).isSame(idOf(j)) {
+			// It was read through two contexts.
 			return
 		}
 	}

@@ -94,7 +94,7 @@ func (r *factReader) readNamespaces(ctx context.Context) {
 			metav1.ObjectMeta `json:"metadata"`
 		}
 		err := listObjects(ctx, r.cluster, resource, "", metav1.ListOptions{}, func(o *object) {
-			namespaces[o.Name] = Namespace{Name: o.Name, Labels: o.Labels}
+			namespaces[o.Name] = Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels}
 		})
 		if err != nil {
 			return err

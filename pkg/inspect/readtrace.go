@@ -107,6 +107,7 @@ func (r *oneReader) ask(ctx context.Context, f *fleet.Fleet, question func(conte
 // find looks for the Jobs of the wanted name.
 func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 	facts := newFacts(c)
+	facts.Namespace = r.wanted.Namespace
 	facts.Unasked = map[Part]bool{PartNamespaces: true, PartVersion: true}
 	kinds, err := r.wanted.kinds(ctx, c)
 	if err != nil {

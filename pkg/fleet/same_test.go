@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// user is an API server as one context sees it: what may be read of it, by path, and
+// how the rest is refused.
+type user struct {
+	answers map[string]string
+	refusal int
+	asked   []string
+}
+
+func (u *user) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.asked = append(u.asked, r.Method+" "+r.URL.Host+r.URL.Path)
+	code, body := http.StatusOK, u.answers[r.URL.Path]
+	if body == "" {
+		code = u.refusal
+		reason := map[int]metav1.StatusReason{403: metav1.StatusReasonForbidden, 401: metav1.StatusReasonUnauthorized, 500: metav1.StatusReasonInternalError}[code]
+		body = fmt.Sprintf(`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"no"}`, reason, code)
+	}
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Body: io.NopCloser(strings.NewReader(body)),
+	}, nil
+}
+
+const kubeSystem = "/api/v1/namespaces/kube-system"
+
+// mayRead is a user who may read the identity of a cluster; "" is none.
+func mayRead(uid string, others ...string) *user {
+	u := &user{answers: map[string]string{}, refusal: http.StatusForbidden}
+	if uid != "" {
+		u.answers[kubeSystem] = fmt.Sprintf(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"kube-system","uid":%q}}`, uid)
+	}
+	for _, path := range others {
+		u.answers[path] = fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"answer","uid":"of %s"}}`, path)
+	}
+	return u
+}
+
+// at is a context, as "server CA".
+func at(name, where string, u *user) Context {
+	server, ca, _ := strings.Cut(where, " ")
+	return Context{Name: name, Namespace: "default", CA: ca, Config: &rest.Config{Host: server, Transport: u}}
+}
+
+func TestContextsOfOneCluster(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		a, b Context
+		same bool
+	}{
+		{"one UID, other addresses", at("a", "https://a x", mayRead("u")), at("b", "https://b y", mayRead("u")), true},
+		{"other UIDs, one address", at("a", "https://a x", mayRead("u")), at("b", "https://a x", mayRead("v")), false},
+		{"neither UID, all the same", at("a", "https://a x", mayRead("")), at("b", "https://A:443/ x", mayRead("")), true},
+		{"one may read it", at("a", "https://a x", mayRead("")), at("b", "https://a x", mayRead("u")), true},
+		{"one may read it, another authority", at("a", "https://a x", mayRead("")), at("b", "https://a y", mayRead("u")), false},
+		{"neither UID, another address", at("a", "https://a x", mayRead("")), at("b", "https://b x", mayRead("")), false},
+		{"neither UID, another authority", at("a", "https://a x", mayRead("")), at("b", "https://a y", mayRead("")), false},
+		{"nothing is known of either", at("a", "", mayRead("")), at("b", "", mayRead("")), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := Open(t.Context(), []Context{tt.a, tt.b}, Options{})
+			assert.Equal(t, len(f.Contexts()) == 1, tt.same)
+			assert.Equal(t, len(f.Aliases()) == 1, tt.same)
+			elsewhere := tt.b
+			elsewhere.Namespace = "elsewhere"
+			assert.Equal(t, len(Open(t.Context(), []Context{tt.a, elsewhere}, Options{}).Contexts()), 2, "they look at two namespaces")
+			assert.Equal(t, len(Open(t.Context(), []Context{tt.a, elsewhere}, Options{AllNamespaces: true}).Contexts()) == 1, tt.same)
+		})
+	}
+}
+
+// TestKnownThroughAnother: a context that may not read who its cluster is knows it from
+// one that may, though they look at different namespaces and are asked apart.
+func TestKnownThroughAnother(t *testing.T) {
+	developer, admin := at("dev", "https://a x", mayRead("")), at("admin", "https://a x", mayRead("u"))
+	developer.Namespace = "ml"
+	f := Open(t.Context(), []Context{developer, admin, at("other", "https://b x", mayRead(""))}, Options{})
+	assert.DeepEqual(t, f.Contexts(), []string{"dev", "admin", "other"})
+	assert.Equal(t, f.Clusters()[0].UID, "u")
+	assert.Equal(t, f.Clusters()[2].UID, "", "another cluster that is not known stays so")
+	assert.Assert(t, !f.Distinct())
+
+	// An address behind which two clusters are proves nothing of a third.
+	f = Open(t.Context(), []Context{at("a", "https://a x", mayRead("u")), at("b", "https://a x", mayRead("v")), at("c", "https://a x", mayRead(""))}, Options{})
+	assert.DeepEqual(t, f.Contexts(), []string{"a", "b", "c"})
+	assert.Equal(t, f.Clusters()[2].UID, "")
+}
+
+func TestEndpoint(t *testing.T) {
+	base := &rest.Config{Host: "https://api.example:6443"}
+	through := func(proxy string) *rest.Config {
+		return &rest.Config{Host: base.Host, Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }}
+	}
+	named := &rest.Config{Host: base.Host, TLSClientConfig: rest.TLSClientConfig{ServerName: "other"}}
+	assert.Equal(t, endpoint(base, "ca"), endpoint(&rest.Config{Host: "https://API.example:6443/"}, "ca"))
+	assert.Assert(t, endpoint(base, "ca") != endpoint(named, "ca"))
+	assert.Equal(t, endpoint(base, "ca"), endpoint(through("http://proxy"), "ca"), "the authority proves it, however it is reached")
+	assert.Assert(t, endpoint(base, "") != endpoint(through("http://proxy"), ""), "a tunnel may lead anywhere")
+
+	assert.Equal(t, stamp(base, "ca"), stamp(&rest.Config{Host: "https://api.example:6443/"}, "ca"))
+	assert.Assert(t, stamp(base, "ca") != stamp(named, "ca"))
+	assert.Equal(t, stamp(base, ""), "", "anybody's certificate may do")
+	assert.Equal(t, stamp(&rest.Config{Host: "http://api.example"}, "ca"), "")
+}
+
+// TestAuthorityInFile: it does not matter whether a certificate stands in the
+// kubeconfig or in a file that it names.
+func TestAuthorityInFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	assert.NilError(t, os.WriteFile(file, []byte("# of the lab\n"+certificate), 0o600))
+	inline := Context{Config: &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: []byte(certificate)}}}
+	named := Context{Config: &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAFile: file}}}
+	assert.Equal(t, named.authority(), inline.authority())
+	assert.Assert(t, inline.authority() != "")
+}
+
+// read asks for a ConfigMap of a cluster.
+func read(ctx context.Context, c *Cluster, name string) (string, error) {
+	client, err := c.Metadata()
+	if err != nil {
+		return "", err
+	}
+	o, err := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	return c.Context + " answers " + string(o.UID), nil
+}
+
+// TestOthersAreAsked: what a context may not read is asked of the others that lead to
+// the same cluster, request by request, by whatever address they have.
+func TestOthersAreAsked(t *testing.T) {
+	const one, two = "/api/v1/namespaces/ml/configmaps/one", "/api/v1/namespaces/ml/configmaps/two"
+	for _, refusal := range []int{http.StatusForbidden, http.StatusUnauthorized} {
+		a, b, c := mayRead("u", one), mayRead("u"), mayRead("u", "/prefix"+two)
+		a.refusal, b.refusal = refusal, refusal
+		c.answers["/prefix"+kubeSystem] = c.answers[kubeSystem]
+		f := Open(t.Context(), []Context{at("a", "https://a x", a), at("b", "https://a x", b), at("c", "https://b/prefix y", c)}, Options{})
+		var got []string
+		for _, name := range []string{"one", "two", "three"} {
+			answers := Ask(t.Context(), f, func(ctx context.Context, c *Cluster) (string, error) { return read(ctx, c, name) })
+			assert.Equal(t, len(answers), 1)
+			got = append(got, answers[0].Value)
+			if name == "three" {
+				assert.Equal(t, asError(t, answers[0].Err).Context, "a")
+				assert.Equal(t, apierrors.IsForbidden(answers[0].Err), refusal == http.StatusForbidden, "what the first was told is what counts")
+				continue
+			}
+			assert.NilError(t, answers[0].Err)
+		}
+		assert.DeepEqual(t, got, []string{"a answers of " + one, "a answers of /prefix" + two, ""})
+		assert.Equal(t, c.asked[1], "GET b/prefix"+two)
+	}
+}
+
+// TestOthersAreAskedForRightsOnly: what fails otherwise fails, and what is written is
+// written in the name that was chosen.
+func TestOthersAreAskedForRightsOnly(t *testing.T) {
+	const one = "/api/v1/namespaces/ml/configmaps/one"
+	a, b := mayRead("u"), mayRead("u", one)
+	a.refusal = http.StatusInternalServerError
+	f := Open(t.Context(), []Context{at("a", "https://a x", a), at("b", "https://a x", b)}, Options{})
+	answers := Ask(t.Context(), f, func(ctx context.Context, c *Cluster) (string, error) { return read(ctx, c, "one") })
+	assert.ErrorContains(t, answers[0].Err, "context a: ")
+
+	a.refusal = http.StatusForbidden
+	client, err := f.Clusters()[0].Metadata()
+	assert.NilError(t, err)
+	err = client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Delete(t.Context(), "one", metav1.DeleteOptions{})
+	assert.Assert(t, apierrors.IsForbidden(err), "%v", err)
+	assert.Equal(t, len(b.asked), 1, "it was asked who it is: %v", b.asked)
+}
+
+// TestWhoStandsForACluster: the first context that may answer what it is about, since it
+// is that one that people are told.
+func TestWhoStandsForACluster(t *testing.T) {
+	const one = "/api/v1/namespaces/ml/configmaps/one"
+	stands := func(ctx context.Context, c *Cluster) error {
+		_, err := read(ctx, c, "one")
+		return err
+	}
+	contexts := []Context{at("a", "https://a x", mayRead("")), at("b", "https://a x", mayRead("u", one)), at("c", "https://a x", mayRead("", one))}
+	f := Open(t.Context(), contexts, Options{Stands: stands})
+	assert.DeepEqual(t, f.Contexts(), []string{"b"})
+	assert.DeepEqual(t, f.Aliases(), []Alias{{"a", "b"}, {"c", "b"}})
+	f = Open(t.Context(), contexts[:1], Options{Stands: stands})
+	assert.DeepEqual(t, f.Contexts(), []string{"a"})
+	f = Open(t.Context(), []Context{contexts[0], at("d", "https://a x", mayRead(""))}, Options{Stands: stands})
+	assert.DeepEqual(t, f.Contexts(), []string{"a"}) // Where none may, it is the first.
+	assert.Equal(t, len(f.Ways("a")), 2)
+}
+
+// TestCovered: the cluster of a context whose credentials have run out is in sight
+// through another one.
+func TestCovered(t *testing.T) {
+	expired := mayRead("")
+	expired.refusal = http.StatusUnauthorized
+	f := Open(t.Context(), []Context{at("old", "https://a x", expired), at("new", "https://a x", mayRead("u")), at("lost", "https://b x", expired)}, Options{})
+	assert.DeepEqual(t, f.Contexts(), []string{"old", "new", "lost"})
+	assert.DeepEqual(t, f.Covered(), []Alias{{"old", "new"}})
+}
+
+// TestJoinedLater: two contexts of one cluster, of which one answers only later, are
+// asked once from then on.
+func TestJoinedLater(t *testing.T) {
+	late := mayRead("u")
+	late.refusal = http.StatusServiceUnavailable
+	answers := late.answers
+	late.answers = nil
+	f := Open(t.Context(), []Context{at("a", "https://a x", late), at("b", "https://b y", mayRead("u"))}, Options{})
+	assert.DeepEqual(t, f.Contexts(), []string{"a", "b"})
+	late.answers = answers
+	f.Again(t.Context())
+	assert.DeepEqual(t, f.Contexts(), []string{"a"})
+	assert.DeepEqual(t, f.Aliases(), []Alias{{"b", "a"}})
+}

@@ -1,0 +1,68 @@
+package rules_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// dispatchedThrough is a Job that was dispatched, on a manager, and its mirror as it is
+// seen through several contexts of one worker, as "context clusterUID".
+func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inventory {
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	job := func(context, clusterUID, uid string) *inspect.Job {
+		return &inspect.Job{
+			Context: context, ClusterUID: clusterUID, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: uid,
+			ManagedBy: delegation.BuiltIn, Status: delegation.Running, Active: 1, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
+			StartTime: &metav1.Time{Time: now.Add(-time.Hour)},
+		}
+	}
+	facts := func(context, clusterUID string, jobs ...*inspect.Job) *inspect.Facts {
+		return &inspect.Facts{
+			Context: context, ClusterUID: clusterUID, Namespace: "ml", Kinds: []delegation.Kind{delegation.Job()}, Jobs: jobs,
+			NoKueue: true, Gaps: map[inspect.Part]error{},
+		}
+	}
+	origin := job("manager", "m", "the-origin")
+	origin.ManagedBy, origin.Marks = delegation.Dispatch, &delegation.Marks{Mirror: mark}
+	clusters := []*inspect.Facts{facts("manager", "m", origin)}
+	var addresses []fleet.Address
+	for _, c := range contexts {
+		context, clusterUID, _ := strings.Cut(c, " ")
+		if clusterUID == "dead" {
+			clusters = append(clusters, &inspect.Facts{Context: context, Err: errors.New("dead")})
+			continue
+		}
+		var jobs []*inspect.Job
+		if clusterUID, isEmpty := strings.CutSuffix(clusterUID, " empty"); isEmpty {
+			clusters = append(clusters, facts(context, strings.TrimSpace(clusterUID)))
+			continue
+		}
+		mirror := job(context, clusterUID, "the-mirror")
+		mirror.Marks = &delegation.Marks{OriginUID: "the-origin"}
+		clusters = append(clusters, facts(context, clusterUID, append(jobs, mirror)...))
+	}
+	for _, f := range clusters {
+		addresses = append(addresses, fleet.Address{Context: f.Context, Server: "https://" + f.Context})
+	}
+	return inspect.NewInventory(now, clusters, addresses)
+}
+
+// TestOneMirrorThroughTwoContexts: a healthy mirror that is seen through two contexts
+// runs once, and nothing is wrong with it.
+func TestOneMirrorThroughTwoContexts(t *testing.T) {
+	mark := delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "train", UID: "the-mirror"}
+	for _, contexts := range [][]string{{"kb-dev ", "kwok-kb w"}, {"kwok-kb w", "kb-dev "}, {"kb-dev ", "other-dev "}} {
+		judgment := rules.Judge(dispatchedThrough(mark, contexts...), rules.All(), rules.Options{})
+		assert.Equal(t, len(judgment.Findings), 0, "%v: %v", contexts, judgment.Findings)
+	}
+}

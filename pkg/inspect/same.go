@@ -1,0 +1,277 @@
+package inspect
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// joined makes one of the facts that were read of one cluster, through several
+// contexts. That it is one is known by its identity, or because an object that has the
+// same uid was seen through both: a uid is given once. The first of the contexts
+// stands for the others, which as tells.
+func joined(all []*Facts) (kept []*Facts, as map[string]string) {
+	as = map[string]string{}
+	if !mayRepeat(all) {
+		return all, as
+	}
+	all = slices.Clone(all)
+	names := make([]string, len(all))
+	// holders are where the facts are that hold a uid.
+	holders := map[string][]int{}
+	for at, f := range all {
+		names[at] = f.Context
+		if f.Err != nil {
+			continue
+		}
+		for _, uid := range f.uids() {
+			for _, i := range holders[uid] {
+				unite(all, i, at)
+			}
+			if !slices.ContainsFunc(holders[uid], func(i int) bool { return all[i] == all[at] }) {
+				holders[uid] = append(holders[uid], at)
+			}
+		}
+	}
+	for i, f := range all {
+		if f.Context != names[i] {
+			as[names[i]] = f.Context
+		}
+		if !slices.Contains(kept, f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept, as
+}
+
+// unite puts what was read of one cluster in both places, and wherever a part of it
+// stands, unless they are two.
+func unite(all []*Facts, i, j int) {
+	a, b := all[i], all[j]
+	if a == b || !mayBeOne(a, b) {
+		return
+	}
+	if slices.Index(all, b) < slices.Index(all, a) {
+		a, b = b, a
+	}
+	one := a.with(b)
+	for k := range all {
+		if all[k] == a || all[k] == b {
+			all[k] = one
+		}
+	}
+}
+
+// mayBeOne says whether two clusters are not known to be two.
+func mayBeOne(a, b *Facts) bool {
+	return a.ClusterUID == b.ClusterUID || a.ClusterUID == "" || b.ClusterUID == ""
+}
+
+// mayRepeat says whether there can be two of one cluster.
+func mayRepeat(all []*Facts) bool {
+	var read []*Facts
+	for _, f := range all {
+		if f.Err == nil {
+			if slices.ContainsFunc(read, func(other *Facts) bool { return mayBeOne(f, other) }) {
+				return true
+			}
+			read = append(read, f)
+		}
+	}
+	return false
+}
+
+// uids are those of the objects that were read, and the cluster's own.
+func (f *Facts) uids() []string {
+	var uids []string
+	add := func(uid string) {
+		if uid != "" {
+			uids = append(uids, uid)
+		}
+	}
+	add(f.ClusterUID)
+	for _, j := range f.Jobs {
+		add(j.UID)
+	}
+	for _, n := range f.Namespaces {
+		add(n.UID)
+	}
+	if k := f.Kueue; k != nil {
+		for _, o := range k.Workloads {
+			add(string(o.UID))
+		}
+		for _, o := range k.ClusterQueues {
+			add(string(o.UID))
+		}
+		for _, o := range k.Checks {
+			add(string(o.UID))
+		}
+		for _, o := range k.Clusters {
+			add(string(o.UID))
+		}
+	}
+	return uids
+}
+
+// with are the facts with what was read of the same cluster through another context.
+// Of what both have read, f's reading counts.
+func (f *Facts) with(g *Facts) *Facts {
+	c := *f
+	c.ClusterUID, c.Stamp, c.Version = cmp.Or(f.ClusterUID, g.ClusterUID), cmp.Or(f.Stamp, g.Stamp), cmp.Or(f.Version, g.Version)
+	c.Namespaces = union(f.Namespaces, g.Namespaces)
+	c.Leases = union(f.Leases, g.Leases)
+	c.Jobs = withJobs(f, g)
+	c.Pods = added(f.Pods, g.Pods, func(p *Pod) string { return p.UID })
+	c.Events = slices.Clone(f.Events)
+	for _, e := range g.Events {
+		if !slices.ContainsFunc(c.Events, func(other *Event) bool { return *other == *e }) {
+			c.Events = append(c.Events, e)
+		}
+	}
+	c.Kinds = slices.Clone(f.Kinds)
+	for i := range g.Kinds {
+		if !f.LookedFor(g.Kinds[i]) {
+			c.Kinds = append(c.Kinds, g.Kinds[i])
+		}
+	}
+	c.Kueue = f.Kueue.with(g.Kueue)
+	c.NoKueue = c.Kueue == nil && (f.NoKueue || g.NoKueue)
+	c.Gaps, c.Unasked = map[Part]error{}, map[Part]bool{}
+	for _, part := range slices.Concat(f.parts(), g.parts()) {
+		switch {
+		case c.Gaps[part] != nil:
+		case f.Gaps[part] != nil && !g.covers(f, part):
+			c.Gaps[part] = f.Gaps[part]
+		case g.Gaps[part] != nil && !f.covers(g, part):
+			c.Gaps[part] = g.Gaps[part]
+		}
+		if f.Unasked[part] && g.Unasked[part] {
+			c.Unasked[part] = true
+		}
+	}
+	if c.Namespace != g.Namespace && g.Namespace == "" {
+		c.Namespace = ""
+	}
+	c.index, c.podUIDs = nil, nil
+	return &c
+}
+
+// covers says whether f has wholly read a part that other facts of the same cluster
+// lack, wherever those looked.
+func (f *Facts) covers(g *Facts, part Part) bool {
+	return f.Gaps[part] == nil && !f.Unasked[part] && (f.Namespace == "" || f.Namespace == g.Namespace)
+}
+
+// withJobs are the objects of both, each once, as objects of f. One whose status
+// depends on what could not be read is taken from where it could be.
+func withJobs(f, g *Facts) []*Job {
+	at, uid := map[string]int{}, cmp.Or(f.ClusterUID, g.ClusterUID)
+	var jobs []*Job
+	for i, j := range f.Jobs {
+		at[j.UID] = i
+		same := *j
+		same.ClusterUID = uid
+		jobs = append(jobs, &same)
+	}
+	isBetter := f.Gaps[PartWorkloads] != nil && g.Gaps[PartWorkloads] == nil
+	for _, j := range g.Jobs {
+		same := *j
+		same.Context, same.ClusterUID = f.Context, uid
+		switch i, known := at[j.UID]; {
+		case !known || j.UID == "":
+			jobs = append(jobs, &same)
+		case isBetter:
+			jobs[i] = &same
+		}
+	}
+	return jobs
+}
+
+func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
+	if k == nil || other == nil {
+		if k == nil {
+			return other
+		}
+		return k
+	}
+	c := *k
+	c.Workloads = added(k.Workloads, other.Workloads, func(o *kueue.Workload) types.UID { return o.UID })
+	c.LocalQueues = added(k.LocalQueues, other.LocalQueues, func(o *kueue.LocalQueue) types.UID { return o.UID })
+	c.ClusterQueues = added(k.ClusterQueues, other.ClusterQueues, func(o *kueue.ClusterQueue) types.UID { return o.UID })
+	c.Checks = added(k.Checks, other.Checks, func(o *kueue.AdmissionCheck) types.UID { return o.UID })
+	c.Configs = added(k.Configs, other.Configs, func(o *kueue.MultiKueueConfig) types.UID { return o.UID })
+	c.Clusters = added(k.Clusters, other.Clusters, func(o *kueue.MultiKueueCluster) types.UID { return o.UID })
+	c.Addresses = union(k.Addresses, other.Addresses)
+	return &c
+}
+
+// added are those of a and those of b that are not among them.
+func added[T any, K comparable](a, b []*T, uid func(*T) K) []*T {
+	known := map[K]bool{}
+	for _, o := range a {
+		known[uid(o)] = true
+	}
+	all := slices.Clone(a)
+	for _, o := range b {
+		if k := uid(o); !known[k] || reflect.ValueOf(k).IsZero() {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// union is nil where both are.
+func union[V any](a, b map[string]V) map[string]V {
+	if a == nil {
+		return b
+	}
+	all := maps.Clone(b)
+	if all == nil {
+		all = map[string]V{}
+	}
+	maps.Copy(all, a)
+	return all
+}
+
+// object is what an object is known by.
+type objectID struct{ uid, clusterUID string }
+
+// isSame says whether two readings are of one object: they have the same uid, and
+// their clusters are not known to be two.
+func (o objectID) isSame(other objectID) bool {
+	return o.uid == other.uid && (o.clusterUID == other.clusterUID || o.clusterUID == "" || other.clusterUID == "")
+}
+
+// objects are those that were seen, by their uids.
+type objectIDs map[string][]objectID
+
+// add adds one, unless it is there already or has no uid, and says whether it was new.
+func (s objectIDs) add(o objectID) (isNew bool) {
+	if o.uid == "" {
+		return true
+	}
+	if slices.ContainsFunc(s[o.uid], o.isSame) {
+		return false
+	}
+	s[o.uid] = append(s[o.uid], o)
+	return true
+}
+
+func idOf(j *Job) objectID { return objectID{j.UID, j.ClusterUID} }
+
+// once leaves out the readings of objects that are there already.
+func once(jobs []*Job) []*Job {
+	seen := objectIDs{}
+	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !seen.add(idOf(j)) })
+}
+
+// Cluster is which one the cluster is, as far as that is known.
+func (f *Facts) Cluster() delegation.Cluster {
+	return delegation.Cluster{UID: f.ClusterUID, Stamp: f.Stamp}
+}

@@ -1,0 +1,176 @@
+package inspect
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// through are the facts of a cluster that a context has read, whose identity is known
+// where clusterUID says it.
+func through(context, clusterUID string, jobs ...*Job) *Facts {
+	f := &Facts{Context: context, ClusterUID: clusterUID, Kinds: []delegation.Kind{delegation.Job()}, Gaps: map[Part]error{}}
+	for _, j := range jobs {
+		j.Context, j.ClusterUID = context, clusterUID
+		f.Jobs = append(f.Jobs, j)
+	}
+	return f
+}
+
+func inventoryOf(clusters ...*Facts) *Inventory {
+	var addresses []fleet.Address
+	for _, f := range clusters {
+		addresses = append(addresses, fleet.Address{Context: f.Context, Server: "https://" + f.Context})
+	}
+	return NewInventory(time.Time{}, clusters, addresses)
+}
+
+func contextsOf(clusters []*Facts) []string {
+	var names []string
+	for _, f := range clusters {
+		names = append(names, f.Context)
+	}
+	return names
+}
+
+// TestOneClusterOfSeveralContexts: an object's uid is proof that two contexts lead to
+// one cluster, whatever is known of these.
+func TestOneClusterOfSeveralContexts(t *testing.T) {
+	job := func() *Job { return object("", "ml", "train", uid("the-mirror"), mirrorOfDispatch("the-origin")) }
+	other := func(name string) *Job { return object("", "ml", name, uid(name)) }
+	origin := object("", "ml", "train", uid("the-origin"), managedBy(delegation.Dispatch))
+	for name, tt := range map[string]struct {
+		clusters []*Facts
+		want     []string
+	}{
+		"one may not read which it is": {[]*Facts{through("dev", "", job()), through("admin", "w", job(), other("more"))}, []string{"dev"}},
+		"neither may":                  {[]*Facts{through("dev", "", job()), through("other-dev", "", job())}, []string{"dev"}},
+		"both know, and agree":         {[]*Facts{through("a", "w", other("x")), through("b", "w", other("y"))}, []string{"a"}},
+		"nothing in common":            {[]*Facts{through("dev", "", other("x")), through("admin", "w", other("y"))}, []string{"dev", "admin"}},
+		"known to be two":              {[]*Facts{through("a", "v", job()), through("b", "w", job())}, []string{"a", "b"}},
+		"one through another":          {[]*Facts{through("a", "", other("x")), through("b", "", other("y")), through("c", "", other("y"), other("x"))}, []string{"a"}},
+		"one did not answer":           {[]*Facts{{Context: "dead", Err: errors.New("dead")}, through("a", "", other("x"))}, []string{"dead", "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := inventoryOf(append(tt.clusters, through("manager", "m", origin.deepCopy()))...)
+			assert.DeepEqual(t, contextsOf(v.Clusters), append(tt.want, "manager"))
+			assert.Equal(t, len(v.Pairs.Pairs), 1)
+			for _, f := range v.Clusters {
+				for _, j := range f.Jobs {
+					assert.Equal(t, j.Context, f.Context)
+				}
+			}
+		})
+	}
+}
+
+func mirrorOfDispatch(origin string) func(*Job) { return marked(delegation.Marks{OriginUID: origin}) }
+
+// TestWhatSeveralContextsHaveRead: together they know what each of them does, and lack
+// only what none could read.
+func TestWhatSeveralContextsHaveRead(t *testing.T) {
+	forbidden := errors.New("forbidden")
+	dev := through("dev", "", object("", "ml", "train", uid("1")))
+	dev.Namespace = "ml"
+	dev.Gaps = map[Part]error{PartKueue: forbidden, PartSecrets: forbidden, PartPods: forbidden}
+	dev.Leases = map[string]*Lease{"ml/one": {Name: "one"}}
+	admin := through("admin", "w", object("", "ml", "train", uid("1")), object("", "ops", "other", uid("2")))
+	admin.Kueue = &KueueFacts{Workloads: []*kueue.Workload{{}}, Addresses: map[string]fleet.Address{"worker": {Server: "https://worker"}}}
+	admin.Gaps = map[Part]error{PartSecrets: forbidden, PartEvents: forbidden}
+	admin.Pods = []*Pod{{UID: "pod", Name: "train-1"}}
+
+	v := NewInventory(time.Time{}, []*Facts{dev, admin}, []fleet.Address{{Context: "dev"}, {Context: "admin", Server: "https://worker"}})
+	assert.Equal(t, len(v.Clusters), 1)
+	f := v.Clusters[0]
+	assert.Equal(t, f.ClusterUID, "w")
+	assert.Equal(t, f.Namespace, "")
+	assert.Equal(t, len(f.Jobs), 2)
+	for _, j := range f.Jobs {
+		assert.Equal(t, j.Context+" "+j.ClusterUID, "dev w")
+	}
+	assert.Equal(t, len(f.Pods), 1)
+	assert.Equal(t, len(f.Leases), 1)
+	assert.Equal(t, len(f.Kueue.Workloads), 1)
+	assert.Assert(t, f.Gaps[PartKueue] == nil && f.Gaps[PartPods] == nil)
+	assert.Assert(t, f.Gaps[PartSecrets] != nil, "neither may read these")
+	assert.Assert(t, f.Gaps[PartEvents] != nil, "dev has read those of one namespace, and admin none")
+	assert.Equal(t, v.Addresses[1].Context, "dev", "what leads to admin leads to dev")
+	assert.Equal(t, len(v.Unseen()), 0)
+}
+
+// TestListedOnce: what is seen through two contexts is listed and counted once.
+func TestListedOnce(t *testing.T) {
+	for _, countOnly := range []bool{false, true} {
+		var answers []fleet.Answer[*Tally]
+		for _, f := range []*Facts{
+			through("dev", "", object("", "ml", "train", uid("1"))),
+			through("admin", "w", object("", "ml", "train", uid("1")), object("", "ops", "other", uid("2"))),
+			through("far", "v", object("", "ml", "train", uid("3"), managedBy(delegation.Dispatch))),
+			through("far-dev", "", object("", "ml", "train", uid("3"), managedBy(delegation.Dispatch))),
+		} {
+			tally := &Tally{CountOnly: countOnly, Repeats: true}
+			for _, j := range f.Jobs {
+				tally.Add(*j)
+			}
+			answers = append(answers, fleet.Answer[*Tally]{Context: f.Context, Value: tally})
+		}
+		list := Merge(answers)
+		assert.Equal(t, len(list.Items), 2)
+		assert.Equal(t, list.Items[0].Total(), 1)
+		assert.Equal(t, list.Items[1].Total(), 2)
+		if !countOnly {
+			assert.Equal(t, len(list.Items[0].Jobs), 1)
+			assert.Equal(t, list.Items[0].Jobs[0].Context, "far")
+			assert.Equal(t, list.Items[1].Jobs[0].Context, "dev")
+			assert.Equal(t, list.Items[1].Jobs[1].Context, "admin")
+		}
+	}
+}
+
+// TestWatchedOnce: of two contexts that turn out to lead to one cluster, the first that
+// tells of a Job is the one that it is shown for.
+func TestWatchedOnce(t *testing.T) {
+	b := NewBoard([]string{"dev", "admin"}, func(string) bool { return true })
+	change := func(kind ChangeType, context string, edit ...func(*Job)) Change {
+		clusterUID := map[string]string{"admin": "w"}[context]
+		j := object(context, "ml", "train", append([]func(*Job){uid("1"), func(j *Job) { j.ClusterUID = clusterUID }}, edit...)...)
+		return Change{Type: kind, Context: context, Job: *j}
+	}
+	told := func(c Change) (texts []string) {
+		for _, one := range b.Apply(c) {
+			texts = append(texts, string(one.Type)+" "+one.Context+" "+one.Job.Context)
+		}
+		return texts
+	}
+	shown := func() (contexts []string) {
+		for _, j := range b.List(Filter{}).All() {
+			contexts = append(contexts, j.Context)
+		}
+		return contexts
+	}
+	assert.DeepEqual(t, told(change(Added, "admin")), []string{"ADDED admin admin"})
+	assert.DeepEqual(t, told(change(Added, "dev")), []string(nil))
+	assert.DeepEqual(t, shown(), []string{"admin"})
+	assert.DeepEqual(t, told(change(Modified, "dev")), []string(nil))
+	assert.DeepEqual(t, told(change(Modified, "admin")), []string{"MODIFIED admin admin"})
+
+	// While the one does not answer, the other one tells in its place.
+	b.Apply(Change{Type: Lost, Context: "admin", Err: errors.New("gone")})
+	ended := func(j *Job) { j.Status = delegation.Complete }
+	assert.DeepEqual(t, told(change(Modified, "dev", ended)), []string{"MODIFIED admin admin"})
+	assert.Equal(t, b.List(Filter{}).All()[0].Status, delegation.Complete)
+	b.Apply(Change{Type: Found, Context: "admin"})
+
+	// One that is behind tells of it still.
+	assert.DeepEqual(t, told(change(Deleted, "admin")), []string{"DELETED admin admin"})
+	assert.DeepEqual(t, told(change(Modified, "dev")), []string(nil))
+	assert.Equal(t, len(shown()), 0)
+	assert.DeepEqual(t, told(change(Deleted, "dev")), []string(nil))
+	assert.DeepEqual(t, told(change(Added, "dev")), []string{"ADDED dev dev"})
+}
