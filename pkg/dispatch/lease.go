@@ -20,6 +20,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
+// errOriginGone is that the origin whose Lease is wanted is not there any more, or
+// another has its name: the Lease is that one's.
+var errOriginGone = errors.New("the origin is gone")
+
 // HeldError says that somebody else is dispatching a Job.
 type HeldError struct {
 	// Lease is the name of the Lease, and Holder who holds it.
@@ -91,8 +95,8 @@ func (l *lease) isFresh() bool {
 
 // keep takes the Lease and holds it until ctx is over, and then gives it back. One
 // that was lost, because the API server did not answer for long, is taken again.
-// If another holder is there, that is a *HeldError; all other errors are told, and
-// it is tried again.
+// If another holder is there, that is a *HeldError, and errOriginGone where there is
+// nothing to hold it for; all other errors are told, and it is tried again.
 func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 	logger := klog.FromContext(ctx)
 	if !logger.V(2).Enabled() {
@@ -101,12 +105,12 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 	}
 	for ctx.Err() == nil {
 		err := l.free(ctx, tell.waiting)
-		if other := (*HeldError)(nil); errors.As(err, &other) {
-			return other
-		}
 		if err == nil {
 			tell.electing()
 			err = l.elect(klog.NewContext(ctx, logger), tell)
+		}
+		if other := (*HeldError)(nil); errors.As(err, &other) || errors.Is(err, errOriginGone) {
+			return err
 		}
 		if err != nil && ctx.Err() == nil {
 			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -124,8 +128,9 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 func (l *lease) elect(ctx context.Context, tell leaseEvents) error {
 	electing, stop := context.WithCancel(ctx)
 	defer stop()
+	lock := &leaseLock{lease: l, tell: tell, stop: stop}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          l.lock(tell),
+		Lock:          lock,
 		LeaseDuration: l.timing.duration, RenewDeadline: l.timing.deadline, RetryPeriod: l.timing.retry,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -152,6 +157,9 @@ func (l *lease) elect(ctx context.Context, tell leaseEvents) error {
 		return err
 	}
 	elector.Run(electing)
+	if lock.isOriginGone {
+		return errOriginGone
+	}
 	return nil
 }
 
@@ -160,7 +168,6 @@ func (l *lease) elect(ctx context.Context, tell leaseEvents) error {
 // watching, by the rule of client-go's leader election: renewTime is of the
 // holder's clock, and no measure by itself.
 func (l *lease) free(ctx context.Context, waiting func(*HeldError)) error {
-	leases := l.side.Client.CoordinationV1().Leases(l.origin.Namespace)
 	first, err := l.ensure(ctx)
 	if err != nil {
 		return err
@@ -171,10 +178,12 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) error {
 	waiting(l.heldBy(first))
 	seen, expires := first, l.clock.Now().Add(durationOf(first))
 	err = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(ctx context.Context) (bool, error) {
-		if seen, err = leases.Get(ctx, l.name(), metav1.GetOptions{}); err != nil {
+		if seen, err = l.get(ctx); err != nil {
 			return false, err
 		}
 		switch {
+		case !l.isOurs(seen):
+			return false, conflict(l.kind, l.origin.Name)
 		case holderOf(seen) == "":
 			return true, nil
 		case seen.ResourceVersion != first.ResourceVersion:
@@ -186,38 +195,40 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) error {
 		return err
 	}
 	seen.Spec.HolderIdentity = nil
-	_, err = leases.Update(ctx, seen, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
+	_, err = l.leases().Update(ctx, seen, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
 	return err
 }
 
-// ensure returns the Lease and creates it if there is none. One of an earlier
-// Job of the same name goes with that.
+// ensure returns the Lease and creates it if there is none. One of another Job of
+// the same name makes way, whoever holds it, if ours is the one that is there now:
+// theirs is gone then. Otherwise it is ours that is gone.
 func (l *lease) ensure(ctx context.Context) (*coordinationv1.Lease, error) {
-	leases := l.side.Client.CoordinationV1().Leases(l.origin.Namespace)
-	found, err := leases.Get(ctx, l.name(), metav1.GetOptions{})
-	if err == nil && found.Labels[delegation.OriginUIDLabel] != l.origin.UID && found.Labels[delegation.OriginUIDLabel] != "" {
-		preconditions := metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}
-		if err := leases.Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &preconditions}); err != nil && !apierrors.IsNotFound(err) {
+	found, err := l.get(ctx)
+	if err == nil && l.isOurs(found) {
+		return found, nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if isThere, err := l.isOriginThere(ctx); err != nil {
+		return nil, err
+	} else if !isThere {
+		return nil, errOriginGone
+	}
+	if err == nil {
+		err := l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}
-		found, err = leases.Get(ctx, l.name(), metav1.GetOptions{})
 	}
-	if !apierrors.IsNotFound(err) {
-		return found, err
-	}
-	return leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-		Name: l.name(), Namespace: l.origin.Namespace,
-		Labels:          map[string]string{delegation.OriginUIDLabel: l.origin.UID},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
-	}}, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
+	return l.create(ctx, coordinationv1.LeaseSpec{})
 }
 
 // remove deletes the Lease of a Job that nobody has to copy for any more.
 func (l *lease) remove(ctx context.Context) error {
-	leases := l.side.Client.CoordinationV1().Leases(l.origin.Namespace)
-	found, err := leases.Get(ctx, l.name(), metav1.GetOptions{})
+	found, err := l.get(ctx)
 	if err == nil && found.Labels[delegation.OriginUIDLabel] == l.origin.UID && (holderOf(found) == "" || holderOf(found) == l.identity) {
-		err = leases.Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+		err = l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -2,7 +2,8 @@ package dispatch
 
 import (
 	"context"
-	"time"
+	"encoding/json"
+	"errors"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,50 +11,93 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
-// leaseLock is what the elector reads and writes the Lease by. It sees what that
-// tells nobody: who else holds it, when it was renewed, and what fails.
+// leaseLock is what the elector reads and writes the Lease by. client-go's own would
+// take any Lease of that name, make one anew for an origin that is gone, and give back
+// one that somebody else holds; nor does it tell who holds it, when it was renewed,
+// and what fails.
 type leaseLock struct {
-	*resourcelock.LeaseLock
 	lease *lease
 	tell  leaseEvents
+	// stop ends the election. isOriginGone is why, if that is so.
+	stop         func()
+	isOriginGone bool
+	// found is the Lease as it was read or written last.
+	found *coordinationv1.Lease
 }
 
-func (l *lease) lock(tell leaseEvents) *leaseLock {
-	return &leaseLock{lease: l, tell: tell, LeaseLock: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: l.origin.Namespace, Name: l.name()},
-		Client:     l.side.Client.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity},
-		Labels:     map[string]string{delegation.OriginUIDLabel: l.origin.UID},
-	}}
-}
-
-// Get reads the Lease.
+// Get reads the Lease. One that is for another Job of the same name ends the election.
 func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	record, raw, err := k.LeaseLock.Get(ctx)
-	if err == nil {
-		k.lease.foreign.Store(record.HolderIdentity != "" && record.HolderIdentity != k.lease.identity)
+	found, err := k.lease.get(ctx)
+	if err == nil && !k.lease.isOurs(found) {
+		k.lease.foreign.Store(true)
+		k.stop()
+		err = conflict(k.lease.kind, k.lease.origin.Name)
 	}
-	k.failed(ctx, err)
-	return record, raw, err
+	if err != nil {
+		k.failed(ctx, err)
+		return nil, nil, err
+	}
+	k.found = found
+	record := resourcelock.LeaseSpecToLeaderElectionRecord(&found.Spec)
+	raw, err := json.Marshal(record)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.lease.foreign.Store(record.HolderIdentity != "" && record.HolderIdentity != k.lease.identity)
+	return record, raw, nil
 }
 
-// Create creates the Lease, if somebody has deleted it.
+// Create creates the Lease, if somebody has deleted it, and the origin is still there:
+// whoever deletes one that is held may do so for another Job of that name.
 func (k *leaseLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return k.wrote(ctx, record, k.LeaseLock.Create(ctx, record))
+	isThere, err := k.lease.isOriginThere(ctx)
+	if err == nil && !isThere {
+		k.lease.foreign.Store(true)
+		k.isOriginGone = true
+		k.stop()
+		return errOriginGone
+	}
+	var created *coordinationv1.Lease
+	if err == nil {
+		created, err = k.lease.create(ctx, resourcelock.LeaderElectionRecordToLeaseSpec(&record))
+	}
+	return k.wrote(ctx, record, created, err)
 }
 
-// Update takes the Lease, renews it, or gives it back.
+// Update takes the Lease, renews it, or gives it back: but one that somebody else
+// holds by now is theirs.
 func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return k.wrote(ctx, record, k.LeaseLock.Update(ctx, record))
+	if k.found == nil {
+		return errors.New("the Lease was not read so far")
+	}
+	if record.HolderIdentity == "" && holderOf(k.found) != k.lease.identity {
+		return nil
+	}
+	next := k.found.DeepCopy()
+	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
+	metav1.SetMetaDataLabel(&next.ObjectMeta, delegation.OriginUIDLabel, k.lease.origin.UID)
+	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
+	return k.wrote(ctx, record, written, err)
 }
 
-func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectionRecord, err error) error {
+// RecordEvent records nothing: what happens is told in events of our own.
+func (k *leaseLock) RecordEvent(string) {}
+
+// Identity is who holds the Lease where we do.
+func (k *leaseLock) Identity() string { return k.lease.identity }
+
+// Describe names the Lease.
+func (k *leaseLock) Describe() string { return k.lease.origin.Namespace + "/" + k.lease.name() }
+
+func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectionRecord, written *coordinationv1.Lease, err error) error {
 	if err != nil {
 		k.failed(ctx, err)
 		return err
 	}
+	k.found = written
 	late := k.lease.leading.Load() && !k.lease.held()
 	// One that is given back is nobody's, and may be anybody's.
 	k.lease.foreign.Store(record.HolderIdentity != k.lease.identity)
@@ -66,31 +110,8 @@ func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectio
 
 // failed tells of errors that are not part of how Leases are contended for.
 func (k *leaseLock) failed(ctx context.Context, err error) {
-	if err == nil || ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+	if ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		return
 	}
 	k.tell.failed(err)
-}
-
-func (l *lease) heldBy(found *coordinationv1.Lease) *HeldError {
-	e := &HeldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found), Within: durationOf(found)}
-	if found.Spec.AcquireTime != nil {
-		e.Since = found.Spec.AcquireTime.Time
-		e.Ago = l.clock.Since(e.Since)
-	}
-	return e
-}
-
-func holderOf(l *coordinationv1.Lease) string {
-	if l.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *l.Spec.HolderIdentity
-}
-
-func durationOf(l *coordinationv1.Lease) time.Duration {
-	if l.Spec.LeaseDurationSeconds == nil {
-		return 0
-	}
-	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
 }

@@ -56,6 +56,9 @@ type task struct {
 	// otherHolder is who dispatches the Job, where that is not us. The goroutine that
 	// keeps the Lease sets it.
 	otherHolder atomic.Pointer[HeldError]
+	// vanished is whether the Lease was found to be wanted for an origin that is gone.
+	// The goroutine that keeps the Lease sets it, and it stays so.
+	vanished atomic.Bool
 	// leaseTold is the error with the Lease that was told last.
 	leaseTold atomic.Pointer[string]
 	// seen is when a change of the mirror's status was noticed that is not yet on
@@ -158,7 +161,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 // its name. That is never believed of an informer alone.
 func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, error) {
 	cached := t.cached(t.origin, t.ref)
-	if cached != nil && cached.GetUID() == t.UID {
+	if cached != nil && cached.GetUID() == t.UID && !t.vanished.Load() {
 		t.originNow = newer(cached, t.originNow)
 		return t.originNow, nil
 	}

@@ -28,8 +28,14 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	err := t.lease.keep(ctx, t.leaseEvents(leave))
 	leave()
 	var held *HeldError
-	if errors.As(err, &held) {
+	switch {
+	case errors.As(err, &held):
 		t.otherHolder.Store(held)
+		t.queue.Add(t)
+		return
+	case errors.Is(err, errOriginGone):
+		// What is left to do, its mirror, is not the Lease's, which may be another's.
+		t.vanished.Store(true)
 		t.queue.Add(t)
 		return
 	}

@@ -1,0 +1,290 @@
+package dispatchtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
+)
+
+// Server stands in for an API server where what matters is who writes first: it has
+// uids, resource versions, preconditions and watches as a real one has. It validates
+// nothing, fills nothing in, and collects no garbage.
+type Server struct {
+	// Before, if it is set, is called with each request before that is answered; an
+	// error is the answer then. Several may be called at once.
+	Before func(*http.Request) *apierrors.StatusError
+
+	address string
+	mu      sync.Mutex
+	// objects are those that are stored, by the path of the request that reads them.
+	objects map[string]*unstructured.Unstructured
+	version int64
+	// log is what has changed, in order; changed is closed when there is more.
+	log     []change
+	changed chan struct{}
+}
+
+// change is what became of an object; its resource version says when.
+type change struct {
+	kind   string
+	path   string
+	object *unstructured.Unstructured
+}
+
+// NewServer starts a server that has nothing stored, and ends with the test.
+func NewServer(t *testing.T) *Server {
+	t.Helper()
+	s := &Server{objects: map[string]*unstructured.Unstructured{}, version: 1, changed: make(chan struct{})}
+	server := httptest.NewServer(s)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	s.address = server.URL
+	return s
+}
+
+// Config is how clients reach it.
+func (s *Server) Config() *rest.Config {
+	return &rest.Config{Host: s.address, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+}
+
+// Create stores an object of a resource, as a client would have it stored.
+func (s *Server) Create(t *testing.T, resource schema.GroupVersionResource, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	created, err := s.create(pathOf(resource, o.GetNamespace(), ""), o)
+	assert.Assert(t, err == nil, "%v", err)
+	return created
+}
+
+// Get is an object as it is stored, nil if there is none.
+func (s *Server) Get(resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.objects[pathOf(resource, namespace, name)]; o != nil {
+		return o.DeepCopy()
+	}
+	return nil
+}
+
+// Change changes an object, as another client would.
+func (s *Server) Change(t *testing.T, resource schema.GroupVersionResource, namespace, name string, change func(*unstructured.Unstructured)) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.change(pathOf(resource, namespace, name), func(was []byte) ([]byte, error) {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON(was); err != nil {
+			return nil, err
+		}
+		change(o)
+		return o.MarshalJSON()
+	})
+	assert.Assert(t, err == nil, "%v", err)
+}
+
+// Delete deletes an object, as a client would have it deleted.
+func (s *Server) Delete(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.remove(pathOf(resource, namespace, name), nil)
+	assert.Assert(t, err == nil, "%v", err)
+}
+
+func pathOf(resource schema.GroupVersionResource, namespace, name string) string {
+	path := "/apis/" + resource.GroupVersion().String()
+	if resource.Group == "" {
+		path = "/api/" + resource.Version
+	}
+	path += "/namespaces/" + namespace + "/" + resource.Resource
+	if name != "" {
+		path += "/" + name
+	}
+	return path
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var failed *apierrors.StatusError
+	if s.Before != nil {
+		failed = s.Before(r)
+	}
+	var answer any
+	switch {
+	case failed != nil:
+	case r.URL.Query().Get("watch") == "true" && r.URL.Query().Get("sendInitialEvents") == "true":
+		failed = apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+	case r.URL.Query().Get("watch") == "true":
+		s.watch(w, r)
+		return
+	default:
+		answer, failed = s.answer(r, body)
+	}
+	code := http.StatusOK
+	if failed != nil {
+		status := failed.Status()
+		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		answer, code = status, int(status.Code)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// .../namespaces/NAMESPACE/PLURAL[/NAME[/SUBRESOURCE]]
+	steps := strings.Split(r.URL.Path, "/")
+	at := slices.Index(steps, "namespaces")
+	if at < 0 || len(steps) < at+3 {
+		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "", 0, true)
+	}
+	collection := strings.Join(steps[:at+3], "/")
+	path := strings.Join(steps[:min(len(steps), at+4)], "/")
+	resource := schema.GroupResource{Resource: steps[at+2]}
+	isOne := len(steps) > at+3
+	if isOne && s.objects[path] == nil {
+		return nil, apierrors.NewNotFound(resource, steps[at+3])
+	}
+	switch {
+	case r.Method == http.MethodGet && isOne:
+		return s.objects[path].Object, nil
+	case r.Method == http.MethodGet:
+		return s.list(r, collection), nil
+	case r.Method == http.MethodPost:
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON(body); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		created, failed := s.create(collection, o)
+		return objectOf(created), failed
+	case r.Method == http.MethodPut:
+		stored, failed := s.change(path, func([]byte) ([]byte, error) { return body, nil })
+		return objectOf(stored), failed
+	case r.Method == http.MethodPatch:
+		patch := func(was []byte) ([]byte, error) { return jsonpatch.MergePatch(was, body) }
+		if r.Header.Get("Content-Type") == string(types.StrategicMergePatchType) {
+			patch = func(was []byte) ([]byte, error) { return withOwners(was, body) }
+		}
+		stored, failed := s.change(path, patch)
+		return objectOf(stored), failed
+	case r.Method == http.MethodDelete:
+		var o metav1.DeleteOptions
+		if err := json.Unmarshal(body, &o); len(body) > 0 && err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		removed, failed := s.remove(path, o.Preconditions)
+		return objectOf(removed), failed
+	}
+	return nil, apierrors.NewMethodNotSupported(resource, r.Method)
+}
+
+func objectOf(o *unstructured.Unstructured) any {
+	if o == nil {
+		return nil
+	}
+	return o.Object
+}
+
+// note stores what has become of an object, and tells those who watch.
+func (s *Server) note(kind, path string, o *unstructured.Unstructured) {
+	s.version++
+	o.SetResourceVersion(strconv.FormatInt(s.version, 10))
+	s.log = append(s.log, change{kind, path, o.DeepCopy()})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *Server) create(collection string, o *unstructured.Unstructured) (*unstructured.Unstructured, *apierrors.StatusError) {
+	path := collection + "/" + o.GetName()
+	if s.objects[path] != nil {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: collection[strings.LastIndex(collection, "/")+1:]}, o.GetName())
+	}
+	o = o.DeepCopy()
+	o.SetUID(uuid.NewUUID())
+	o.SetGeneration(1)
+	s.note("ADDED", path, o)
+	s.objects[path] = o
+	return o, nil
+}
+
+func (s *Server) change(path string, patch func(was []byte) ([]byte, error)) (*unstructured.Unstructured, *apierrors.StatusError) {
+	was := s.objects[path]
+	resource := schema.GroupResource{Resource: strings.Split(path, "/")[len(strings.Split(path, "/"))-2]}
+	text, err := was.MarshalJSON()
+	if err == nil {
+		text, err = patch(text)
+	}
+	now := &unstructured.Unstructured{}
+	if err == nil {
+		err = now.UnmarshalJSON(text)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if now.GetUID() != was.GetUID() || now.GetResourceVersion() != "" && now.GetResourceVersion() != was.GetResourceVersion() {
+		return nil, apierrors.NewConflict(resource, was.GetName(), fmt.Errorf("it is another, or was changed"))
+	}
+	s.note("MODIFIED", path, now)
+	s.objects[path] = now
+	return now, nil
+}
+
+// withOwners is an object after a strategic merge patch of its owners, which are
+// merged by their uids.
+func withOwners(was, patch []byte) ([]byte, error) {
+	var o, p unstructured.Unstructured
+	if err := o.UnmarshalJSON(was); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(patch, &p.Object); err != nil {
+		return nil, err
+	}
+	owners := o.GetOwnerReferences()
+	for _, owner := range p.GetOwnerReferences() {
+		if !slices.ContainsFunc(owners, func(there metav1.OwnerReference) bool { return there.UID == owner.UID }) {
+			owners = append(owners, owner)
+		}
+	}
+	o.SetOwnerReferences(owners)
+	if uid := p.GetUID(); uid != "" {
+		o.SetUID(uid)
+	}
+	return o.MarshalJSON()
+}
+
+func (s *Server) remove(path string, p *metav1.Preconditions) (*unstructured.Unstructured, *apierrors.StatusError) {
+	o := s.objects[path]
+	if p != nil && (p.UID != nil && *p.UID != o.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != o.GetResourceVersion()) {
+		return nil, apierrors.NewConflict(schema.GroupResource{}, o.GetName(), fmt.Errorf("the precondition does not hold"))
+	}
+	delete(s.objects, path)
+	o = o.DeepCopy()
+	s.note("DELETED", path, o)
+	return o, nil
+}

@@ -1,0 +1,163 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+func leases() schema.GroupVersionResource {
+	return coordinationv1.SchemeGroupVersion.WithResource("leases")
+}
+
+// sideOf makes clients of a server.
+func sideOf(t *testing.T, s *dispatchtest.Server, name string) *apiserver.Side {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(s.Config())
+	assert.NilError(t, err)
+	objects, err := dynamic.NewForConfig(s.Config())
+	assert.NilError(t, err)
+	return &apiserver.Side{Context: name, ClusterUID: name + "-uid", Client: client, Dynamic: objects}
+}
+
+// quick are the times of a Lease in a test.
+func quick() leaseTiming {
+	return leaseTiming{duration: 2 * time.Second, deadline: time.Second, retry: 20 * time.Millisecond}
+}
+
+// leaseOf is the Lease of an origin, as one of its dispatchers has it.
+func leaseOf(side *apiserver.Side, origin *unstructured.Unstructured, identity string) *lease {
+	return &lease{
+		side: side, kind: delegation.Job(), origin: apiserver.RefOf(side, origin), identity: identity, timing: quick(), clock: clock.RealClock{},
+	}
+}
+
+// keeping holds a Lease until the test ends or stop is called; ended has what became
+// of it.
+func keeping(t *testing.T, l *lease) (held chan bool, ended chan error, stop func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	held, ended = make(chan bool, 100), make(chan error, 1)
+	go func() {
+		ended <- l.keep(ctx, leaseEvents{
+			waiting: func(*HeldError) {}, electing: func() {}, again: func() {},
+			held: func(is bool) { held <- is }, failed: func(err error) { t.Log(err) },
+		})
+	}()
+	return held, ended, stop
+}
+
+func awaits[T any](t *testing.T, from chan T, what string) T {
+	t.Helper()
+	select {
+	case value := <-from:
+		return value
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s: nothing came of it", what)
+		panic("unreachable")
+	}
+}
+
+func storedLease(t *testing.T, side *apiserver.Side, name string) *coordinationv1.Lease {
+	t.Helper()
+	found, err := side.Client.CoordinationV1().Leases("ml").Get(t.Context(), delegation.LeaseName(name), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	assert.NilError(t, err)
+	return found
+}
+
+// TestLeaseOfSuccessiveJobs: of two dispatchers of Jobs that have one name, one after
+// the other, that of the one which is there keeps its Lease, and the other one ends.
+func TestLeaseOfSuccessiveJobs(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	side := sideOf(t, server, "here")
+	jobs := delegation.Job().Resource
+	first := server.Create(t, jobs, dispatchtest.SmallJob(t))
+	held, ended, stop := keeping(t, leaseOf(side, first, "old"))
+	defer stop()
+	assert.Assert(t, awaits(t, held, "the first takes it"))
+
+	server.Delete(t, jobs, "ml", "small")
+	second := server.Create(t, jobs, dispatchtest.SmallJob(t))
+	next, nextEnded, release := keeping(t, leaseOf(side, second, "new"))
+	assert.Assert(t, awaits(t, next, "the second takes it from one that is gone"))
+	assert.Assert(t, errors.Is(awaits(t, ended, "the first one ends"), errOriginGone))
+	now := storedLease(t, side, "small")
+	assert.Equal(t, now.Labels[delegation.OriginUIDLabel], string(second.GetUID()))
+	assert.Equal(t, now.OwnerReferences[0].UID, second.GetUID())
+	assert.Equal(t, holderOf(now), "new")
+
+	// A dispatcher of the first that comes late does not touch it.
+	late := leaseOf(side, first, "late")
+	assert.Assert(t, errors.Is(late.keep(t.Context(), leaseEvents{}), errOriginGone))
+	assert.Equal(t, storedLease(t, side, "small").UID, now.UID)
+	release()
+	assert.NilError(t, awaits(t, nextEnded, "the second gives it back"))
+	assert.Equal(t, holderOf(storedLease(t, side, "small")), "")
+	for len(next) > 0 {
+		assert.Assert(t, <-next, "it was lost in between")
+	}
+}
+
+// TestLeaseOfAnOriginThatIsGone: it is not made anew by who still held it.
+func TestLeaseOfAnOriginThatIsGone(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	side := sideOf(t, server, "here")
+	jobs := delegation.Job().Resource
+	held, ended, stop := keeping(t, leaseOf(side, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
+	defer stop()
+	assert.Assert(t, awaits(t, held, "it is taken"))
+	server.Delete(t, jobs, "ml", "small")
+	// As the garbage collector does.
+	server.Delete(t, leases(), "ml", delegation.LeaseName("small"))
+	assert.Assert(t, errors.Is(awaits(t, ended, "it ends"), errOriginGone))
+	assert.Assert(t, storedLease(t, side, "small") == nil)
+}
+
+// TestLeaseIsGivenBackByItsHolder: whoever has lost a Lease and does not know it gives
+// back nothing of somebody else's.
+func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	var frozen atomic.Bool
+	thawed := make(chan struct{})
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if frozen.Load() && strings.Contains(r.URL.Path, "/leases/") {
+			<-thawed
+		}
+		return nil
+	}
+	side := sideOf(t, server, "here")
+	mine := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	held, ended, stop := keeping(t, mine)
+	assert.Assert(t, awaits(t, held, "it is taken"))
+	assert.NilError(t, mine.confirm(t.Context()))
+	frozen.Store(true)
+	server.Change(t, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
+		dispatchtest.Set(t, l, "spec.holderIdentity", "theirs")
+	})
+	stop()
+	close(thawed)
+	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.Equal(t, holderOf(storedLease(t, side, "small")), "theirs")
+	assert.Assert(t, apierrors.IsConflict(mine.confirm(t.Context())), "who looks sees that it is another's")
+}
