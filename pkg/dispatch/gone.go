@@ -31,7 +31,6 @@ func (t *task) originGone(ctx context.Context) error {
 			return err
 		}
 	}
-	t.dropDependencies(ctx)
 	t.end(OriginDeleted, nil, nil, "it was deleted")
 	return nil
 }

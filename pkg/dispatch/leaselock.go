@@ -46,7 +46,11 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 	if err != nil {
 		return nil, nil, err
 	}
-	k.lease.foreign.Store(record.HolderIdentity != "" && record.HolderIdentity != k.lease.identity)
+	isForeign := record.HolderIdentity != "" && record.HolderIdentity != k.lease.identity
+	if k.lease.foreign.Store(isForeign); isForeign {
+		// The elector would try to renew it until its deadline.
+		k.stop()
+	}
 	return record, raw, nil
 }
 

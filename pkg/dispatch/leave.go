@@ -25,10 +25,9 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	case err != nil:
 		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s is left, and its status is not copied any more: %v", on, err))
 	case !found:
-		if t.lease.held() {
-			t.dropDependencies(ctx)
-		}
 		t.end(end, nil, nil, "nothing of it is on "+on)
+	case !t.options.DeleteOnInterrupt && t.isHeldBack():
+		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s does not start before the same command is run again, because not all that its pods need may be there", on))
 	case !t.options.DeleteOnInterrupt:
 		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, and its status is not copied any more", on))
 	case object.HasFinished(t.Kind, t.mirrorNow):

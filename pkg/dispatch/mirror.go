@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -40,8 +36,9 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 	if !t.announced {
 		t.announced = true
 		t.record(MirrorFound, fmt.Sprintf("its mirror on %s was there already", t.worker.Context))
-		// Whoever made it may have died before all was done.
-		t.copyDependencies(ctx, t.mirrorNow)
+	}
+	if err := t.supply(ctx, t.mirrorNow); err != nil || t.hasEnded() {
+		return nil, err
 	}
 	return t.mirrorNow, nil
 }
@@ -57,6 +54,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	}
 	switch {
 	case mirror == nil && (expected == "" || t.replace):
+		t.superseded = expected
 		return t.createMirror(ctx, origin)
 	case mirror == nil:
 		return nil, t.mirrorDeleted(ctx, "was deleted")
@@ -68,25 +66,8 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 		t.abort(t.taken(mirror))
 		return nil, nil
 	}
+	t.superseded = expected
 	return mirror, nil
-}
-
-// copyDependencies completes what the pods of a mirror need that is there.
-func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstructured) {
-	copied, err := dependency.Copy(ctx, t.origin, t.worker, mirror, t.Dependencies)
-	t.tellCopied(copied)
-	if err == nil {
-		err = dependency.Adopt(ctx, t.origin, t.worker, mirror, t.Dependencies)
-	}
-	if err != nil {
-		t.record(Warned, fmt.Sprintf("what its pods need could not be completed: %v", err))
-	}
-}
-
-func (t *task) tellCopied(copied []dependency.Object) {
-	for _, d := range copied {
-		t.record(DependencyCopied, fmt.Sprintf("%s %s was copied to %s", d.Kind, d.Name, t.worker.Context))
-	}
 }
 
 // expect takes the mirror's uid from what the origin names, if it names one.
@@ -115,73 +96,6 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 		return newer(cached, t.mirrorNow), nil
 	}
 	return t.worker.Get(ctx, t.Kind, t.mirrorRef)
-}
-
-// createMirror makes the mirror and what its pods need.
-func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	planned, err := t.plan(origin)
-	if err != nil {
-		t.abort(err)
-		return nil, nil
-	}
-	copied, err := dependency.Copy(ctx, t.origin, t.worker, planned, t.Dependencies)
-	t.tellCopied(copied)
-	if err != nil && !mayPass(err) {
-		t.dropDependencies(ctx)
-		t.abort(fmt.Errorf("could not copy what the pods of %s need: %w", t.ref.WithKind(), err))
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	// What has begun is not broken off: nobody would know whether it was made.
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiserver.RequestTimeout)
-	defer cancel()
-	created, err := t.worker.Objects(t.Kind, t.mirrorRef.Namespace).
-		Create(bounded, planned, metav1.CreateOptions{FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationWarn})
-	if err != nil {
-		return nil, t.notCreated(ctx, err)
-	}
-	t.replace, t.announced = false, true
-	t.mirrorRef.UID = string(created.GetUID())
-	t.mirrorNow = apiserver.Trimmed(created)
-	t.before = planned
-	t.record(MirrorCreated, "created on "+t.worker.Context)
-	if len(t.Dependencies) > 0 {
-		if err := dependency.Adopt(ctx, t.origin, t.worker, created, t.Dependencies); err != nil {
-			t.record(Warned, fmt.Sprintf("what was copied for it will not be deleted with it: %v", err))
-		}
-	}
-	return t.mirrorNow, nil
-}
-
-// notCreated tells apart what may pass from what will not.
-func (t *task) notCreated(ctx context.Context, err error) error {
-	if apierrors.IsAlreadyExists(err) {
-		// It is looked at in the next round.
-		return conflict(t.Kind, t.Name)
-	}
-	if mayPass(err) {
-		// It may have been made nevertheless.
-		return t.worker.Failed(err)
-	}
-	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), t.worker.Failed(err))
-	if apierrors.IsInvalid(err) {
-		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), apiserver.Causes(err))
-	}
-	t.dropDependencies(ctx)
-	t.abort(final)
-	return nil
-}
-
-// dropDependencies deletes what was copied for a mirror that is not there.
-func (t *task) dropDependencies(ctx context.Context) {
-	if len(t.Dependencies) == 0 || t.planned == nil {
-		return
-	}
-	if err := dependency.Drop(ctx, t.worker, t.planned, t.Dependencies); err != nil {
-		t.record(Warned, fmt.Sprintf("what was copied for it to %s is left there: %v", t.worker.Context, err))
-	}
 }
 
 // taken says that something else has the mirror's name.

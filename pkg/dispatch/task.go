@@ -37,6 +37,11 @@ type task struct {
 	// replace is whether a mirror that is gone is made anew; it holds until one
 	// was made.
 	replace bool
+	// made is the uid of the mirror that was created by this task, and superseded that
+	// of the one which the origin may still name instead, because it is gone.
+	made, superseded string
+	// isSupplied is whether all is there that the mirror's pods need, or will not be.
+	isSupplied bool
 	// announced is whether the mirror was told of, and ran whether pods of it were
 	// seen to run.
 	announced, ran bool
@@ -56,6 +61,8 @@ type task struct {
 	// otherHolder is who dispatches the Job, where that is not us. The goroutine that
 	// keeps the Lease sets it.
 	otherHolder atomic.Pointer[HeldError]
+	// yieldedAt is when that was first known.
+	yieldedAt time.Time
 	// vanished is whether the Lease was found to be wanted for an origin that is gone.
 	// The goroutine that keeps the Lease sets it, and it stays so.
 	vanished atomic.Bool
@@ -78,8 +85,7 @@ type task struct {
 // called although nothing happens, 0 for never.
 func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	if held := t.otherHolder.Load(); held != nil {
-		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), held))
-		return 0, nil
+		return t.yield(ctx, held)
 	}
 	origin, err := t.readOrigin(ctx)
 	if err != nil {
@@ -112,7 +118,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	if err != nil || mirror == nil {
 		return 0, err
 	}
-	if origin, err = t.pin(ctx, origin); err != nil {
+	if origin, err = t.pin(ctx, origin); err != nil || t.hasEnded() {
 		return 0, err
 	}
 	return t.follow(ctx, origin, mirror)
@@ -232,23 +238,6 @@ func (t *task) hasEnded() bool {
 }
 
 func originUID(r apiserver.Ref) types.UID { return types.UID(r.UID) }
-
-// pin writes on the origin which mirror it has, and returns it as it is then.
-func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	mark := t.mirrorRef.Place(t.mirrorRef.UID).String()
-	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark {
-		t.wasPinned = true
-		return origin, nil
-	}
-	written, err := t.origin.Patch(ctx, t.Kind, origin, "", map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: mark}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("could not note the mirror on the origin: %w", err)
-	}
-	t.originNow, t.wasPinned = written, true
-	return written, nil
-}
 
 // pinned is the mirror that an origin names; zero if it names none.
 func pinned(origin *unstructured.Unstructured) delegation.Place {

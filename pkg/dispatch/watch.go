@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -160,7 +161,11 @@ func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatche
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			selected(&o)
 			watching, err := client.Watch(ctx, o)
-			l.noteAnswer(ctx, s.side, err)
+			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
+				// Servers that cannot begin a watch with all there is say so, and are
+				// listed then: it is no failure (KEP-3157).
+				l.noteAnswer(ctx, s.side, err)
+			}
 			return watching, err
 		},
 	}

@@ -93,8 +93,8 @@ func TestDependenciesAreShared(t *testing.T) {
 		{Kind: "ConfigMap", Namespace: ns, Name: "extras"}, {Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "Secret", Namespace: ns, Name: "token"},
 	})
 
-	planned := f.request(f.job).Plan.Mirror
-	created, err := dependency.Copy(ctx, f.origin, f.worker, planned, copies)
+	first := f.mirror(f.job)
+	created, err := dependency.Provide(ctx, f.origin, f.worker, first, copies)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, created, copies)
 	settings := f.copied("settings")
@@ -108,8 +108,6 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.Assert(t, token.Type == "example.com/own" && string(token.Data["c"]) == "top-secret")
 
 	// A second one finds it, and owns it too.
-	first := f.mirror(f.job)
-	assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, first, copies))
 	other := f.create("other", takes())
 	found, _ = f.preflight(other, dependency.Options{})
 	assert.Equal(t, len(found), 2, "%s", told(found))
@@ -117,12 +115,11 @@ func TestDependenciesAreShared(t *testing.T) {
 	found, again := f.preflight(other, allowed())
 	assert.Equal(t, len(found), 0, "%s", told(found))
 	assert.DeepEqual(t, again, copies)
-	created, err = dependency.Copy(ctx, f.origin, f.worker, f.request(other).Plan.Mirror, again)
-	assert.NilError(t, err)
-	assert.Equal(t, len(created), 0)
 	second := f.mirror(other)
 	for range 2 {
-		assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, second, again))
+		created, err = dependency.Provide(ctx, f.origin, f.worker, second, again)
+		assert.NilError(t, err)
+		assert.Equal(t, len(created), 0)
 	}
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), 2)
 
@@ -152,10 +149,8 @@ func TestDependenciesOfMany(t *testing.T) {
 	var group errgroup.Group
 	for _, mirror := range mirrors {
 		group.Go(func() error {
-			if _, err := dependency.Copy(t.Context(), f.origin, f.worker, mirror, copies); err != nil {
-				return err
-			}
-			return dependency.Adopt(t.Context(), f.origin, f.worker, mirror, copies)
+			_, err := dependency.Provide(t.Context(), f.origin, f.worker, mirror, copies)
+			return err
 		})
 	}
 	assert.NilError(t, group.Wait())
@@ -164,43 +159,35 @@ func TestDependenciesOfMany(t *testing.T) {
 	shell(t, "kubectl --context worker-1 -n "+ns+" delete configmap settings")
 	for _, mirror := range mirrors {
 		group.Go(func() error {
-			return dependency.Adopt(t.Context(), f.origin, f.worker, mirror, copies)
+			_, err := dependency.Provide(t.Context(), f.origin, f.worker, mirror, copies)
+			return err
 		})
 	}
 	assert.NilError(t, group.Wait())
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), len(mirrors))
 }
 
-// TestDependenciesAreDropped takes back what was copied for nothing, and nothing
-// else.
-func TestDependenciesAreDropped(t *testing.T) {
-	const ns = "copies-dropped"
+// TestDependenciesOfOthers: what is somebody else's stays, and is an error; of what was
+// copied nevertheless the mirror is the owner.
+func TestDependenciesOfOthers(t *testing.T) {
+	const ns = "copies-others"
 	f := newCopies(t, ns)
-	ctx := t.Context()
 	copies := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
-	planned := f.request(f.job).Plan.Mirror
-	other := f.mirror(f.create("other", takes()))
-	created, err := dependency.Copy(ctx, f.origin, f.worker, planned, copies)
-	assert.NilError(t, err)
-	assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, other, copies[:1]))
-	for range 2 {
-		assert.NilError(t, dependency.Drop(ctx, f.worker, planned, created))
-	}
-	assert.Assert(t, f.copied("settings") != nil, "another mirror owns it")
-	assert.Assert(t, f.copied("extras") == nil)
-
-	// What is somebody else's stays, and is an error.
 	f.apply(worker1, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: extras, namespace: %s}, data: {own: x}}", ns))
-	created, err = dependency.Copy(ctx, f.origin, f.worker, planned, copies)
+	created, err := dependency.Provide(t.Context(), f.origin, f.worker, f.mirror(f.job), copies)
 	assert.ErrorContains(t, err, "one is there that is none of ours")
-	assert.Equal(t, len(created), 0)
-	assert.NilError(t, dependency.Adopt(ctx, f.origin, f.worker, other, copies))
-	assert.NilError(t, dependency.Drop(ctx, f.worker, planned, copies))
+	assert.DeepEqual(t, created, copies[:1])
 	extras := f.copied("extras")
 	assert.Assert(t, len(extras.OwnerReferences) == 0 && extras.Data["own"] == "x")
 	found, fresh := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 0, "%s", told(found))
 	assert.Assert(t, !slices.Contains(fresh, copies[1]))
+	f.deleteMirror("train")
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return f.copied("settings") == nil, nil
+	})
+	assert.NilError(t, err)
+	assert.Assert(t, f.copied("extras") != nil)
 }
 
 // TestDependenciesThatDiffer finds a copy that is older than its original in the
@@ -209,12 +196,12 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	const ns = "copies-differ"
 	f := newCopies(t, ns)
 	ctx := t.Context()
-	planned := f.request(f.job).Plan.Mirror
+	mirror := f.mirror(f.job)
 	extras := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
-	_, err := dependency.Copy(ctx, f.origin, f.worker, planned, extras)
+	_, err := dependency.Provide(ctx, f.origin, f.worker, mirror, extras)
 	assert.NilError(t, err)
 	shell(t, "kubectl --context management -n "+ns+` patch configmap extras --type=merge -p '{"data":{"a":"y"}}'`)
-	_, err = dependency.Copy(ctx, f.origin, f.worker, planned, extras)
+	_, err = dependency.Provide(ctx, f.origin, f.worker, mirror, extras)
 	assert.ErrorContains(t, err, "a copy is there that says something else")
 	found, _ := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 1, "%s", told(found))
@@ -227,7 +214,7 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	shell(t, "kubectl --context management -n "+ns+" delete secret token")
 	f.apply(management, fmt.Sprintf(`{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token,
   metadata: {name: token, namespace: %s, annotations: {kubernetes.io/service-account.name: default}}}`, ns))
-	_, err = dependency.Copy(ctx, f.origin, f.worker, planned, []dependency.Object{{Kind: "Secret", Namespace: ns, Name: "token"}})
+	_, err = dependency.Provide(ctx, f.origin, f.worker, mirror, []dependency.Object{{Kind: "Secret", Namespace: ns, Name: "token"}})
 	assert.ErrorContains(t, err, "is the token of a service account")
 	found, _ = f.preflight(f.job, allowed())
 	assert.Assert(t, len(found) == 1 && found[0].Blocking && contains(found[0].Message, "token of a service account"), "%s", told(found))

@@ -20,17 +20,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Copy copies objects to the worker, into the namespace of the planned mirror, with the
-// marks of that: it has to have its origin's uid. What is there already as a copy is left
-// alone if it says the same, whatever origin it was made for: mirrors share their copies,
-// and Adopt makes each of them an owner. What is there otherwise is an error, and so is a
-// token of a service account, which no other cluster takes. It returns those that it
+// Provide sees that what a mirror's pods need is in its namespace: it copies what is
+// missing, with the marks of the mirror, and makes the mirror an owner of every copy, so
+// that the worker's garbage collector removes it with the last mirror that owns it. A copy
+// has its owner from the beginning. What is there already as a copy is shared if it says
+// the same, whatever origin it was made for. What is there otherwise is an error, and so
+// is a token of a service account, which no other cluster takes. It returns those that it
 // created, also beside an error.
-func Copy(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d []Object) ([]Object, error) {
+func Provide(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d []Object) ([]Object, error) {
 	var created []Object
 	var failures []error
 	for _, one := range d {
-		isNew, err := copyOne(ctx, origin, worker, planned, one, nil)
+		var isNew bool
+		err := retry.OnError(retry.DefaultBackoff, isOvertaken, func() (err error) {
+			isNew, err = provideOne(ctx, origin, worker, mirror, one)
+			return err
+		})
 		if isNew {
 			created = append(created, one)
 		}
@@ -39,57 +44,31 @@ func Copy(ctx context.Context, origin, worker *apiserver.Side, planned *unstruct
 	return created, errors.Join(failures...)
 }
 
-// Adopt makes the mirror an owner of everything that was copied for
-// it, so that the worker's garbage collector removes it with the last mirror that
-// owns it. What went away since it was copied, with a mirror that shared it, is
-// copied again. Objects without our marks are left alone.
-func Adopt(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d []Object) error {
-	failures := make([]error, len(d))
-	for i, one := range d {
-		failures[i] = retry.OnError(retry.DefaultBackoff, isOvertaken, func() error {
-			return adoptOne(ctx, origin, worker, mirror, one)
-		})
-	}
-	return errors.Join(failures...)
-}
-
-// Drop deletes what was copied for a mirror that was not created
-// after all, unless another mirror owns it by now.
-func Drop(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d []Object) error {
-	failures := make([]error, len(d))
-	for i, one := range d {
-		failures[i] = retry.OnError(retry.DefaultBackoff, isOvertaken, func() error {
-			return dropOne(ctx, worker, planned, one)
-		})
-	}
-	return errors.Join(failures...)
-}
-
 // isOvertaken says whether somebody else was faster, so that it is to be looked at
 // again.
 func isOvertaken(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// copyOne says whether it created the copy.
-func copyOne(ctx context.Context, origin, worker *apiserver.Side, planned *unstructured.Unstructured, d Object, owners []metav1.OwnerReference) (bool, error) {
+// provideOne says whether it created the copy.
+func provideOne(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d Object) (isNew bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
 	original, err := d.on(origin, d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	if err != nil {
 		return false, origin.Failed(fleet.InContext(origin.Context, "read "+d.String(), err))
 	}
-	copied, err := copyOf(original, planned)
+	copied, err := copyOf(original, mirror)
 	if err != nil {
 		return false, fmt.Errorf("context %s: %s %w", origin.Context, d, err)
 	}
-	copied.SetOwnerReferences(owners)
-	there := d.on(worker, planned.GetNamespace())
+	copied.SetOwnerReferences([]metav1.OwnerReference{ownerOf(mirror)})
+	there := d.on(worker, mirror.GetNamespace())
 	_, err = there.Create(ctx, copied, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
 	if err == nil {
 		return true, nil
 	}
-	doing := fmt.Sprintf("copy %s to namespace %s", d, planned.GetNamespace())
+	doing := fmt.Sprintf("copy %s to namespace %s", d, mirror.GetNamespace())
 	if !apierrors.IsAlreadyExists(err) {
 		return false, worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
@@ -105,9 +84,9 @@ func copyOne(ctx context.Context, origin, worker *apiserver.Side, planned *unstr
 			errors.New("an older copy is being deleted"))))
 	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
 		return false, fmt.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
-			HowToRemove(worker, d.Kind, planned.GetNamespace(), d.Name))
+			HowToRemove(worker, d.Kind, mirror.GetNamespace(), d.Name))
 	}
-	return false, nil
+	return false, adopt(ctx, worker, mirror, present)
 }
 
 // copyOf makes the copy of an object for the mirror that is planned. Its labels and
@@ -133,26 +112,14 @@ func copyOf(original, planned *unstructured.Unstructured) (*unstructured.Unstruc
 // isCopy says whether an object is one that we copied, for whatever origin.
 func isCopy(o *unstructured.Unstructured) bool { return o.GetLabels()[delegation.OriginUIDLabel] != "" }
 
-// adoptOne adds the mirror to the owners of one object.
-func adoptOne(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d Object) error {
-	doing := fmt.Sprintf("make %s an owner of %s %s", apiserver.RefOf(worker, mirror).WithKind(), d.Kind, d.Name)
-	owner := metav1.OwnerReference{APIVersion: mirror.GetAPIVersion(), Kind: mirror.GetKind(), Name: mirror.GetName(), UID: mirror.GetUID()}
-	bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	there, err := d.on(worker, mirror.GetNamespace()).Get(bounded, d.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		isNew, err := copyOne(ctx, origin, worker, mirror, d, []metav1.OwnerReference{owner})
-		if err == nil && !isNew {
-			return apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name, errors.New("another mirror has just copied it"))
-		}
-		return err
-	case err != nil:
-		return worker.Failed(fleet.InContext(worker.Context, doing, err))
-	case !isCopy(there):
-		return nil
-	}
-	for _, o := range there.GetOwnerReferences() {
+func ownerOf(mirror *unstructured.Unstructured) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: mirror.GetAPIVersion(), Kind: mirror.GetKind(), Name: mirror.GetName(), UID: mirror.GetUID()}
+}
+
+// adopt adds the mirror to the owners of a copy.
+func adopt(ctx context.Context, worker *apiserver.Side, mirror, present *unstructured.Unstructured) error {
+	owner := ownerOf(mirror)
+	for _, o := range present.GetOwnerReferences() {
 		if o.UID == owner.UID {
 			return nil
 		}
@@ -161,39 +128,15 @@ func adoptOne(ctx context.Context, origin, worker *apiserver.Side, mirror *unstr
 	// of mirrors can add themselves at once. A resourceVersion would have all but one
 	// of them refused; the uid says which object is meant.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": there.GetUID(), "ownerReferences": []metav1.OwnerReference{owner},
+		"uid": present.GetUID(), "ownerReferences": []metav1.OwnerReference{owner},
 	}})
 	if err != nil {
 		return err
 	}
-	_, err = d.on(worker, mirror.GetNamespace()).Patch(bounded, d.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: apiserver.FieldManager})
+	_, err = worker.Dynamic.Resource(Resource(present.GetKind())).Namespace(mirror.GetNamespace()).
+		Patch(ctx, present.GetName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: apiserver.FieldManager})
 	if err != nil {
-		return worker.Failed(fleet.InContext(worker.Context, doing, err))
-	}
-	return nil
-}
-
-// dropOne deletes one object that was copied for the planned mirror.
-func dropOne(ctx context.Context, worker *apiserver.Side, planned *unstructured.Unstructured, d Object) error {
-	doing := fmt.Sprintf("delete %s %s/%s", d.Kind, planned.GetNamespace(), d.Name)
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	there, err := d.on(worker, planned.GetNamespace()).Get(ctx, d.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return worker.Failed(fleet.InContext(worker.Context, doing, err))
-	}
-	uid, version := there.GetUID(), there.GetResourceVersion()
-	marked := there.GetLabels()[delegation.OriginUIDLabel]
-	if marked == "" || marked != planned.GetLabels()[delegation.OriginUIDLabel] || len(there.GetOwnerReferences()) > 0 {
-		return nil
-	}
-	err = d.on(worker, planned.GetNamespace()).Delete(ctx, d.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
-	})
-	if err != nil && !apierrors.IsNotFound(err) {
+		doing := fmt.Sprintf("make %s an owner of %s %s", apiserver.RefOf(worker, mirror).WithKind(), present.GetKind(), present.GetName())
 		return worker.Failed(fleet.InContext(worker.Context, doing, err))
 	}
 	return nil

@@ -71,7 +71,7 @@ func rightsToCopy(d []dependency.Object) []Right {
 			if one.Kind == kind {
 				rights = append(rights, Right{
 					dependency.Resource(kind).GroupResource(),
-					[]string{"get", "create", "patch", "delete"},
+					[]string{"get", "create", "patch"},
 					"what the pods need cannot be copied", true,
 				})
 				break

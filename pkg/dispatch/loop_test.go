@@ -1,0 +1,253 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// stage has an origin on one server, and another server for its mirror.
+type stage struct {
+	*testing.T
+	here, there *dispatchtest.Server
+	origin      *unstructured.Unstructured
+	// tasks are what is dispatched.
+	tasks []Task
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{T: t, here: dispatchtest.NewServer(t), there: dispatchtest.NewServer(t)}
+	job := dispatchtest.SmallJob(t)
+	dispatchtest.Set(t, job, "spec.suspend", false) // As a server fills it in.
+	s.origin = s.here.Create(t, delegation.Job().Resource, job)
+	s.tasks = []Task{{Namespace: "ml", Name: "small", UID: s.origin.GetUID()}}
+	return s
+}
+
+// loop makes one that tells its events.
+func (s *stage) loop() (*Loop, chan Event) {
+	s.Helper()
+	events := make(chan Event, 1000)
+	tell := func(e *Event) {
+		s.Log(e.Event, e.Message)
+		events <- *e
+	}
+	return NewLoop(sideOf(s.T, s.here, "here"), sideOf(s.T, s.there, "there"), LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, tell)), events
+}
+
+// begins dispatches until the test ends or stop is called.
+func (s *stage) begins() (events chan Event, ended chan Outcome, stop func()) {
+	s.Helper()
+	loop, events := s.loop()
+	ctx, stop := context.WithCancel(s.Context())
+	ended = make(chan Outcome, 1)
+	go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
+	return events, ended, stop
+}
+
+func (s *stage) mirror() *unstructured.Unstructured {
+	return s.there.Get(delegation.Job().Resource, "ml", "small")
+}
+
+// leaseGoesTo has somebody else take the Lease.
+func (s *stage) leaseGoesTo(holder string) {
+	s.Helper()
+	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
+		dispatchtest.Set(s.T, l, "spec.holderIdentity", holder)
+	})
+}
+
+// names has the origin name a mirror on another cluster.
+func (s *stage) names(uid string) {
+	s.Helper()
+	s.here.Change(s.T, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) {
+		o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: delegation.Place{ClusterUID: "third-uid", Namespace: "ml", Name: "small", UID: uid}.String()})
+	})
+}
+
+func expects(t *testing.T, events chan Event, want EventType) Event {
+	t.Helper()
+	for {
+		if e := awaits(t, events, string(want)); e.Event == want {
+			return e
+		}
+	}
+}
+
+func isCreation(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs")
+}
+
+// TestCreateLooksAgain: who lost the Lease while standing still, and does not know it
+// yet, makes no mirror.
+func TestCreateLooksAgain(t *testing.T) {
+	s := newStage(t)
+	var once sync.Once
+	s.there.Before = func(r *http.Request) *apierrors.StatusError {
+		if strings.HasSuffix(r.URL.Path, "/jobs/small") {
+			// It is looked whether there is a mirror; what follows is much later.
+			once.Do(func() { s.leaseGoesTo("theirs") })
+		}
+		return nil
+	}
+	events, ended, stop := s.begins()
+	expects(t, events, LeaseWaiting)
+	assert.Assert(t, s.mirror() == nil)
+	stop()
+	assert.Equal(t, awaits(t, ended, "it ends").End, Interrupted)
+}
+
+// TestTooLate: a mirror that was made although somebody else had begun is removed,
+// and theirs stays the one that the origin names.
+func TestTooLate(t *testing.T) {
+	s := newStage(t)
+	var once sync.Once
+	s.there.Before = func(r *http.Request) *apierrors.StatusError {
+		if isCreation(r) {
+			once.Do(func() {
+				s.leaseGoesTo("theirs")
+				s.names("theirs-uid")
+			})
+		}
+		return nil
+	}
+	events, ended, _ := s.begins()
+	assert.Equal(t, awaits(t, events, "the Lease").Event, LeaseTaken, "a server that lists instead of watching all is no lost one")
+	expects(t, events, MirrorCreated)
+	expects(t, events, MirrorRemoved)
+	outcome := awaits(t, ended, "it ends")
+	assert.Equal(t, outcome.End, Aborted)
+	assert.ErrorContains(t, outcome.Err, "somebody else has made a mirror of it")
+	assert.Assert(t, s.mirror() == nil)
+	assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
+}
+
+// TestYield: what becomes of the mirror of a dispatcher that has lost the Lease.
+func TestYield(t *testing.T) {
+	held := &HeldError{Holder: "theirs"}
+	for _, tt := range []struct {
+		name string
+		// named is the mirror that the origin names; made is ours.
+		named              string
+		stays, ends, waits bool
+	}{
+		{name: "they go on with ours", named: "made", stays: true, ends: true},
+		{name: "they have another", named: "theirs-uid", ends: true},
+		{name: "nobody knows yet", stays: true, waits: true},
+		{name: "it still names the one that is gone", named: "gone-uid", stays: true, waits: true},
+		{name: "the origin is gone", named: "nothing", ends: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t)
+			loop, _ := s.loop()
+			job := loop.add(s.tasks[0], quick())
+			created := dispatchtest.SmallJob(t)
+			created.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
+			job.mirrorRef.UID = string(s.there.Create(t, delegation.Job().Resource, created).GetUID())
+			job.made, job.superseded = job.mirrorRef.UID, "gone-uid"
+			switch tt.named {
+			case "":
+			case "made":
+				s.names(job.made)
+			case "nothing":
+				s.here.Delete(t, delegation.Job().Resource, "ml", "small")
+			default:
+				s.names(tt.named)
+			}
+			again, err := job.yield(t.Context(), held)
+			assert.NilError(t, err)
+			assert.Equal(t, s.mirror() != nil, tt.stays)
+			assert.Equal(t, job.hasEnded(), tt.ends)
+			assert.Equal(t, again > 0, tt.waits)
+		})
+	}
+}
+
+// needsSettings has the stage's Job need a ConfigMap that only the origin's cluster
+// has.
+func (s *stage) needsSettings() {
+	s.Helper()
+	settings := dispatchtest.FromYAML(s.T, `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: ml}, data: {a: x}}`)
+	s.here.Create(s.T, corev1.SchemeGroupVersion.WithResource("configmaps"), settings)
+	s.tasks[0].Dependencies = []dependency.Object{{Kind: dependency.ConfigMap, Namespace: "ml", Name: "settings"}}
+}
+
+func (s *stage) copied() *unstructured.Unstructured {
+	return s.there.Get(corev1.SchemeGroupVersion.WithResource("configmaps"), "ml", "settings")
+}
+
+// isWhole says whether the mirror runs with all that it needs.
+func (s *stage) isWhole() bool {
+	mirror, copied := s.mirror(), s.copied()
+	return mirror != nil && copied != nil && !content.IsTrueAt(mirror, "spec", "suspend") &&
+		len(copied.GetOwnerReferences()) == 1 && copied.GetOwnerReferences()[0].UID == mirror.GetUID()
+}
+
+// TestKilledAnywhere ends a dispatcher before each of its requests, without giving it
+// the chance of another: no copy is ever without an owner, no pod could start without
+// what it needs, and the next dispatcher completes the same mirror.
+func TestKilledAnywhere(t *testing.T) {
+	isDone := false
+	for n := 0; !isDone; n++ {
+		assert.Assert(t, n < 100, "it does not end")
+		s := newStage(t)
+		s.needsSettings()
+		var served atomic.Int64
+		var revived atomic.Bool
+		ctx, kill := context.WithCancel(t.Context())
+		answer := func(r *http.Request) *apierrors.StatusError {
+			if copied := s.copied(); copied != nil {
+				assert.Check(t, len(copied.GetOwnerReferences()) > 0, "before %s %s", r.Method, r.URL)
+			} else if mirror := s.mirror(); mirror != nil {
+				assert.Check(t, content.IsTrueAt(mirror, "spec", "suspend"), "before %s %s", r.Method, r.URL)
+			}
+			if revived.Load() || served.Add(1) <= int64(n) {
+				return nil
+			}
+			kill()
+			return apierrors.NewInternalError(errors.New("it was killed"))
+		}
+		s.here.Before, s.there.Before = answer, answer
+		loop, events := s.loop()
+		ended := make(chan []Outcome, 1)
+		go func() { ended <- loop.Run(ctx, s.tasks) }()
+		for isOver := false; !isOver; {
+			select {
+			case <-ended:
+				isOver = true
+			case e := <-events:
+				if isDone = isDone || e.Event == SpecPushed && s.isWhole(); isDone {
+					kill()
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("it does not end")
+			}
+		}
+		before := s.mirror()
+		revived.Store(true)
+		_, next, stop := s.begins()
+		for deadline := time.Now().Add(20 * time.Second); !s.isWhole(); time.Sleep(5 * time.Millisecond) {
+			assert.Assert(t, time.Now().Before(deadline), "killed before request %d, it is not completed", n)
+		}
+		assert.Assert(t, before == nil || before.GetUID() == s.mirror().GetUID())
+		stop()
+		awaits(t, next, "it ends")
+	}
+}

@@ -1,0 +1,84 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// pin writes on the origin which mirror it has, and returns it as it is then. Where
+// somebody else was faster the task has ended.
+func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	mark := t.mirrorRef.Place(t.mirrorRef.UID).String()
+	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark {
+		t.wasPinned = true
+		return origin, nil
+	}
+	if t.namesAnother(origin) {
+		return nil, t.outdone(ctx, fmt.Errorf("%s: somebody else has made a mirror of it meanwhile, and it is theirs that the origin names", t.ref.WithKind()))
+	}
+	written, err := t.origin.Patch(ctx, t.Kind, origin, "", map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: mark}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("could not note the mirror on the origin: %w", err)
+	}
+	t.originNow, t.wasPinned = written, true
+	return written, nil
+}
+
+// namesAnother says whether an origin names a mirror that is not ours: another
+// dispatcher's, if it is not the one that ours stands for.
+func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
+	named := pinned(origin).UID
+	return named != "" && named != t.mirrorRef.UID && named != t.superseded
+}
+
+// yield ends the task of an origin that somebody else dispatches. One that was about
+// to create the mirror when it lost the Lease, and did not know, has made one too
+// many, unless the other one goes on with it: that is known once the origin names a
+// mirror.
+func (t *task) yield(ctx context.Context, to error) (again time.Duration, err error) {
+	to = fmt.Errorf("%s: %w", t.ref.WithKind(), to)
+	if t.made == "" {
+		t.abort(to)
+		return 0, nil
+	}
+	live, err := t.origin.Get(ctx, t.Kind, t.ref)
+	if err != nil {
+		return 0, err
+	}
+	if live == nil || live.GetUID() != t.UID {
+		return 0, t.originVanished(ctx)
+	}
+	if t.yieldedAt.IsZero() {
+		t.yieldedAt = t.clock.Now()
+	}
+	switch named := pinned(live).UID; {
+	case named == t.made:
+		t.abort(to)
+	case t.namesAnother(live):
+		return 0, t.outdone(ctx, to)
+	case t.clock.Since(t.yieldedAt) < patience:
+		return time.Second, nil
+	default:
+		t.abort(fmt.Errorf("%w; its mirror on %s is left, which the origin does not name: cancel ends both", to, t.worker.Context))
+	}
+	return 0, nil
+}
+
+// outdone ends the task of an origin that names a mirror of somebody else's, and
+// removes ours, if we have made one.
+func (t *task) outdone(ctx context.Context, cause error) error {
+	if t.made != "" && t.made == t.mirrorRef.UID {
+		if err := t.removeMirror(ctx, ", because somebody else's is the one that the origin names"); err != nil {
+			return err
+		}
+	}
+	t.abort(cause)
+	return nil
+}
