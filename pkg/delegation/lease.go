@@ -40,5 +40,5 @@ func (k Kind) LeaseName(name string) string {
 // ours, or it has another one and was dispatched all the same, which is what
 // MirrorAnnotation is a sign of.
 func IsDispatched(owner Owner, m *Marks) bool {
-	return owner == Dispatch || !owner.IsBuiltIn() && m != nil && !m.Mirror.IsZero()
+	return owner == Dispatch || !owner.IsBuiltIn() && m != nil && (!m.Mirror.IsZero() || m.BadMirror != "")
 }

@@ -24,6 +24,7 @@ func TestIsDispatched(t *testing.T) {
 		{"somebody else's", otherOwner, nil, false},
 		{"somebody else's, in a queue", otherOwner, &delegation.Marks{Queue: "q"}, false},
 		{"somebody else's, dispatched all the same", otherOwner, mirrored, true},
+		{"somebody else's, with a mark that was overwritten", otherOwner, &delegation.Marks{BadMirror: "x"}, true},
 		{"not delegated", delegation.BuiltIn, mirrored, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

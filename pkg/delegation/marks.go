@@ -2,8 +2,9 @@ package delegation
 
 import (
 	"cmp"
-	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Labels and annotations that tie an object to its copy on another cluster.
@@ -53,8 +54,11 @@ type Marks struct {
 	// OriginUID is the value of OriginUIDLabel.
 	OriginUID string
 	// Origin is what OriginAnnotation names, without a uid; Mirror is what
-	// MirrorAnnotation names. Both are zero where the annotation makes no sense.
+	// MirrorAnnotation names. Both are zero where the annotation names no place.
 	Origin, Mirror Place
+	// BadOrigin and BadMirror are what these annotations say in that case. Anybody may
+	// have written that, and anything may be in it.
+	BadOrigin, BadMirror string
 }
 
 // Place is an object on a cluster that is known by its identity, or that is not known;
@@ -133,16 +137,16 @@ func (p Place) String() string {
 func MarksOf(labels, annotations map[string]string) *Marks {
 	m := Marks{
 		MultiKueueOrigin: labels[MultiKueueOriginLabel],
-		Prebuilt:         cmp.Or(annotations[PrebuiltWorkload], labels[PrebuiltWorkload]),
+		Prebuilt:         nameOf(cmp.Or(annotations[PrebuiltWorkload], labels[PrebuiltWorkload])),
 		Queue:            labels[QueueNameLabel],
 		PodGroup:         labels[PodGroupLabel],
 		Elastic:          annotations[ElasticMark] == "true",
 		OriginUID:        labels[OriginUIDLabel],
 
-		MultiKueueOriginUID: annotations[MultiKueueOriginUIDAnnotation],
-		Origin:              parsePlace(annotations[OriginAnnotation], 3),
-		Mirror:              parsePlace(annotations[MirrorAnnotation], 4),
+		MultiKueueOriginUID: uidOf(annotations[MultiKueueOriginUIDAnnotation]),
 	}
+	m.Origin, m.BadOrigin = parsePlace(annotations[OriginAnnotation], 3)
+	m.Mirror, m.BadMirror = parsePlace(annotations[MirrorAnnotation], 4)
 	if m == (Marks{}) {
 		return nil
 	}
@@ -159,15 +163,42 @@ func IsMark(key string) bool {
 	return false
 }
 
-// parsePlace reads the form that Place.String writes, of so many parts.
-func parsePlace(value string, parts int) Place {
+// parsePlace reads the form that Place.String writes, of so many parts. Whoever may
+// write the object may write anything there, so what cannot be the name of an object is
+// none; bad is then what stands in place of one.
+func parsePlace(value string, parts int) (p Place, bad string) {
+	if value == "" {
+		return Place{}, ""
+	}
 	fields := strings.Split(value, "/")
-	if len(fields) != parts || slices.Contains(fields, "") {
-		return Place{}
+	if len(fields) != parts {
+		return Place{}, value
 	}
-	p := Place{ClusterUID: fields[0], Namespace: fields[1], Name: fields[2]}
+	p = Place{ClusterUID: uidOf(fields[0]), Namespace: fields[1], Name: nameOf(fields[2])}
+	isPlace := p.ClusterUID != "" && p.Name != "" && len(validation.IsDNS1123Label(p.Namespace)) == 0
 	if parts > 3 {
-		p.UID = fields[3]
+		p.UID = uidOf(fields[3])
+		isPlace = isPlace && p.UID != ""
 	}
-	return p
+	if !isPlace {
+		return Place{}, value
+	}
+	return p, ""
+}
+
+// nameOf is the name of an object that an annotation gives, "" for what is none.
+func nameOf(value string) string {
+	if len(validation.IsDNS1123Subdomain(value)) > 0 {
+		return ""
+	}
+	return value
+}
+
+// uidOf is the uid that an annotation gives, "" for what is none. Uids are UUIDs to
+// whoever makes them, and opaque to all others; they may be values of labels.
+func uidOf(value string) string {
+	if len(validation.IsValidLabelValue(value)) > 0 {
+		return ""
+	}
+	return value
 }

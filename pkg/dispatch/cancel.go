@@ -201,7 +201,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			// The end takes two writes.
 			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
-		if object.NeverEnds(x.kind) && !pinned(stored).IsZero() {
+		if object.NeverEnds(x.kind) && namesMirror(stored) {
 			stored, err = x.Origin.Patch(ctx, x.kind, stored, "", map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
 			})

@@ -40,14 +40,14 @@ func (t *task) originGone(ctx context.Context) error {
 // that says that it has failed may have been the mirror's. An informer alone is not
 // believed, which may be behind.
 func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured) (bool, error) {
-	if !t.wasPinned || !object.NeverEnds(t.Kind) || !pinned(origin).IsZero() {
+	if !t.wasPinned || !object.NeverEnds(t.Kind) || namesMirror(origin) {
 		return false, nil
 	}
 	live, err := t.origin.Get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return false, err
 	}
-	return live != nil && live.GetUID() == t.UID && pinned(live).IsZero(), nil
+	return live != nil && live.GetUID() == t.UID && !namesMirror(live), nil
 }
 
 // originCancelled ends the task of such an origin, and its mirror with it.

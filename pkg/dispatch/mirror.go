@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -73,6 +74,11 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 // expect takes the mirror's uid from what the origin names, if it names one.
 func (t *task) expect(origin *unstructured.Unstructured) error {
 	named := pinned(origin)
+	if named.IsZero() && namesMirror(origin) {
+		return fmt.Errorf("%s has the annotation %s, and it names no object, so it is not known where its mirror is, if it has one; look for that by its label %s=%s on every cluster that it may be on, and then take the annotation off: %s",
+			t.ref.WithKind(), delegation.MirrorAnnotation, delegation.OriginUIDLabel, t.ref.UID,
+			t.origin.Kubectl(t.ref.Namespace, "annotate", command.KindName(t.Kind), t.ref.Name, delegation.MirrorAnnotation+"-"))
+	}
 	if named.IsZero() || named.UID == "" {
 		return nil
 	}
@@ -116,7 +122,7 @@ func (t *task) mirrorDeleted(ctx context.Context, how string) error {
 	if err != nil {
 		return err
 	}
-	isCancelled := live != nil && t.wasPinned && object.NeverEnds(t.Kind) && pinned(live).IsZero()
+	isCancelled := live != nil && t.wasPinned && object.NeverEnds(t.Kind) && !namesMirror(live)
 	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.HasFinished(t.Kind, live) || isCancelled {
 		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)

@@ -247,6 +247,11 @@ func pinned(origin *unstructured.Unstructured) delegation.Place {
 	return delegation.Place{}
 }
 
+// namesMirror says whether an origin has anything to say of a mirror, be it nonsense.
+func namesMirror(origin *unstructured.Unstructured) bool {
+	return origin.GetAnnotations()[delegation.MirrorAnnotation] != ""
+}
+
 // newer returns the one of two states of a Job that was stored later.
 func newer(a, b *unstructured.Unstructured) *unstructured.Unstructured {
 	if b == nil || a.GetUID() != b.GetUID() {

@@ -86,7 +86,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	message := strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)) + " " + e.Origin + " " + e.Reason
+	message := strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)) + " " + e.Origin + " " + string(command.Text(e.Reason))
 	if e.Remedy != "" {
 		message += "; " + string(e.Remedy)
 	}

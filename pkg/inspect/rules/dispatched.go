@@ -10,7 +10,7 @@ import (
 
 // dispatching are the ways in which what dispatch runs goes wrong (JM201 and on).
 func dispatching() []Rule {
-	return []Rule{nobodyCopies(), outcomeNotLanded(), takenBack(), mirrorKept()}
+	return []Rule{nobodyCopies(), outcomeNotLanded(), takenBack(), mirrorKept(), markNamesNothing()}
 }
 
 // docsLeases is what Kubernetes says of Leases.

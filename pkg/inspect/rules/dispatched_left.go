@@ -34,7 +34,7 @@ func reportTakenBack(v *View, x forsaken) {
 	o := x.Origin
 	// What nobody ever told anything is unclaimed, and was not dispatched so far.
 	isOpen := o.Status == delegation.Pending || o.Status == delegation.Running
-	if o.ManagedBy != delegation.Dispatch || !isOpen || x.mirror != nil || !pinned(o).IsZero() {
+	if o.ManagedBy != delegation.Dispatch || !isOpen || x.mirror != nil || o.Marks != nil && (!o.Marks.Mirror.IsZero() || o.Marks.BadMirror != "") {
 		return
 	}
 	v.Report(Sighting{

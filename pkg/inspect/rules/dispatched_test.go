@@ -35,7 +35,7 @@ var (
 
 func dispatchingCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{forsakenCases(), notLandedCases(), takenBackCases(), keptCases()} {
+	for _, cases := range [][]testCase{forsakenCases(), notLandedCases(), takenBackCases(), keptCases(), badMarkCases()} {
 		for _, c := range cases {
 			c.base = "running"
 			all = append(all, c)

@@ -70,7 +70,7 @@ creates it again without it.`,
 			known, served := knownOwners(), servedOwners(v)
 			for _, p := range v.Pairs() {
 				j := p.Origin
-				isFree := j.Marks == nil || j.Marks.Mirror.IsZero()
+				isFree := j.Marks == nil || j.Marks.Mirror.IsZero() && j.Marks.BadMirror == ""
 				if j.ManagedBy == delegation.MultiKueue || !isWaiting(j) || len(p.Mirrors) > 0 || !isFree || isHeldBy(j) {
 					continue
 				}

