@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -99,7 +100,7 @@ delegated to MultiKueue, where that is not installed.`,
       --on-interrupt=delete`, "NAME", env.displayName()),
 	}
 	f.addFlags(cmd)
-	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
+	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd.Flags()) })
 	return cmd
 }
 
@@ -128,7 +129,9 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 // dispatchOptions are what dispatch needs to run, checked.
 type dispatchOptions struct {
 	Environment
-	flags          *dispatchFlags
+	flags *dispatchFlags
+	// given are the flags as they were parsed.
+	given          *pflag.FlagSet
 	targets        []target
 	origin, worker fleet.Context
 	// kinds are those that the origin's cluster serves.
@@ -137,12 +140,12 @@ type dispatchOptions struct {
 	format *printers.Format
 }
 
-func (f *dispatchFlags) toOptions(env Environment, args []string, isGiven func(flag string) bool) (*dispatchOptions, error) {
+func (f *dispatchFlags) toOptions(env Environment, args []string, given *pflag.FlagSet) (*dispatchOptions, error) {
 	// What is told while the footer stands has to stay clear of it.
 	env.ErrOut = &detour{to: env.ErrOut}
-	o := &dispatchOptions{Environment: env, flags: f}
-	f.choosesKinds = isGiven("kinds")
-	err := f.owner.complete(isGiven)
+	o := &dispatchOptions{Environment: env, flags: f, given: given}
+	f.choosesKinds = given.Changed("kinds")
+	err := f.owner.complete(given.Changed)
 	if err == nil {
 		err = f.check(args)
 	}

