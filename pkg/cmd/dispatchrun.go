@@ -45,7 +45,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.loop.Plan.OriginCluster = origin.ClusterUID
+	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.ClusterUID
 	wanted, err := o.find(ctx, origin)
 	if interrupted := interrupted(ctx); interrupted != nil {
 		return interrupted

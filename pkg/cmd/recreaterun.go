@@ -32,7 +32,7 @@ func (o *recreateOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.replace.Kind = kind
+	o.replace.Kind, o.replace.Context = kind, side.Context
 	old, err := side.Object(ctx, kind, o.context.Namespace, o.target.name)
 	if interrupted := interrupted(ctx); interrupted != nil {
 		return interrupted

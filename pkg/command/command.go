@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Command is one that people are told to run. It has the words that it was made of,
@@ -34,6 +36,11 @@ func Kubectl(context, namespace string, words ...string) Command {
 
 // Plugin is a command of our own, by the name that kubectl finds the plugin by.
 func Plugin(words ...string) Command { return Of("kubectl", "jobs-managedby").With(words...) }
+
+// PluginFor is one of our own commands for an object, in its context and namespace.
+func PluginFor(k delegation.Kind, verb, context, namespace, name string) Command {
+	return Plugin(verb, Argument(k, name), "-n", namespace, "--context", context)
+}
 
 // With is the command with more words.
 func (c Command) With(words ...string) Command {

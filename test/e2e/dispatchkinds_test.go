@@ -86,7 +86,7 @@ func kindsToTheEnd(t *testing.T) {
 	assert.Equal(t, l.get(management).GetResourceVersion(), before)
 	other, stderr, code := run(t, "dispatch", "jobset/train", "-n", ns, "--context", management, "--to", worker1, "--namespace-to", "default")
 	assert.Equal(t, code, 1, other)
-	assert.Assert(t, contains(stderr, "jobset "+ns+"/train is Complete", "recreate -n "+ns+" jobset/train"), stderr)
+	assert.Assert(t, contains(stderr, "jobset "+ns+"/train is Complete", "recreate jobset/train -n "+ns+" --context "+management), stderr)
 }
 
 func kindsFailure(t *testing.T) {

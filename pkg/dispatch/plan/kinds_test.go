@@ -128,13 +128,13 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 	}{
 		"not delegated": {
 			jobSet, "", head + "spec: {}", "jobset ml/train is not delegated, so its own cluster runs it, and managedBy is immutable; " +
-				"`kubectl jobs-managedby recreate -n ml jobset/train --managed-by jobmanagedby.github.io/dispatch` makes it anew; dispatch -f FILE makes one that does not exist yet",
+				"`kubectl jobs-managedby recreate jobset/train -n ml --context management --managed-by jobmanagedby.github.io/dispatch` makes it anew; dispatch -f FILE makes one that does not exist yet",
 		},
 		"the reserved value": {jobSet, "", head + "spec: {managedBy: jobset.sigs.k8s.io/jobset-controller}", "jobset ml/train is not delegated"},
 		"MultiKueue's":       {jobSet, "", head + "spec: {managedBy: kueue.x-k8s.io/multikueue}", "MultiKueue and dispatch would both write its status"},
 		"ended": {
 			jobSet, "", head + "spec: {managedBy: jobmanagedby.github.io/dispatch}\nstatus: {conditions: [{type: Completed, status: 'True', lastTransitionTime: '2026-08-20T09:00:00Z'}]}",
-			"jobset ml/train is Complete since 2026-08-20T09:00:00Z; to run it again: `kubectl jobs-managedby recreate -n ml jobset/train --managed-by jobmanagedby.github.io/dispatch`",
+			"jobset ml/train is Complete since 2026-08-20T09:00:00Z; to run it again: `kubectl jobs-managedby recreate jobset/train -n ml --context management --managed-by jobmanagedby.github.io/dispatch`",
 		},
 		"pinned": {
 			jobSet, "", head + "spec: {managedBy: jobmanagedby.github.io/dispatch, replicatedJobs: [{template: {spec: {template: {spec: {nodeName: node-1, containers: [{name: a}]}}}}}]}",
@@ -153,7 +153,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := &unstructured.Unstructured{}
 			assert.NilError(t, yaml.Unmarshal([]byte(tt.text), &o.Object))
-			_, err := plan.New(o, plan.Options{Kind: tt.kind, Owner: tt.owner})
+			_, err := plan.New(o, plan.Options{Context: "management", Kind: tt.kind, Owner: tt.owner})
 			assert.ErrorContains(t, err, tt.want)
 		})
 	}

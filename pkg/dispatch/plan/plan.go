@@ -28,6 +28,8 @@ type Options struct {
 	// Owner is the managedBy value that the origin must have; "" is
 	// delegation.Dispatch.
 	Owner delegation.Owner
+	// Context is the one that the origin is in, for commands that people are told.
+	Context string
 	// OriginCluster is the identity of the origin's cluster, for the mirror's
 	// marks; "" where it could not be read.
 	OriginCluster string
@@ -103,13 +105,13 @@ func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if refusal := refuseKind(origin, o.Kind, o.Owner); refusal != nil {
+	if refusal := refuseKind(origin, o); refusal != nil {
 		return nil, refusal
 	}
 	if err := object.Malformed(o.Kind, origin); err != nil {
 		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), object.NameOf(origin), err)
 	}
-	if refusal := refuse(origin, o.Kind, o.Owner); refusal != nil {
+	if refusal := refuse(origin, o); refusal != nil {
 		return nil, refusal
 	}
 	p := &planner{Plan: &Plan{Kind: o.Kind, Mirror: origin.DeepCopy()}, origin: origin, options: o}
@@ -163,7 +165,7 @@ func (p *planner) changed(action Action, field string, value any, reason string)
 }
 
 func (p *planner) warn(format string, args ...any) {
-	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+	p.Warnings = append(p.Warnings, string(command.Say(format, args...)))
 }
 
 // take removes a field of the mirror and returns what it held, nil if nothing.

@@ -15,34 +15,34 @@ import (
 )
 
 // refuseKind says why an object of its kind cannot be dispatched at all, nil if it
-// can. owner is who it has to be managed by.
-func refuseKind(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
-	return refuseFor(origin, k, owner, isAnother, isTemplate, isUnmanaged, isBlind, notAllowed)
+// can.
+func refuseKind(origin *unstructured.Unstructured, o Options) error {
+	return refuseFor(origin, o, isAnother, isTemplate, isUnmanaged, isBlind, notAllowed)
 }
 
 // refuse says why an origin cannot be dispatched, nil if it can.
-func refuse(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
-	return refuseFor(origin, k, owner, unnamed, isMirror, notOurs, hasEnded, pinnedToNode, badName)
+func refuse(origin *unstructured.Unstructured, o Options) error {
+	return refuseFor(origin, o, unnamed, isMirror, notOurs, hasEnded, pinnedToNode, badName)
 }
 
 // RefuseOwner says why an object of its kind cannot have an owner, whoever is to run it
 // and for whatever reason, nil if it can. What it returns is a *RefusedError.
 func RefuseOwner(o *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
-	return refuseFor(o, k, owner, isTemplate, isUnmanaged, isBlind, notTaken)
+	return refuseFor(o, Options{Kind: k, Owner: owner}, isTemplate, isUnmanaged, isBlind, notTaken)
 }
 
-type refusing func(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose)
+type refusing func(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose)
 
-func refuseFor(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner, reasons ...refusing) error {
+func refuseFor(origin *unstructured.Unstructured, o Options, reasons ...refusing) error {
 	for _, reason := range reasons {
-		if why, remedy := reason(origin, k, owner); why != "" {
-			return &RefusedError{Kind: k.Kind, Origin: object.NameOf(origin), Reason: why, Remedy: remedy}
+		if why, remedy := reason(origin, o); why != "" {
+			return &RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(origin), Reason: why, Remedy: remedy}
 		}
 	}
 	return nil
 }
 
-func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
+func unnamed(origin *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
 	if origin.GetName() == "" {
 		return "has no name", "give it a metadata.name, which its mirror will have too"
 	}
@@ -50,10 +50,10 @@ func unnamed(origin *unstructured.Unstructured, _ delegation.Kind, _ delegation.
 }
 
 // isMirror refuses what is somebody's mirror already: its pods run, or will.
-func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
+func isMirror(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
-		return fmt.Sprintf("is itself the mirror of a dispatched %s (uid %s)", k.Kind, uid),
+		return fmt.Sprintf("is itself the mirror of a dispatched %s (uid %s)", o.Kind.Kind, uid),
 			command.Say("dispatch that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
@@ -64,22 +64,22 @@ func isMirror(origin *unstructured.Unstructured, k delegation.Kind, _ delegation
 }
 
 // notOurs refuses what somebody else looks after: two would write its status.
-func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose) {
-	current := k.OwnerOf(content.StringAt(origin, k.ManagedBy...))
+func notOurs(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+	current := o.Kind.OwnerOf(content.StringAt(origin, o.Kind.ManagedBy...))
 	isStored := origin.GetUID() != ""
-	takeOver := command.Say("set %s to %s", content.Dotted(k.ManagedBy), owner)
+	takeOver := command.Say("set %s to %s", content.Dotted(o.Kind.ManagedBy), o.Owner)
 	if isStored {
-		takeOver = recreateFor(k, origin, owner).Prose()
+		takeOver = recreateFor(origin, o).Prose()
 	}
 	switch {
-	case current.IsBuiltIn() && isStored && k.Change == delegation.Always:
+	case current.IsBuiltIn() && isStored && o.Kind.Change == delegation.Always:
 		return "is not delegated, so its own cluster runs it", takeOver + " makes it anew; dispatch -f FILE makes one that does not exist yet"
 	case current.IsBuiltIn() && isStored:
 		return "is not delegated, so its own cluster runs it, and managedBy is immutable",
 			takeOver + " makes it anew; dispatch -f FILE makes one that does not exist yet"
 	case current.IsBuiltIn():
 		return "is not delegated, so its own cluster would run it too", takeOver
-	case current == owner:
+	case current == o.Owner:
 		return "", ""
 	case current == delegation.MultiKueue:
 		return "is managed by " + string(current) + ": MultiKueue and dispatch would both write its status",
@@ -92,14 +92,14 @@ func notOurs(origin *unstructured.Unstructured, k delegation.Kind, owner delegat
 
 // hasEnded refuses what does not run again. What a file says of that means
 // nothing.
-func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) (reason string, remedy command.Prose) {
+func hasEnded(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if origin.GetUID() == "" {
 		return "", ""
 	}
 	if deleting := content.StringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
 		return "is being deleted since " + deleting, "create it again once it is gone"
 	}
-	how := object.EndOf(k, origin)
+	how := object.EndOf(o.Kind, origin)
 	if how == nil {
 		return "", ""
 	}
@@ -107,16 +107,16 @@ func hasEnded(origin *unstructured.Unstructured, k delegation.Kind, owner delega
 	if !how.At.IsZero() {
 		since = " since " + how.At.UTC().Format(time.RFC3339)
 	}
-	return "is " + string(object.StatusOf(k, origin)) + since, command.Say("to run it again: %s", recreateFor(k, origin, owner))
+	return "is " + string(object.StatusOf(o.Kind, origin)) + since, command.Say("to run it again: %s", recreateFor(origin, o))
 }
 
-// recreateFor is the command that makes an origin anew for an owner.
-func recreateFor(k delegation.Kind, origin *unstructured.Unstructured, owner delegation.Owner) command.Command {
-	return command.Plugin("recreate", "-n", origin.GetNamespace(), command.Argument(k, origin.GetName()), "--managed-by", string(owner))
+// recreateFor is the command that makes an origin anew for its owner.
+func recreateFor(origin *unstructured.Unstructured, o Options) command.Command {
+	return command.PluginFor(o.Kind, "recreate", o.Context, origin.GetNamespace(), origin.GetName()).With("--managed-by", string(o.Owner))
 }
 
-func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
-	for _, t := range podtemplate.Of(k, origin) {
+func pinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+	for _, t := range podtemplate.Of(o.Kind, origin) {
 		if node, _ := t.Pod()["nodeName"].(string); node != "" {
 			return "pins its pods to the node " + node + " of its own cluster",
 				command.Say("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.Path)
@@ -129,8 +129,8 @@ func pinnedToNode(origin *unstructured.Unstructured, k delegation.Kind, _ delega
 // origin's may have taken them. The name is the value of a label of the pods, and
 // of an Indexed Job the beginning of their hostnames (kubernetes:
 // pkg/apis/batch/validation/validation.go, ValidateJob).
-func badName(origin *unstructured.Unstructured, k delegation.Kind, _ delegation.Owner) (reason string, remedy command.Prose) {
-	if !k.IsJob() {
+func badName(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+	if !o.Kind.IsJob() {
 		return "", ""
 	}
 	name := origin.GetName()

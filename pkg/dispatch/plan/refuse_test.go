@@ -12,7 +12,7 @@ import (
 )
 
 func TestPlanRefuses(t *testing.T) {
-	const recreate = "`kubectl jobs-managedby recreate -n ml train-28391 --managed-by jobmanagedby.github.io/dispatch`"
+	const recreate = "`kubectl jobs-managedby recreate train-28391 -n ml --context management --managed-by jobmanagedby.github.io/dispatch`"
 	ended := func(kind string) edit {
 		return edit{"status", "yaml:{conditions: [{type: Suspended, status: 'False'}, {type: " + kind + ", status: 'True', lastTransitionTime: '2026-03-01T10:00:00Z'}]}"}
 	}

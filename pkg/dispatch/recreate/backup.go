@@ -94,20 +94,23 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("could not make a copy of %s: %w", r.named(), err)
 	}
+	// No name may end the comment.
+	oneLine := func(format string, args ...any) string {
+		quoted := fmt.Sprintf("%q", fmt.Sprintf(format, args...))
+		return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	}
 	lines := []string{
-		fmt.Sprintf("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
-		fmt.Sprintf("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
+		oneLine("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
+		oneLine("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
 		"To restore it, once there is no other of its name: " + restoring(contextName, path).Shell(),
 	}
 	marks := r.marks()
 	for _, key := range slices.Sorted(maps.Keys(marks)) {
-		lines = append(lines, fmt.Sprintf("It had the annotation %s: %s", key, marks[key]))
+		lines = append(lines, oneLine("It had the annotation %s: %s", key, marks[key]))
 	}
 	var b strings.Builder
 	for _, line := range lines {
-		// No name may end the comment.
-		quoted := fmt.Sprintf("%q", line)
-		b.WriteString("# " + strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + "\n")
+		b.WriteString("# " + line + "\n")
 	}
 	b.Write(text)
 	return []byte(b.String()), nil

@@ -149,7 +149,7 @@ func (r *Replacement) setQueue() {
 	}
 	if isHeld && queue == "" && (before != "" || object.OwnerOf(r.kind(), r.Old) == delegation.MultiKueue) {
 		r.warn("Kueue held the %s back (%s), and nobody will let it go now; to do so: %s.", r.kind().Kind, content.Dotted(path),
-			command.Of("kubectl", "-n", r.Old.GetNamespace(), "patch", command.KindName(r.kind()), r.Old.GetName(), "--type=merge", "-p", command.JSON(released(path, held))))
+			command.Kubectl(r.options.Context, r.Old.GetNamespace(), "patch", command.KindName(r.kind()), r.Old.GetName(), "--type=merge", "-p", command.JSON(released(path, held))))
 	}
 }
 

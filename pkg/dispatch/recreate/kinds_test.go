@@ -42,7 +42,7 @@ func TestReplacementOfKinds(t *testing.T) {
 		"to dispatch": {"jobset", `{spec: {suspend: false}}`, string(delegation.Dispatch), nil, `{suspend: false, managedBy: jobmanagedby.github.io/dispatch}`, ""},
 		"to its own controller": {
 			"pytorchjob", `{spec: {runPolicy: {managedBy: kueue.x-k8s.io/multikueue, suspend: true}}}`, "", new(""), `{runPolicy: {suspend: true}}`,
-			`Kueue held the PyTorchJob back (spec.runPolicy.suspend), and nobody will let it go now; to do so: ` + "`" + `kubectl -n ml patch pytorchjobs.kubeflow.org train --type=merge -p '{"spec":{"runPolicy":{"suspend":false}}}'` + "`.",
+			`Kueue held the PyTorchJob back (spec.runPolicy.suspend), and nobody will let it go now; to do so: ` + "`" + `kubectl --context management -n ml patch pytorchjobs.kubeflow.org train --type=merge -p '{"spec":{"runPolicy":{"suspend":false}}}'` + "`.",
 		},
 		"to MultiKueue": {"jaxjob", `{spec: {}}`, multiKueue, new("q"), `{runPolicy: {managedBy: kueue.x-k8s.io/multikueue, suspend: true}}`, ""},
 		"a run to MultiKueue": {
@@ -50,7 +50,7 @@ func TestReplacementOfKinds(t *testing.T) {
 		},
 		"a run from MultiKueue": {
 			"pipelinerun", `{spec: {managedBy: kueue.x-k8s.io/multikueue, status: PipelineRunPending}}`, "", nil, `{status: PipelineRunPending}`,
-			"to do so: `kubectl -n ml patch pipelineruns.tekton.dev train --type=merge -p '{\"spec\":{\"status\":null}}'`.",
+			"to do so: `kubectl --context management -n ml patch pipelineruns.tekton.dev train --type=merge -p '{\"spec\":{\"status\":null}}'`.",
 		},
 		"ended": {
 			"trainjob", `{spec: {managedBy: trainer.kubeflow.org/trainjob-controller}, status: {conditions: [{type: Complete, status: "True"}]}}`, "", nil, `{}`,
@@ -59,7 +59,7 @@ func TestReplacementOfKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, old := ofKind(t, tt.kind, tt.text)
-			r, err := recreate.New(old, recreate.Options{Kind: k, ManagedBy: tt.to, Queue: tt.queue})
+			r, err := recreate.New(old, recreate.Options{Context: "management", Kind: k, ManagedBy: tt.to, Queue: tt.queue})
 			assert.NilError(t, err)
 			var want map[string]any
 			assert.NilError(t, yaml.Unmarshal([]byte(tt.want), &want))
@@ -85,7 +85,7 @@ func TestReplacementOfKindsRefused(t *testing.T) {
 		"running a while": {"taskrun", `{spec: {}, status: {startTime: "2026-08-20T09:00:00Z"}}`, ours, "taskrun ml/train is running since 2026-08-20T09:00:00Z"},
 		"dispatched": {
 			"jobset", `{metadata: {annotations: {jobmanagedby.github.io/mirror: c/ml/train/u}}, spec: {}}`, "example.com/runner",
-			"end that first: `kubectl jobs-managedby cancel -n ml jobset/train`; --force leaves the mirror where it is, and the JobSet may run twice",
+			"end that first: `kubectl jobs-managedby cancel jobset/train -n ml --context management`; --force leaves the mirror where it is, and the JobSet may run twice",
 		},
 		"no queue": {"jobset", `{spec: {}}`, string(delegation.MultiKueue), "jobset ml/train is in no queue"},
 		"of another": {
@@ -95,7 +95,7 @@ func TestReplacementOfKindsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, old := ofKind(t, tt.kind, tt.text)
-			_, err := recreate.New(old, recreate.Options{Kind: k, ManagedBy: tt.to})
+			_, err := recreate.New(old, recreate.Options{Context: "management", Kind: k, ManagedBy: tt.to})
 			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused), "%v", err)
 			assert.ErrorContains(t, err, tt.want)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -26,6 +27,8 @@ import (
 type Options struct {
 	// Kind is the object's; the zero Kind is Job.
 	Kind delegation.Kind
+	// Context is the one that it is in, for commands that people are told.
+	Context string
 	// ManagedBy is its new spec.managedBy; "" and the reserved value both mean the
 	// built-in controller.
 	ManagedBy string
@@ -115,7 +118,7 @@ func (r *Replacement) changed(action plan.Action, path string, value any, reason
 }
 
 func (r *Replacement) warn(format string, args ...any) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+	r.Warnings = append(r.Warnings, string(command.Say(format, args...)))
 }
 
 // kind is that of both Jobs.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
@@ -158,7 +159,7 @@ func TestReplacementRefuses(t *testing.T) {
 		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, recreate.Options{}, "is the mirror of a dispatched Job", false},
 		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, recreate.Options{}, "is a mirror that MultiKueue made", false},
 		{"no queue", nil, recreate.Options{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},
-		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{ManagedBy: runner}, "cancel -n ml small", true},
+		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{Context: "management", ManagedBy: runner}, "cancel small -n ml --context management`", true},
 		{"of a CronJob", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: u, controller: true}]"}}, recreate.Options{ManagedBy: runner}, "belongs to CronJob nightly", true},
 		{"one pod", []edit{{"status", "yaml:{active: 1}"}}, recreate.Options{ManagedBy: runner}, "1 pod is active", true},
 		{"pods", []edit{{"status", "yaml:{active: 3}"}}, recreate.Options{ManagedBy: runner}, "3 pods are active", true},
@@ -249,6 +250,15 @@ func TestBackup(t *testing.T) {
 	for _, want := range []string{originUID, "jobmanagedby.github.io/mirror: c0ffee/ml/train-28391/7d0c", "# To restore it", "create -f"} {
 		assert.Assert(t, strings.Contains(string(text), want), "%s", text)
 	}
+
+	// What restores it is one command, on a line of its own.
+	hostile := filepath.Join(t.TempDir(), "it's\n\\`x`; rm -rf ~ #.yaml")
+	assert.NilError(t, r.WriteBackup(hostile, "prod\nkind: Secret $(x)", now))
+	text2, err := os.ReadFile(hostile)
+	assert.NilError(t, err)
+	_, rest, _ := strings.Cut(string(text2), "# To restore it, once there is no other of its name: ")
+	restore, _, _ := strings.Cut(rest, "\n")
+	assert.DeepEqual(t, shelltest.Words(t, restore), []string{"kubectl", "--context", "prod\nkind: Secret $(x)", "create", "-f", hostile})
 
 	// Nothing is ever written over.
 	err = r.WriteBackup(path, "prod", now)

@@ -83,7 +83,16 @@ func isDispatched(old *unstructured.Unstructured, o Options) (reason string, rem
 	}
 	return "is dispatched, and its mirror runs as " + mirror,
 		command.Say("end that first: %s; --force leaves the mirror where it is, and the %s may run twice",
-			command.Plugin("cancel", "-n", old.GetNamespace(), command.Argument(o.Kind, old.GetName())), o.Kind.Kind)
+			cancelFor(old, o), o.Kind.Kind)
+}
+
+// cancelFor is the command that ends the dispatch of an object.
+func cancelFor(old *unstructured.Unstructured, o Options) command.Command {
+	c := command.PluginFor(o.Kind, "cancel", o.Context, old.GetNamespace(), old.GetName())
+	if owner := object.OwnerOf(o.Kind, old); owner != delegation.Dispatch && !owner.IsBuiltIn() {
+		c = c.With("--managed-by", string(owner))
+	}
+	return c
 }
 
 // isControlled refuses what belongs to an object that would make another.

@@ -271,5 +271,9 @@ func (r *Runner) restoreCommand() command.Command { return restoring(r.Side.Cont
 
 // restoring is the command that restores a Job from a file that holds it.
 func restoring(contextName, file string) command.Command {
+	if strings.HasPrefix(file, "-") {
+		// It is no flag, nor the standard input.
+		file = "./" + file
+	}
 	return command.Kubectl(contextName, "", "create", "-f", file)
 }
