@@ -119,7 +119,7 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
 	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, less than zero (-1s) never")
-	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination and --timeout do to mirrors: "leave" them running, or "delete" them`)
+	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination, a closed terminal and --timeout do to mirrors: "leave" them running, or "delete" them`)
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the Jobs' end before giving up with exit code 124. Zero waits without bound")
 	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the pods run; nothing is copied after that until the same command is run again")
 	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and somebody has deleted a Job's mirror, make another: the Job runs again from the start")

@@ -110,7 +110,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *apiserver.Side) 
 // ofFiles reads files, and looks which of their Jobs exist already. A file is
 // dispatched as a whole or not at all.
 func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
-	manifests, err := manifest.Read(o.flags.filenames, o.In)
+	manifests, err := manifest.Read(ctx, o.flags.filenames, o.In)
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,7 @@ func TestExitCode(t *testing.T) {
 		{partial, 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 		{interrupt, 130, ""},
 		{&signalError{syscall.SIGTERM}, 143, ""},
+		{&signalError{syscall.SIGHUP}, 129, ""},
 		// Where several apply, the smallest.
 		{errors.Join(interrupt, partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 		{errors.Join(partial, errors.New("the disk is full")), 1, "error: 1 of 3 contexts could not be read, or not wholly\nerror: the disk is full\n"},

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -147,13 +146,4 @@ func codeOf(err error) int {
 		}
 	}
 	return ExitError
-}
-
-// interrupted returns the signal that ended ctx as an error, or nil.
-func interrupted(ctx context.Context) error {
-	var signal *signalError
-	if errors.As(context.Cause(ctx), &signal) {
-		return signal
-	}
-	return nil
 }

@@ -3,9 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	// Credential plugins: exec, OIDC, and what tells users of the old cloud
@@ -14,8 +11,8 @@ import (
 )
 
 // Run runs the command that the environment asks for and returns the exit code
-// of the process. The first SIGINT or SIGTERM ends the command in good order,
-// the second at once.
+// of the process. The first SIGINT, SIGTERM or SIGHUP ends the command in good
+// order, the second at once.
 func Run(env Environment) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -73,25 +70,4 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 	setHelp(root)
 	complete(root, env, flags)
 	return root, ran
-}
-
-// withSignals returns a context that SIGINT and SIGTERM end, with the signal as
-// its cause.
-func withSignals(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	received := make(chan os.Signal, 2)
-	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case s := <-received:
-			// From here on the next one kills, as it does by default.
-			signal.Stop(received)
-			cancel(&signalError{s})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(received)
-		cancel(nil)
-	}
 }

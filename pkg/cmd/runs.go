@@ -23,7 +23,7 @@ func runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Comman
 		var usage *usageError
 		switch {
 		case err == nil:
-			return o.run(cmd.Context())
+			return unlessInterrupted(cmd.Context(), o.run(cmd.Context()))
 		case errors.As(err, &usage):
 			usage.command = cmd.CommandPath()
 			return err

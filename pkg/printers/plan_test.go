@@ -88,7 +88,7 @@ func TestPlansAreManifests(t *testing.T) {
 		out := printed(t, func(out *bytes.Buffer) error {
 			return printers.Plans(out, newFormat(t, output), plans, printers.TableOptions{Width: 80})
 		})
-		manifests, err := manifest.Read([]string{"-"}, strings.NewReader(out))
+		manifests, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(out))
 		assert.NilError(t, err)
 		assert.Equal(t, len(manifests), len(plans))
 		for i, m := range manifests {

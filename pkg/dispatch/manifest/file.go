@@ -29,13 +29,16 @@ const (
 	standardInput = "standard input"
 	// urlTimeout is how long a URL may take.
 	urlTimeout = 30 * time.Second
+	// most is how much is taken from one source, in MiB: thousands of Jobs, and no
+	// more than fits into the memory of a laptop once it is parsed.
+	most = 32
 )
 
 // extensions are those of files that are looked at in a folder, as kubectl does.
 func extensions() []string { return []string{".json", ".yaml", ".yml"} }
 
 // readFiles reads everything that was named, in that order.
-func readFiles(filenames []string, in io.Reader) (files []file, errs []error) {
+func readFiles(ctx context.Context, filenames []string, in io.Reader) (files []file, errs []error) {
 	stdin := false
 	for _, name := range filenames {
 		var found []file
@@ -45,36 +48,68 @@ func readFiles(filenames []string, in io.Reader) (files []file, errs []error) {
 			err = errors.New("standard input can be read only once")
 		case name == "-":
 			stdin = true
-			found, err = readStream(in)
+			found, err = readStream(ctx, in)
 		case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
-			found, err = readURL(name)
+			found, err = readURL(ctx, name)
 		default:
-			found, err = readPath(name)
+			found, err = readPath(ctx, name)
 		}
 		files = append(files, found...)
 		if err != nil {
 			errs = append(errs, err)
 		}
+		if ctx.Err() != nil {
+			return nil, []error{context.Cause(ctx)}
+		}
 	}
 	return files, errs
 }
 
-func readStream(in io.Reader) ([]file, error) {
-	text, err := io.ReadAll(in)
+// interruptibly reads something that may have nothing to say for as long as it likes,
+// such as a terminal or a pipe. What is read when ctx is over is left behind.
+func interruptibly(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case r := <-done:
+		return r.text, r.err
+	}
+}
+
+// bounded reads all that there is, if that is not too much.
+func bounded(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most<<20+1))
+	if err == nil && len(text) > most<<20 {
+		return nil, fmt.Errorf("there is more than %d MiB of it, which is the most that is taken from one place; split it into several files", most)
+	}
+	return text, err
+}
+
+func readStream(ctx context.Context, in io.Reader) ([]file, error) {
+	text, err := interruptibly(ctx, func() ([]byte, error) { return bounded(in) })
 	if err != nil {
 		return nil, fmt.Errorf("could not read standard input: %w", err)
 	}
 	return []file{{name: standardInput, text: text}}, nil
 }
 
-func readURL(address string) ([]file, error) {
+func readURL(ctx context.Context, address string) ([]file, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("could not read the URL: %w", err)
 	}
 	// There may be a password in it.
 	name := u.Redacted()
-	ctx, cancel := context.WithTimeout(context.Background(), urlTimeout)
+	ctx, cancel := context.WithTimeout(ctx, urlTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -92,7 +127,7 @@ func readURL(address string) ([]file, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("could not read %s: the server answered %s", name, response.Status)
 	}
-	text, err := io.ReadAll(response.Body)
+	text, err := bounded(response.Body)
 	if err != nil {
 		return nil, fmt.Errorf("could not read %s: %w", name, err)
 	}
@@ -100,7 +135,7 @@ func readURL(address string) ([]file, error) {
 }
 
 // readPath reads a file, the files of a folder, or all that match a pattern.
-func readPath(path string) ([]file, error) {
+func readPath(ctx context.Context, path string) ([]file, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		matches, badPattern := filepath.Glob(path)
@@ -110,7 +145,7 @@ func readPath(path string) ([]file, error) {
 		var files []file
 		var errs []error
 		for _, match := range matches {
-			found, err := readPath(match)
+			found, err := readPath(ctx, match)
 			files, errs = append(files, found...), append(errs, err)
 		}
 		return files, errors.Join(errs...)
@@ -119,13 +154,13 @@ func readPath(path string) ([]file, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return readFolder(path)
+		return readFolder(ctx, path)
 	}
-	return readAll([]string{path}, false)
+	return readAll(ctx, []string{path}, false)
 }
 
 // readFolder reads the files of a folder, but not those of folders in it.
-func readFolder(path string) ([]file, error) {
+func readFolder(ctx context.Context, path string) ([]file, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, err
@@ -136,7 +171,7 @@ func readFolder(path string) ([]file, error) {
 			paths = append(paths, filepath.Join(path, e.Name()))
 		}
 	}
-	files, err := readAll(paths, true)
+	files, err := readAll(ctx, paths, true)
 	if err != nil {
 		return files, err
 	}
@@ -146,10 +181,11 @@ func readFolder(path string) ([]file, error) {
 	return files, nil
 }
 
-func readAll(paths []string, inFolder bool) (files []file, err error) {
+func readAll(ctx context.Context, paths []string, inFolder bool) (files []file, err error) {
 	var errs []error
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		// It may be a pipe, in which nobody says anything.
+		text, err := interruptibly(ctx, func() ([]byte, error) { return readOne(path) })
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -157,6 +193,19 @@ func readAll(paths []string, inFolder bool) (files []file, err error) {
 		files = append(files, file{name: path, text: text, inFolder: inFolder})
 	}
 	return files, errors.Join(errs...)
+}
+
+func readOne(path string) ([]byte, error) {
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = opened.Close() }()
+	text, err := bounded(opened)
+	if failed := (*fs.PathError)(nil); err != nil && !errors.As(err, &failed) {
+		err = fmt.Errorf("could not read %s: %w", path, err)
+	}
+	return text, err
 }
 
 // emptyError says why a file has no documents.

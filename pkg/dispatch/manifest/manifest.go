@@ -6,6 +6,7 @@
 package manifest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,8 +39,13 @@ type Entry struct {
 // No two objects have the same kind, namespace and name, but one without a namespace
 // may turn out to be the same as another: which namespace it gets is for the
 // caller.
-func Read(filenames []string, in io.Reader) ([]Entry, error) {
-	files, errs := readFiles(filenames, in)
+//
+// When ctx is over, the error is its cause, at once, whoever is waited for.
+func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
+	files, errs := readFiles(ctx, filenames, in)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	var entries []Entry
 	for _, f := range files {
 		found, failed := f.entries()

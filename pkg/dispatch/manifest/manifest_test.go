@@ -1,6 +1,8 @@
 package manifest_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -75,7 +78,7 @@ func TestReadManifests(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			entries, err := manifest.Read([]string{write(t, "jobs.yaml", tt.text)}, nil)
+			entries, err := manifest.Read(t.Context(), []string{write(t, "jobs.yaml", tt.text)}, nil)
 			assert.NilError(t, err)
 			assert.DeepEqual(t, found(entries), tt.want)
 			for _, m := range entries {
@@ -91,7 +94,7 @@ func TestReadManifestsOfOtherKinds(t *testing.T) {
 	const jobSet = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
 	text := jobYAML("a") + "---\n" + jobSet + "---\napiVersion: example.com/v1\nkind: RunList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n" +
 		"---\napiVersion: example.com/v1\nkind: Shortlist\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems: [{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: a}}]\n"
-	entries, err := manifest.Read([]string{"-"}, strings.NewReader(text))
+	entries, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text))
 	assert.NilError(t, err)
 	var kinds []string
 	for _, m := range entries {
@@ -99,7 +102,7 @@ func TestReadManifestsOfOtherKinds(t *testing.T) {
 	}
 	assert.DeepEqual(t, kinds, []string{"Job.batch a", "JobSet.jobset.x-k8s.io a", "Run.example.com a", "Run.example.com b", "Shortlist.example.com a", "RayJob.ray.io a"})
 
-	_, err = manifest.Read([]string{"-"}, strings.NewReader(jobSet+"---\n"+jobSet))
+	_, err = manifest.Read(t.Context(), []string{"-"}, strings.NewReader(jobSet+"---\n"+jobSet))
 	assert.Error(t, err, `standard input, document 2: the JobSet "a" is in standard input, document 1, too`)
 }
 
@@ -114,7 +117,7 @@ func TestReadManifestsKeepsEverything(t *testing.T) {
 			if name == "JSON" {
 				text = strings.TrimSuffix(jobJSON("a"), "}") + "," + spec + "}"
 			}
-			entries, err := manifest.Read([]string{"-"}, strings.NewReader(text))
+			entries, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text))
 			assert.NilError(t, err)
 			got, _, err := unstructured.NestedMap(entries[0].Object.Object, "spec")
 			assert.NilError(t, err)
@@ -144,7 +147,7 @@ func TestReadManifestsPlaces(t *testing.T) {
 	}))
 	defer server.Close()
 
-	entries, err := manifest.Read([]string{"jobs", "-", server.URL + "/jobs.yaml", "jobs/d*er/?.yaml"}, strings.NewReader(jobYAML("in")))
+	entries, err := manifest.Read(t.Context(), []string{"jobs", "-", server.URL + "/jobs.yaml", "jobs/d*er/?.yaml"}, strings.NewReader(jobYAML("in")))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, found(entries), []string{
 		"a: jobs/a.yml", "b: jobs/b.yaml", "c: jobs/c.json", "in: standard input",
@@ -172,11 +175,50 @@ func TestReadManifestsPlaces(t *testing.T) {
 		{"one file twice", []string{"jobs/b.yaml", "jobs"}, `jobs/b.yaml: the Job "b" is in jobs/b.yaml, too`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			entries, err := manifest.Read(tt.files, strings.NewReader(jobYAML("in")))
+			entries, err := manifest.Read(t.Context(), tt.files, strings.NewReader(jobYAML("in")))
 			assert.ErrorContains(t, err, tt.want)
 			assert.Equal(t, len(entries), 0)
 		})
 	}
-	_, err = manifest.Read([]string{"-"}, iotest.ErrReader(os.ErrClosed))
+	_, err = manifest.Read(t.Context(), []string{"-"}, iotest.ErrReader(os.ErrClosed))
 	assert.ErrorIs(t, err, os.ErrClosed)
+}
+
+// endless is a source that always has more.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '#'
+	}
+	return len(p), nil
+}
+
+func TestReadTooMuch(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, endless{}) }))
+	defer server.Close()
+	t.Chdir(t.TempDir())
+	large := write(t, "large.yaml", "#")
+	assert.NilError(t, os.Truncate(large, 33<<20))
+	for _, from := range []string{"-", server.URL + "/jobs.yaml", large} {
+		_, err := manifest.Read(t.Context(), []string{from}, endless{})
+		assert.ErrorContains(t, err, "there is more than 32 MiB of it")
+		assert.ErrorContains(t, err, strings.Replace(from, "-", "standard input", 1))
+	}
+}
+
+// TestReadIsInterrupted: whoever is waited for, it ends at once, and for the reason
+// that was given.
+func TestReadIsInterrupted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	silent, writer := io.Pipe()
+	defer func() { _ = writer.Close() }()
+	stopped := errors.New("stopped")
+	for _, from := range []string{"-", server.URL} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
+		_, err := manifest.Read(ctx, []string{from}, silent)
+		assert.ErrorIs(t, err, stopped, from)
+	}
 }

@@ -42,7 +42,7 @@ func TestReadManifestsBadSyntax(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, head := range []string{"", above} {
-				entries, err := manifest.Read([]string{"-"}, strings.NewReader(head+tt.text))
+				entries, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(head+tt.text))
 				assert.Equal(t, len(entries), 0)
 				want := tt.want
 				if tt.line > 0 {
@@ -52,7 +52,7 @@ func TestReadManifestsBadSyntax(t *testing.T) {
 			}
 		})
 	}
-	_, err := manifest.Read([]string{"-"}, strings.NewReader("\xff\xfea\x00"))
+	_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader("\xff\xfea\x00"))
 	assert.Error(t, err, "standard input, line 1, column 1: the file is in UTF-16; save it as UTF-8")
 }
 
@@ -85,7 +85,7 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"a strange list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "this is a list without items"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := manifest.Read([]string{"-"}, strings.NewReader(tt.text))
+			_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(tt.text))
 			assert.ErrorContains(t, err, "standard input: "+tt.want)
 			assert.Assert(t, !strings.ContainsAny(err.Error(), "\x1b\r"), "%q", err)
 		})
@@ -96,7 +96,7 @@ func TestReadManifestsNoJob(t *testing.T) {
 func TestReadManifestsTellsAll(t *testing.T) {
 	text := jobYAML("good") + "---\na: [\n---\n" + jobYAML("good") + "---\napiVersion: v1\nkind: List\nitems: [{}, " +
 		jobJSON("other") + ", 5]\n---\n{\"a\": 1,,}\n"
-	entries, err := manifest.Read([]string{"-", "none.yaml"}, strings.NewReader(text))
+	entries, err := manifest.Read(t.Context(), []string{"-", "none.yaml"}, strings.NewReader(text))
 	assert.Equal(t, len(entries), 0)
 	assert.Error(t, err, strings.Join([]string{
 		`there is no file "none.yaml"`,
@@ -113,7 +113,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		entries, err := manifest.Read([]string{"-"}, strings.NewReader(text))
+		entries, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text))
 		assert.Assert(t, err != nil || len(entries) > 0)
 		assert.Assert(t, err == nil || len(entries) == 0)
 		for _, m := range entries {
