@@ -26,6 +26,8 @@ type cursor struct {
 	// time of that, once there is one.
 	bounded bool
 	floor   int64
+	// open is a line of which not all was read; nil if there is none.
+	open *openLine
 	// untimed are lines without a time, such as the kubelet's own complaints.
 	untimed []uint64
 }

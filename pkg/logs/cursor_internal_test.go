@@ -3,8 +3,6 @@ package logs
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -86,21 +84,4 @@ func TestUntimedLines(t *testing.T) {
 		assert.Assert(t, isNew)
 	}
 	assert.Equal(t, len(c.untimed), manyUntimed)
-}
-
-func TestLineReader(t *testing.T) {
-	long := strings.Repeat("x", 3*buffered)
-	lines := newLineReader(strings.NewReader("a\n\n" + long + "\nb"))
-	var got []string
-	for {
-		line, err := lines.next()
-		got = append(got, string(line))
-		if err != nil {
-			break
-		}
-		if string(line) == "a\n" {
-			assert.Assert(t, lines.hasNext())
-		}
-	}
-	assert.Assert(t, slices.Equal(got, []string{"a\n", "\n", long + "\n", "b"}))
 }

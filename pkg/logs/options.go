@@ -40,9 +40,11 @@ type Container struct {
 type Sink interface {
 	// Expect tells of a container whose lines may come.
 	Expect(Container)
-	// Write takes whole lines of a container, as its program wrote them. Only the
-	// very last may be without a newline. text is not to be kept.
-	Write(c Container, text []byte) error
+	// Write takes lines of a container, as its program wrote them. Only the last may be
+	// without a newline: it is the very last one, or a long one, and there continues
+	// says that text goes on with what was written last of this container. text is not
+	// to be kept.
+	Write(c Container, text []byte, continues bool) error
 }
 
 // Reader reads logs of one cluster at a time.

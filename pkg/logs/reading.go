@@ -77,31 +77,36 @@ func (g *reading) skip(ctx context.Context, o corev1.PodLogOptions) error {
 	if err != nil {
 		return err
 	}
-	replay := g.cursor.replay()
-	return closing(body, eachLine(body, true, func(line []byte, _ bool) error {
-		g.cursor.take(line, replay)
+	passage := g.cursor.passage()
+	return closing(body, eachPiece(body, true, func(p piece, _ bool) error {
+		passage.take(p)
 		return nil
 	}))
 }
 
 // pass passes on what a connection brings, line by line, until it ends; nil is that
 // it ended well. A last line without a newline is passed on only where isWhole says
-// that nothing can be missing of it.
+// that nothing can be missing of it, or where it is a long one, which the next
+// connection goes on with.
 func (g *reading) pass(body io.ReadCloser, isWhole bool) error {
 	var ready []byte
-	replay := g.cursor.replay()
-	return closing(body, eachLine(body, isWhole, func(line []byte, more bool) error {
-		if text, isNew := g.cursor.take(line, replay); isNew {
+	continues := false
+	passage := g.cursor.passage()
+	return closing(body, eachPiece(body, isWhole, func(p piece, more bool) error {
+		if text, goesOn := passage.take(p); text != nil {
 			g.taken++
-			if g.Timestamps {
-				text = line
+			if g.Timestamps && p.begins && !goesOn {
+				text = p.text
+			}
+			if len(ready) == 0 {
+				continues = goesOn
 			}
 			ready = append(ready, text...)
 		}
 		if len(ready) == 0 || more && len(ready) < buffered {
 			return nil
 		}
-		err := g.Sink.Write(g.container, ready)
+		err := g.Sink.Write(g.container, ready, continues)
 		ready = ready[:0]
 		if err != nil {
 			return &sinkError{err}
@@ -110,14 +115,16 @@ func (g *reading) pass(body io.ReadCloser, isWhole bool) error {
 	}))
 }
 
-// eachLine calls do for each line; more says that another one is there already.
-func eachLine(r io.Reader, isWhole bool, do func(line []byte, more bool) error) error {
+// eachPiece calls do for each piece; more says that the end of another line is there
+// already.
+func eachPiece(r io.Reader, isWhole bool, do func(p piece, more bool) error) error {
 	lines := newLineReader(r)
 	for {
-		line, err := lines.next()
+		p, err := lines.next()
 		atEnd := errors.Is(err, io.EOF)
-		if len(line) > 0 && (err == nil || atEnd && isWhole) {
-			if err := do(line, err == nil && lines.hasNext()); err != nil {
+		if isLong := !p.begins; len(p.text) > 0 && (err == nil || atEnd && (isWhole || isLong)) {
+			p.ends = p.ends && (err == nil || isWhole)
+			if err := do(p, err == nil && lines.hasNext()); err != nil {
 				return err
 			}
 		}

@@ -56,7 +56,7 @@ func (c *call) Expect(container logs.Container) {
 	c.change(func() { c.expected = append(c.expected, container) })
 }
 
-func (c *call) Write(container logs.Container, text []byte) error {
+func (c *call) Write(container logs.Container, text []byte, _ bool) error {
 	c.change(func() {
 		key := container.Pod + "/" + container.Name
 		if c.texts[key] == nil {

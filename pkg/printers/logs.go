@@ -40,8 +40,9 @@ type Logs struct {
 	expected map[logs.Container]bool
 	contexts map[string]bool
 	prefixes map[logs.Container]string
-	// isOpen says that the last line written has no newline.
+	// isOpen says that the last line written has no newline, and last whose it is.
 	isOpen bool
+	last   logs.Container
 	text   []byte
 }
 
@@ -64,14 +65,17 @@ func (l *Logs) Expect(c logs.Container) {
 	}
 }
 
-// Write writes lines of a container.
-func (l *Logs) Write(c logs.Container, lines []byte) error {
+// Write writes lines of a container. One that goes on after another container has
+// written is begun anew.
+func (l *Logs) Write(c logs.Container, lines []byte, continues bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = l.text[:0]
-	if l.isOpen {
+	continues = continues && l.isOpen && l.last == c
+	if l.isOpen && !continues {
 		l.text = append(l.text, '\n')
 	}
+	l.last = c
 	prefix := l.prefix(c)
 	for len(lines) > 0 {
 		end := bytes.IndexByte(lines, '\n') + 1
@@ -79,7 +83,11 @@ func (l *Logs) Write(c logs.Container, lines []byte) error {
 		if l.isOpen {
 			end = len(lines)
 		}
-		l.text = append(append(l.text, prefix...), lines[:end]...)
+		if !continues {
+			l.text = append(l.text, prefix...)
+		}
+		continues = false
+		l.text = append(l.text, lines[:end]...)
 		lines = lines[end:]
 	}
 	_, err := l.w.Write(l.text)

@@ -26,16 +26,32 @@ func TestLogsPrefixes(t *testing.T) {
 		var out bytes.Buffer
 		l := NewLogs(&out, LogOptions{Prefix: tt.mode})
 		l.Expect(one)
-		assert.NilError(t, l.Write(one, []byte("a\n")))
+		assert.NilError(t, l.Write(one, []byte("a\n"), false))
 		l.Expect(two)
-		assert.NilError(t, l.Write(one, []byte("b\n")))
+		assert.NilError(t, l.Write(one, []byte("b\n"), false))
 		// A line that has no end is given one when another line follows.
-		assert.NilError(t, l.Write(two, []byte("c\nd")))
+		assert.NilError(t, l.Write(two, []byte("c\nd"), false))
 		l.Expect(away)
-		assert.NilError(t, l.Write(away, []byte("e\n")))
-		assert.NilError(t, l.Write(one, []byte("f")))
+		assert.NilError(t, l.Write(away, []byte("e\n"), false))
+		assert.NilError(t, l.Write(one, []byte("f"), false))
 		assert.Equal(t, out.String(), tt.want)
 	}
+}
+
+// TestLogsOfALongLine: its pieces are one line, until another container writes between
+// them.
+func TestLogsOfALongLine(t *testing.T) {
+	one, two := logs.Container{Pod: "train-0", Name: "main"}, logs.Container{Pod: "train-1", Name: "main"}
+	var out bytes.Buffer
+	l := NewLogs(&out, LogOptions{Prefix: PrefixAlways})
+	for _, w := range []struct {
+		c         logs.Container
+		text      string
+		continues bool
+	}{{one, "10%\r", false}, {one, "20%\r", true}, {two, "a\n", false}, {one, "30%\r", true}, {one, "\nb", true}, {one, "c\n", false}, {one, "late\n", true}} {
+		assert.NilError(t, l.Write(w.c, []byte(w.text), w.continues))
+	}
+	assert.Equal(t, out.String(), "train-0 main 10%\r20%\r\ntrain-1 main a\ntrain-0 main 30%\r\ntrain-0 main b\ntrain-0 main c\ntrain-0 main late\n")
 }
 
 // TestLogsAreRaw: what programs write is nobody's to change.
@@ -44,7 +60,7 @@ func TestLogsAreRaw(t *testing.T) {
 	var out bytes.Buffer
 	l := NewLogs(&out, LogOptions{Color: true})
 	l.Expect(logs.Container{Pod: "train-0", Name: "main"})
-	assert.NilError(t, l.Write(logs.Container{Pod: "train-0", Name: "main"}, []byte(text)))
+	assert.NilError(t, l.Write(logs.Container{Pod: "train-0", Name: "main"}, []byte(text), false))
 	assert.Equal(t, out.String(), text)
 }
 
@@ -58,7 +74,7 @@ func TestLogsColors(t *testing.T) {
 		for range 2 {
 			var out bytes.Buffer
 			l := NewLogs(&out, LogOptions{Prefix: PrefixAlways, Color: true})
-			assert.NilError(t, l.Write(logs.Container{Pod: pod, Name: "main"}, []byte("x\n")))
+			assert.NilError(t, l.Write(logs.Container{Pod: pod, Name: "main"}, []byte("x\n"), false))
 			color, rest, _ := strings.Cut(out.String(), pod)
 			assert.Equal(t, rest, " main\x1b[m x\n")
 			colors = append(colors, color)
