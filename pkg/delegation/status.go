@@ -16,8 +16,9 @@ const (
 	Complete Status = "Complete"
 	// Failed: it finished and did not succeed.
 	Failed Status = "Failed"
-	// Unclaimed: it is delegated, and nothing shows that a controller ever
-	// took it up. The API server has no word for this; kubectl says Running.
+	// Unclaimed: nothing shows that a controller ever took it up, be it the one that
+	// it is delegated to or, as of a mirror, its kind's own, which may be dead, too.
+	// The API server has no word for this; kubectl says Running.
 	Unclaimed Status = "Unclaimed"
 	// Suspended: it is held back, and no pod of it is left.
 	Suspended Status = "Suspended"
@@ -149,7 +150,7 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 		return Complete
 	case shows(k.Reading.Failed, s):
 		return Failed
-	case !owner.IsBuiltIn() && !k.Template && !s.StatusWritten && !claimed:
+	case !s.StatusWritten && !claimed && k.isTakenUpBy(owner, s):
 		return Unclaimed
 	case shows(k.Reading.Suspended, s), s.Suspend && s.Active == 0 && !shownRunning:
 		return Suspended
@@ -160,4 +161,14 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 	default:
 		return Pending
 	}
+}
+
+// isTakenUpBy says whether an owner writes the status of an object once it takes it
+// up. Of a kind that was found by its schema, or has no managedBy, nobody knows what
+// its own controller writes; what is held back needs nothing done by it.
+func (k Kind) isTakenUpBy(owner Owner, s State) bool {
+	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || s.Suspend) {
+		return false
+	}
+	return !k.Template
 }

@@ -33,7 +33,9 @@ func TestStatusOf(t *testing.T) {
 		claimed bool
 		want    delegation.Status
 	}{
-		{"new", builtIn, delegation.State{}, false, delegation.Pending},
+		{"new", builtIn, delegation.State{}, false, delegation.Unclaimed},
+		{"new and held back", builtIn, delegation.State{Suspend: true}, false, delegation.Suspended},
+		{"taken up", builtIn, delegation.State{StatusWritten: true}, false, delegation.Pending},
 		{"new and delegated", otherOwner, delegation.State{}, false, delegation.Unclaimed},
 		{"new and ours", delegation.Dispatch, delegation.State{}, false, delegation.Unclaimed},
 		{"delegated, status written", otherOwner, delegation.State{StatusWritten: true}, false, delegation.Pending},
@@ -78,6 +80,9 @@ func TestStatusOf(t *testing.T) {
 		{"Suspended before Running", builtIn, delegation.State{Suspend: true, Succeeded: 1}, false, delegation.Suspended},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.owner.IsBuiltIn() && (tt.state.Ready != nil || tt.state.Active > 0 || len(tt.state.Conditions) > 0) {
+				tt.state.StatusWritten = true
+			}
 			assert.Equal(t, delegation.Job().StatusOf(tt.owner, tt.state, tt.claimed), tt.want)
 		})
 	}
