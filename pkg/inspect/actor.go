@@ -12,7 +12,9 @@ type Actor struct {
 	// Context is the cluster that it works for.
 	Context string
 	// Name tells actors of one role on one cluster apart: the owner of RoleOwner, the
-	// Lease's holder of RoleDispatcher; "" of all others.
+	// Lease's holder of RoleDispatcher, the kind of RoleController, the node of
+	// RoleKubelet, the controllerName of RoleCheck, and that of a scheduler which is not
+	// the default one; "" of all others.
 	Name string
 }
 
@@ -25,7 +27,14 @@ const (
 	RoleKueue Role = "Kueue"
 	// RoleJobController is the built-in controller of Jobs.
 	RoleJobController Role = "the Job controller"
-	RoleScheduler     Role = "the scheduler"
+	// RoleController is the built-in controller of another kind.
+	RoleController Role = "the controller"
+	// RoleScheduler is who finds nodes for pods.
+	RoleScheduler Role = "the scheduler"
+	// RoleKubelet is who starts the pods of a node.
+	RoleKubelet Role = "the kubelet"
+	// RoleCheck is who answers to AdmissionChecks.
+	RoleCheck Role = "the controller of AdmissionChecks"
 	// RoleDispatcher is whoever runs the command dispatch.
 	RoleDispatcher Role = "dispatch"
 	// RoleOwner is the controller that a managedBy names, if it is none of these.
@@ -37,6 +46,12 @@ func (a Actor) String() string {
 	switch {
 	case a.Role == RoleOwner:
 		return fmt.Sprintf("%s on %s", a.Name, a.Context)
+	case a.Role == RoleController:
+		return fmt.Sprintf("%s of %ss on %s", a.Role, a.Name, a.Context)
+	case a.Role == RoleKubelet:
+		return fmt.Sprintf("%s of node %s on %s", a.Role, a.Name, a.Context)
+	case a.Name != "" && (a.Role == RoleScheduler || a.Role == RoleCheck):
+		return fmt.Sprintf("%s %s on %s", a.Role, a.Name, a.Context)
 	case a.Name != "":
 		return fmt.Sprintf("%s by %s on %s", a.Role, a.Name, a.Context)
 	}
@@ -65,6 +80,8 @@ const (
 	DutyTakeUp   Duty = "take it up"
 	DutyPods     Duty = "make its pods"
 	DutySchedule Duty = "find nodes for its pods"
+	DutyStart    Duty = "start its pods"
+	DutyServe    Duty = "serve it"
 )
 
 // Turn is an actor's turn on an object, which waits for it.

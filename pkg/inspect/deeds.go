@@ -44,8 +44,14 @@ func (v *Inventory) collect(r Role, did func(Actor, Deed)) {
 			}
 		case RoleJobController:
 			v.jobControllerDeeds(f, did)
+		case RoleController:
+			v.controllerDeeds(f, did)
 		case RoleScheduler:
 			v.schedulerDeeds(f, did)
+		case RoleKubelet:
+			v.kubeletDeeds(f, did)
+		case RoleCheck:
+			v.checkDeeds(f, did)
 		case RoleDispatcher, RoleOwner:
 			v.ownerDeeds(f, did)
 		}
@@ -81,18 +87,6 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 	}
 }
 
-// schedulerDeeds are those of the scheduler: it finds nodes for pods, or says why
-// there is none.
-func (v *Inventory) schedulerDeeds(f *Facts, did func(Actor, Deed)) {
-	actor := Actor{Role: RoleScheduler, Context: f.Context}
-	for _, p := range f.Pods {
-		did(actor, Deed{
-			Duty: DutySchedule, Subject: p.UID,
-			Began: v.Ours(f.Context, p.CreationTimestamp.Time), Done: v.Ours(f.Context, p.Scheduled.Time),
-		})
-	}
-}
-
 // ownerDeeds are those of owners that are not MultiKueue: they write the statuses of
 // what is theirs. Each dispatcher is an actor by itself, known by the Lease that it
 // holds; to renew that is a trace too.
@@ -124,8 +118,10 @@ func (v *Inventory) OwnerOf(j *Job) Actor {
 			actor.Name = l.Holder
 		}
 		return actor
-	case j.ManagedBy.IsBuiltIn():
+	case j.ManagedBy.IsBuiltIn() && j.Row().IsJob():
 		return Actor{Role: RoleJobController, Context: j.Context}
+	case j.ManagedBy.IsBuiltIn():
+		return Actor{Role: RoleController, Context: j.Context, Name: j.Kind}
 	}
 	return Actor{Role: RoleOwner, Context: j.Context, Name: string(j.ManagedBy)}
 }

@@ -31,13 +31,22 @@ type Pod struct {
 	Scheduled metav1.Time
 	// Changed is when its Ready condition, or any other, changed last.
 	Changed metav1.Time
+	// Scheduler is who is to find a node for it.
+	Scheduler string
+	// IsLookedAt is whether anybody has said where it is to run, or why it cannot.
+	IsLookedAt bool
+	// Started is when the kubelet of its node took it up; zero where it has not.
+	Started metav1.Time
 }
 
 // readPod cuts a pod down to what the model keeps.
 func readPod(o *corev1.Pod) *Pod {
 	p := &Pod{
 		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Node: o.Spec.NodeName,
-		Phase: o.Status.Phase, CreationTimestamp: o.CreationTimestamp,
+		Phase: o.Status.Phase, CreationTimestamp: o.CreationTimestamp, Scheduler: o.Spec.SchedulerName,
+	}
+	if o.Status.StartTime != nil {
+		p.Started = *o.Status.StartTime
 	}
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		p.JobUID = string(owner.UID)
@@ -55,10 +64,10 @@ func readPod(o *corev1.Pod) *Pod {
 			p.Changed = c.LastTransitionTime
 		}
 		switch c.Type {
-		case corev1.PodScheduled:
-			p.Scheduled = c.LastTransitionTime
 		case corev1.PodReady:
 			p.Ready = c.Status == corev1.ConditionTrue
+		case corev1.PodScheduled:
+			p.IsLookedAt, p.Scheduled = true, c.LastTransitionTime
 		}
 	}
 	for _, s := range o.Status.ContainerStatuses {

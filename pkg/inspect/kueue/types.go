@@ -59,9 +59,23 @@ type Workload struct {
 	Status            WorkloadStatus `json:"status"`
 }
 
+// PodSet is what is kept of the pods of one kind that a Workload stands for: how many,
+// and what their template was called as Kueue made the Workload.
+type PodSet struct {
+	Name     string `json:"name"`
+	Count    int32  `json:"count"`
+	Template struct {
+		Metadata struct {
+			Labels      map[string]string `json:"labels,omitempty"`
+			Annotations map[string]string `json:"annotations,omitempty"`
+		} `json:"metadata"`
+	} `json:"template"`
+}
+
 // WorkloadSpec is what is kept of a Workload's spec, which holds pod templates.
 type WorkloadSpec struct {
-	QueueName string `json:"queueName,omitempty"`
+	QueueName string   `json:"queueName,omitempty"`
+	PodSets   []PodSet `json:"podSets,omitempty"`
 	// Active is false where somebody deactivated it.
 	Active   *bool  `json:"active,omitempty"`
 	Priority *int32 `json:"priority,omitempty"`
@@ -93,6 +107,10 @@ type WorkloadStatus struct {
 	// PastSeconds is how long it had been admitted before it was evicted, all such
 	// times together.
 	PastSeconds *int32 `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
+	// Requeue counts how often its pods were not ready in time.
+	Requeue *struct {
+		Count *int32 `json:"count,omitempty"`
+	} `json:"requeueState,omitempty"`
 	// Stats count its evictions.
 	Stats *struct {
 		Evictions []Eviction `json:"evictions,omitempty"`

@@ -3,18 +3,22 @@ package rules
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 func managedByMissing() Rule {
 	return Rule{
 		Code: "JM012", Title: "submitted to MultiKueue without managedBy", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartVersion},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartVersion,
+		},
 		Why: `MultiKueue only takes objects whose managedBy is kueue.x-k8s.io/multikueue, for else a second controller
 would run them on the management cluster. Kueue's webhook sets it when the object is made, if the queue is then known to
 lead to MultiKueue. It was not set where the webhook was away, where the queue or its check came later than the object,
@@ -22,14 +26,17 @@ where the label of the queue was added later, or where the API server dropped th
 so with a Job's unless the feature gate JobManagedBy is on. Of a Job, and of most other kinds, the field cannot be set
 afterwards.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "The owner is not managed by Kueue", the
-Workload is deactivated with reason DeactivatedDueToAdmissionCheck, and the object stays suspended.`,
+Workload is deactivated with reason DeactivatedDueToAdmissionCheck, and the object stays suspended. As long as its queue
+holds it, nothing of that is to be seen, but for the managedBy that is missing.`,
 		Remedy: `Delete the object and create it again once Kueue's webhook answers and the queue is active; or write
-managedBy into the manifest, as recreate does for an object that is there.`,
+managedBy into the manifest, as recreate does for an object that is there. What is meant for another owner than MultiKueue,
+or for this cluster, has to leave the queue: take the label kueue.x-k8s.io/queue-name off, and resume it.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/2401",
 		Detect: func(v *View) {
 			for _, r := range rejections(v, "The owner is not managed by Kueue: Expecting spec.") {
 				reportManagedByMissing(v, r)
 			}
+			reportToBeRejected(v)
 		},
 	}
 }
@@ -56,13 +63,67 @@ func reportManagedByMissing(v *View, r rejection) {
 	if j.ManagedBy.IsBuiltIn() {
 		s.Message = "MultiKueue rejected it, because its managedBy is not set; it will never run"
 	}
-	s.Remedy = giveTo(j, delegation.MultiKueue)
+	give := giveTo(j, delegation.MultiKueue)
 	if mayChange(j) {
-		s.Remedy += ", and then " + r.again().Prose()
+		give += ", and then " + r.again().Prose()
 	}
+	s.Remedy = giveOrLeave(j, give)
 	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(firstWithField)) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))
 		s.Remedy = command.Say("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
 	}
 	v.Report(s)
+}
+
+// giveOrLeave is what to do about a Job that MultiKueue does not take: to give it to
+// MultiKueue is not what everybody wants who is in the wrong queue.
+func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
+	leave := kubectlFor(j, "label").With(delegation.QueueNameLabel + "-")
+	if j.ManagedBy.IsBuiltIn() {
+		return command.Say("%s; or, if it is to run on %s itself, take it out of the queue and resume it: %s", give, j.Context, leave)
+	}
+	return command.Say("as it is managed by %s, take it out of the queue, and resume it: %s; or give it to MultiKueue: %s",
+		string(j.ManagedBy), leave, give)
+}
+
+// reportToBeRejected reports what MultiKueue will reject once its queue goes on.
+func reportToBeRejected(v *View) {
+	for _, f := range v.Clusters() {
+		if !v.Dispatches(f) {
+			continue
+		}
+		for _, j := range v.Jobs(f) {
+			row := j.Row()
+			isAside := j.Queue() == "" || j.ManagedBy == delegation.MultiKueue || isMirror(j) || j.IsPart() || row.Template || row.IsUnmanaged()
+			if isAside || j.DeletedAt != nil || j.Status.IsFinished() {
+				continue
+			}
+			workloads, _ := v.WorkloadsOf(inspect.Pair{Origin: j}, f)
+			if is, _ := v.isDispatched(f, j.Namespace, j.Queue()); !is || len(workloads) == 0 {
+				continue
+			}
+			if w := workloads[len(workloads)-1]; isActive(w) && rejectedBy(v, f, w) == nil && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+				v.Report(toBeRejected(f, j, w))
+			}
+		}
+	}
+}
+
+func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting {
+	s := Sighting{
+		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("its queue leads to MultiKueue, which will reject it once it is its turn, because its managedBy is not %s", delegation.MultiKueue),
+		Evidence: []string{
+			fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a check of MultiKueue's", f.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue()),
+			ownerOf(j),
+		},
+		Remedy: giveOrLeave(j, giveTo(j, delegation.MultiKueue)),
+	}
+	if j.ManagedBy.IsBuiltIn() {
+		s.Message = "its queue leads to MultiKueue, and its managedBy is not set: MultiKueue will reject it once the queue goes on, and it will never run"
+	}
+	if _, c := holdOf(w); c != nil {
+		s.Evidence = append(s.Evidence, conditionText(workloadObject(f, w), c))
+	}
+	return s
 }

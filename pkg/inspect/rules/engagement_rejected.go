@@ -97,8 +97,7 @@ func (r *rejection) sighting() Sighting {
 
 // again is how to have it tried again.
 func (r *rejection) again() command.Command {
-	return command.Kubectl(r.manager.Context, r.workload.Namespace, "patch", "workloads.kueue.x-k8s.io", r.workload.Name,
-		"--type", "merge", "-p", command.Patch(true, "spec", "active"))
+	return activate(r.manager.Context, r.workload)
 }
 
 func kindHasNoAdapter() Rule {

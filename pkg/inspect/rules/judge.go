@@ -114,7 +114,7 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 	var found []judged
 	byCause := map[string]int{}
 	for _, s := range sightings {
-		if grace > 0 && v.Age(s.Object.Context, s.Since) < max(grace, r.Patience) {
+		if grace > 0 && v.Age(s.Object.Context, s.Since) < max(grace, r.Patience, s.Patience) {
 			continue
 		}
 		if i, known := byCause[s.Cause]; known && s.Cause != "" {

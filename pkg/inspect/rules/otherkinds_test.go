@@ -87,6 +87,7 @@ func jobsAlone() map[string]string {
 		"JM041": "the status of other kinds is copied although the origin is suspended",
 		"JM042": "the API server validates the status of Jobs alone",
 		"JM050": "the size of other kinds is not read",
+		"JM125": "other kinds count their pods in several sets, each in its own way",
 		"JM109": "JM301 and JM302 tell of other kinds",
 		"JM201": "dispatch takes Jobs alone", "JM202": "dispatch takes Jobs alone",
 		"JM203": "dispatch takes Jobs alone", "JM204": "dispatch takes Jobs alone",
@@ -148,12 +149,12 @@ func TestRecordingsOfOtherKinds(t *testing.T) {
 			continue
 		}
 		v := inventory(t, recordings+"/"+e.Name())
-		want := codesOf(judge(t, v, rules.All(), 0))
+		want := slices.DeleteFunc(codesOf(judge(t, v, rules.All(), 0)), func(code string) bool { return jobsAlone()[code] != "" })
 		for _, name := range []string{"jobset", "trainjob", "pytorchjob", "rayjob", "raycluster", "appwrapper", "taskrun"} {
 			t.Run(e.Name()+", "+name, func(t *testing.T) {
 				findings := judge(t, as(v, kindRow(name)), rules.All(), 0)
 				if codes := codesOf(findings); len(kindRow(name).Allowed) == 0 || e.Name() != "unknown-owner" {
-					assert.DeepEqual(t, codes, want)
+					assert.Assert(t, slices.Equal(codes, want), "%v is not %v", codes, want)
 				} else {
 					assert.DeepEqual(t, codes, []string{"JM305"})
 				}

@@ -22,11 +22,13 @@ func chainBroken() Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
 		},
 		Why: `A ClusterQueue dispatches through an AdmissionCheck, which names a MultiKueueConfig, which names
-MultiKueueClusters. One of these does not exist, is named wrongly, or none of the clusters is usable. Kueue then takes
+MultiKueueClusters. One of these does not exist, is named wrongly, no controller goes by the name that the check gives,
+or none of the clusters is usable. Kueue then takes
 the whole ClusterQueue out of service, and nothing that is submitted to it is admitted. Where all workers are merely out
 of reach, JM004 tells of it instead.`,
 		Shows: `The AdmissionCheck's condition Active is False with reason BadConfig or NoUsableClusters, and the
-ClusterQueue's with AdmissionCheckInactive or AdmissionCheckNotFound; Workloads wait with "ClusterQueue is inactive".`,
+ClusterQueue's with AdmissionCheckInactive or AdmissionCheckNotFound; or nobody ever wrote the AdmissionCheck's status.
+Workloads wait with "ClusterQueue is inactive".`,
 		Remedy: `Correct the name at which the chain breaks, or create what it names. parameters of the AdmissionCheck must
 have apiGroup kueue.x-k8s.io, kind MultiKueueConfig and the name of one.`,
 		Link: setup,
@@ -37,6 +39,7 @@ have apiGroup kueue.x-k8s.io, kind MultiKueueConfig and the name of one.`,
 					reportInactiveCheck(v, f, c)
 				}
 				if ok && isManager(v, f) {
+					reportUnserved(v, f, checks)
 					reportChecksOfQueues(v, f)
 				}
 			}
@@ -113,6 +116,11 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 		o := OfKueue(f, "ClusterQueue", "", q.Name)
 		s := Sighting{Object: o, Since: active.LastTransitionTime.Time, Evidence: []string{conditionText(o, active)}}
 		missing, inactive := brokenChecks(v, f, q)
+		// Of those that nobody serves, it is told once for all queues.
+		inactive = slices.DeleteFunc(inactive, func(name string) bool {
+			c, _ := v.Check(f, name)
+			return c != nil && !isServed(c)
+		})
 		is, _ := v.dispatches(f, q)
 		switch {
 		case active.Reason == "AdmissionCheckNotFound" && len(missing) > 0:

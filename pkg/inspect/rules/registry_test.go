@@ -114,6 +114,19 @@ func TestRecordings(t *testing.T) {
 		"service-account-missing-on-workers": {"JM049"},
 		"one-worker-unusable":                {"JM002", "JM011"},
 		"origin-deleted-controller-down":     {"JM053"},
+
+		"same-cluster-under-two-names":        {"JM126"},
+		"created-again-with-kueues-leftovers": {"JM123"},
+		"worker-job-controller-down":          {"JM121"},
+		"admission-check-nobody-serves":       {"JM008"},
+		"origin-edited-while-running":         {"JM125"},
+		"localqueue-drained-and-a-late-job":   {"JM012", "JM019"},
+		"second-check-of-somebody-elses":      {"JM020"},
+		"preempted-on-worker":                 {"JM029"},
+		"deactivated":                         {"JM124"},
+		"pods-unschedulable":                  {"JM049"},
+		"two-flavors":                         {"JM029", "JM049"},
+		"cohort-borrowing":                    {"JM029"},
 	}
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)

@@ -63,6 +63,9 @@ type Sighting struct {
 	// Since is when it began, by the clock of the object's cluster; the zero time
 	// where nobody dated it, which counts as long ago.
 	Since time.Time
+	// Patience is how long this may last before it is wrong, where that is longer than
+	// the grace that a user gives; no grace at all is obeyed.
+	Patience time.Duration
 	// Message says in a line what is wrong, with real names.
 	Message string
 	// Evidence quotes fields of objects: which, on which cluster, since when.
@@ -91,7 +94,7 @@ func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
 
 // All are the rules, by their codes.
 func All() []Rule {
-	return slices.Concat(plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), dispatching(), kinds())
+	return slices.Concat(plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), stalls(), dispatching(), kinds())
 }
 
 // ByCode finds a rule.

@@ -25,7 +25,7 @@ of them is missing on the worker, the pods cannot be created, or their container
 that; its status is that of a Job that is about to start. Kueue evicts it after half an hour by default, and offers it
 again.`,
 		Shows: `Pods of the mirror wait with a reason such as ImagePullBackOff or CreateContainerConfigError, or have
-had no node for more than ten minutes; or the mirror has no pods, and its last warning is FailedCreate.`,
+had no node for more than ten minutes (or at all, with --grace 0s); or the mirror has no pods, and its last warning is FailedCreate.`,
 		Remedy: `Create on the worker what is missing there, as it is on the management cluster. The pods then start by
 themselves.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
@@ -59,8 +59,8 @@ type obstacle struct {
 	mild  bool
 }
 
-// noNode is how long a pod may have no node before that is told: new ones take
-// some minutes to come up.
+// noNode is how long a pod may have no node before that is told, unless everything is
+// to be told: new nodes take some minutes to come up.
 const noNode = 10 * time.Minute
 
 // obstacleOf finds what keeps a mirror's pods from starting, nil if nothing does,
@@ -80,19 +80,23 @@ func obstacleOf(v *View, j *inspect.Job) *obstacle {
 			continue
 		}
 		unfinished++
-		if !isHindered(v, j.Context, p) {
+		if !isHindered(p) {
 			continue
 		}
 		since := cmp.Or(p.Changed, p.CreationTimestamp).Time
-		if found == nil {
+		count := 0
+		if found != nil {
+			count = found.count
+		}
+		// A node may still come; what is missing does not come by itself.
+		if found == nil || isJustUnscheduled(found.reason, found.message) && !isJustUnscheduled(p.Reason, p.Message) {
 			found = &obstacle{reason: p.Reason, message: p.Message, since: since, pod: p.Name}
 		}
-		found.count++
+		found.count = count + 1
 	}
 	switch {
 	case found != nil:
-		kind, _ := missingIn(found.message)
-		found.mild = found.count < unfinished || found.reason == corev1.PodReasonUnschedulable && kind == ""
+		found.mild = found.count < unfinished || isJustUnscheduled(found.reason, found.message)
 		return found
 	case known && unfinished == 0 && !saysItRuns(j):
 		return refusedPods(v, f, j, latest)
@@ -105,15 +109,21 @@ func saysItRuns(j *inspect.Job) bool {
 	return j.Active > 0 || j.Status == delegation.Running && !j.Row().IsJob()
 }
 
+// isJustUnscheduled says whether a pod has no node, and nothing that it names is
+// missing.
+func isJustUnscheduled(reason, message string) bool {
+	kind, _ := missingIn(message)
+	return reason == corev1.PodReasonUnschedulable && kind == ""
+}
+
 // isHindered is whether a pod cannot start; one that is just slow is not.
-func isHindered(v *View, context string, p *inspect.Pod) bool {
+func isHindered(p *inspect.Pod) bool {
 	switch p.Reason {
 	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError",
 		"SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return true
 	case corev1.PodReasonUnschedulable:
-		kind, _ := missingIn(p.Message)
-		return kind != "" || v.Age(context, cmp.Or(p.Changed, p.CreationTimestamp).Time) >= noNode
+		return true
 	}
 	return false
 }
@@ -156,6 +166,12 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 			kind, name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
 	}
 	s.Evidence = append(s.Evidence, frozen(origin))
+	if isJustUnscheduled(b.reason, b.message) {
+		s.Patience = noNode
+		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %d pods of its mirror: %s", mirror.Context, b.count, b.message)
+		s.Remedy = command.Say("change what the pods ask for, or add a node to %s that has it: %s", mirror.Context,
+			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+	}
 	if b.mild {
 		s.Severity = inspect.Warning
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -114,8 +115,8 @@ its check is Ready, and the origin is still suspended.`,
 		Covers: []string{"JM041"},
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {
-				version := v.Version(s.Manager)
-				if version != "v1.36.0" && version != "v1.36.1" {
+				server := v.Version(s.Manager)
+				if !keepsSuspended(server) {
 					continue
 				}
 				j := s.Job()
@@ -128,9 +129,9 @@ its check is Ready, and the origin is still suspended.`,
 				v.Report(Sighting{
 					Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 					Cause:   "version " + j.Context,
-					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", version, j.Context),
+					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
 					Evidence: []string{
-						fmt.Sprintf("%s: the API server's version is %s", j.Context, version),
+						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
 						conditionOf(j.Context, s.Workload, admitted), checkOf(s),
 						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, named(Of(j))),
 					},
@@ -139,6 +140,14 @@ its check is Ready, and the origin is still suspended.`,
 			}
 		},
 	}
+}
+
+// keepsSuspended says whether an API server of a version does so. Distributions append
+// to it, as in v1.36.0+k3s1, and some build it anew, as in v1.36.0-gke.1234000; what
+// comes before 1.36.0, such as v1.36.0-rc.1, has the validation as well.
+func keepsSuspended(text string) bool {
+	parsed, err := version.ParseGeneric(text)
+	return err == nil && parsed.AtLeast(version.MustParseGeneric("1.36.0")) && parsed.LessThan(version.MustParseGeneric("1.36.2"))
 }
 
 func admittedNowhere() Rule {

@@ -309,7 +309,8 @@ func podCases() []testCase {
 		{name: "no Secret", code: "JM049", base: "starting", fires: true, edits: []edit{waits("CreateContainerConfigError", `secret "token" not found`)}},
 		{name: "no claim", code: "JM049", base: "starting", fires: true, edits: []edit{unschedulable(noClaim, now)}},
 		{name: "no node for an hour", code: "JM049", base: "starting", fires: true, edits: []edit{unschedulable(noRoom, before)}},
-		{name: "no node so far", code: "JM049", base: "starting", edits: []edit{unschedulable(noRoom, now)}},
+		{name: "no node so far", code: "JM049", base: "starting", fires: true, edits: []edit{unschedulable(noRoom, now)}},
+		{name: "no node that has its label", code: "JM049", base: "pods-unschedulable", fires: true},
 		{name: "its containers are being created", code: "JM049", base: "starting"},
 		{name: "it crashes", code: "JM049", base: "starting", edits: []edit{waits("CrashLoopBackOff", "back-off 10s restarting failed container")}},
 		{

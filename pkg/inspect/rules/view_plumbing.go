@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -114,4 +115,27 @@ func (v *View) submitted(f *inspect.Facts, at func(*kueue.ClusterQueue) bool, is
 		}
 	}
 	return jobs
+}
+
+// LeadToOne says how it is known that two MultiKueueClusters of a manager are one
+// cluster, "" if it is not. One address can be two servers, seen from two networks: only
+// with the certificate authority it is certain.
+func (v *View) LeadToOne(manager *inspect.Facts, a, b string) string {
+	if a == b || manager.Kueue == nil {
+		return ""
+	}
+	v.note(manager, inspect.PartSecrets)
+	one, other := manager.Kueue.Addresses[a], manager.Kueue.Addresses[b]
+	if one.CA != "" && one.CA == other.CA && fleet.SameServer(one.Server, other.Server) {
+		return fmt.Sprintf("their kubeconfigs have the server %s and the same certificate authority", one.Server)
+	}
+	x, atX := v.Worker(manager, a)
+	y, atY := v.Worker(manager, b)
+	switch {
+	case x != nil && y != nil && x.ClusterUID != "" && x.ClusterUID == y.ClusterUID:
+		return fmt.Sprintf("the namespace kube-system of both has the uid %s", x.ClusterUID)
+	case atX != "" && atX == atY:
+		return "both are reached by context " + atX
+	}
+	return ""
 }

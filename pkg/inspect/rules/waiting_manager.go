@@ -120,10 +120,7 @@ func (v *View) isTold(f *inspect.Facts, t trouble) bool {
 		return false
 	}
 	active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
-	return active != nil && slices.Contains([]string{
-		"AdmissionCheckNotFound", "AdmissionCheckInactive", "MultipleMultiKueueAdmissionChecks",
-		"MultiKueueAdmissionCheckAppliedPerFlavor", "MultiKueueWithProvisioningRequest",
-	}, active.Reason)
+	return active != nil && slices.Contains(toldOfQueues(), active.Reason)
 }
 
 // useAnotherQueue is what to do about a Job that names a queue which is not there.

@@ -1,0 +1,76 @@
+package inspect
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// controllerDeeds are those of the built-in controllers of other kinds than Jobs: they
+// write their statuses.
+func (v *Inventory) controllerDeeds(f *Facts, did func(Actor, Deed)) {
+	for _, j := range f.Jobs {
+		if j.Row().IsJob() || !j.ManagedBy.IsBuiltIn() {
+			continue
+		}
+		actor := Actor{Role: RoleController, Context: f.Context, Name: j.Kind}
+		for _, t := range []time.Time{deref(j.StartTime).Time, deref(j.StatusWrittenAt).Time, deref(j.FinishedTime).Time} {
+			did(actor, Deed{Subject: j.UID, Done: v.Ours(f.Context, t)})
+		}
+	}
+}
+
+// SchedulerOf is who has to find a node for a pod of a context's cluster.
+func SchedulerOf(context string, p *Pod) Actor {
+	a := Actor{Role: RoleScheduler, Context: context}
+	if name := cmp.Or(p.Scheduler, corev1.DefaultSchedulerName); name != corev1.DefaultSchedulerName {
+		a.Name = name
+	}
+	return a
+}
+
+// schedulerDeeds are those of the schedulers: they find nodes for pods, or say why
+// there is none.
+func (v *Inventory) schedulerDeeds(f *Facts, did func(Actor, Deed)) {
+	for _, p := range f.Pods {
+		if !p.IsLookedAt {
+			continue
+		}
+		did(SchedulerOf(f.Context, p), Deed{
+			Duty: DutySchedule, Subject: p.UID,
+			Began: v.Ours(f.Context, p.CreationTimestamp.Time), Done: v.Ours(f.Context, p.Scheduled.Time),
+		})
+	}
+}
+
+// kubeletDeeds are those of the kubelets: they start the pods of their nodes, and tell
+// how these do.
+func (v *Inventory) kubeletDeeds(f *Facts, did func(Actor, Deed)) {
+	for _, p := range f.Pods {
+		if p.Node == "" || p.Started.IsZero() {
+			continue
+		}
+		actor := Actor{Role: RoleKubelet, Context: f.Context, Name: p.Node}
+		did(actor, Deed{Duty: DutyStart, Subject: p.UID, Began: v.Ours(f.Context, p.Scheduled.Time), Done: v.Ours(f.Context, p.Started.Time)})
+		did(actor, Deed{Subject: p.UID, Done: v.Ours(f.Context, p.Changed.Time)})
+	}
+}
+
+// checkDeeds are those of the controllers that AdmissionChecks name: they write the
+// checks' statuses.
+func (v *Inventory) checkDeeds(f *Facts, did func(Actor, Deed)) {
+	if f.Kueue == nil {
+		return
+	}
+	for _, c := range f.Kueue.Checks {
+		if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); active != nil {
+			did(Actor{Role: RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Deed{
+				Duty: DutyServe, Subject: c.Name, Done: v.Ours(f.Context, active.LastTransitionTime.Time),
+			})
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func startedAgainAndAgain() Rule {
+	return Rule{
+		Code: "JM127", Title: "it is started again and again", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `Each time that MultiKueue takes a Job back from a worker, or that its pods are not ready in time, it is
+queued anew and starts from scratch. Once that is everyday life. Time and again it means that it gets nowhere, even
+though each single state that it is in looks young and healthy.`,
+		Shows: `retryCount of its admission check, requeueState.count or schedulingStats.evictions of its Workload
+count three or more, and it does not run now for longer than it took to be put out so often.`,
+		Remedy: `Look at what the last eviction says, and at the worker's own Workload and events.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/concepts/workload/",
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				if n := restartsOf(s.Workload); !s.IsFinished() && isActive(s.Workload) && n >= often && goesOn(v, s, n) {
+					v.Report(startedAgain(v, s, n))
+				}
+			}
+		},
+	}
+}
+
+// restartsOf is how often a Workload was started in vain, by whoever counts most. To be
+// preempted is none of that: its turn comes.
+func restartsOf(w *kueue.Workload) int32 {
+	var n int32
+	for _, state := range w.Status.AdmissionChecks {
+		if state.RetryCount != nil {
+			n = max(n, *state.RetryCount)
+		}
+	}
+	if w.Status.Requeue != nil && w.Status.Requeue.Count != nil {
+		n = max(n, *w.Status.Requeue.Count)
+	}
+	return max(n, w.Status.Evictions(evictedForCheck), w.Status.Evictions("PodsReadyTimeout"))
+}
+
+// goesOn says whether the next time may be near: it has not been as it is for much
+// longer than such a round takes, on average.
+func goesOn(v *View, s Submission, n int32) bool {
+	if s.Check == nil {
+		return false
+	}
+	age, calm := v.Age(s.Manager.Context, s.Workload.CreationTimestamp.Time), v.Age(s.Manager.Context, s.Check.LastTransitionTime.Time)
+	return calm <= 3*(age-calm)/time.Duration(n)+time.Minute
+}
+
+func startedAgain(v *View, s Submission, n int32) Sighting {
+	j, w := s.Job(), s.Workload
+	age := v.Age(s.Manager.Context, w.CreationTimestamp.Time).Round(time.Second)
+	// A count is no state that has to last: it tells of what has happened already.
+	sighting := Sighting{
+		Object: Of(j), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("it was started %d times in %s, and put out each time", n, age),
+		Evidence: append([]string{
+			checkOf(s),
+			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, named(workloadObject(s.Manager, w)), stamp(w.CreationTimestamp)),
+		}, evictionOf(s)...),
+		Remedy: command.Say("see what puts it out: %s", command.Kubectl(j.Context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name)),
+	}
+	if why := lastRetry(s); why != "" {
+		sighting.Message += fmt.Sprintf("; the last time: %s", why)
+	}
+	return sighting
+}

@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func deactivated() Rule {
+	return Rule{
+		Code: "JM124", Title: "its Workload was deactivated", Severity: inspect.Info,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `Kueue neither queues nor runs what is deactivated: its spec.active is false. Somebody did that by hand, to
+stop the Job for a while; or Kueue did, since it has been requeued as often as is allowed, or has run for as long as it
+may. Nothing activates it again by itself.`,
+		Shows: `The Workload has spec.active false. Its condition Evicted, or QuotaReserved if it was never admitted, has a
+reason that begins with Deactivated.`,
+		Remedy: `Set spec.active to true once what it was deactivated for is settled, or delete the Job.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/concepts/workload/#active",
+		Detect: func(v *View) {
+			for _, s := range v.Submissions() {
+				// What MultiKueue has rejected is deactivated, too: JM012, JM015 and JM016 tell.
+				if s.Workload != nil && isLive(s) && !isActive(s.Workload) && !hasState(s, kueue.CheckRejected) && s.Workload.DeletionTimestamp == nil {
+					v.Report(switchedOff(s))
+				}
+			}
+		},
+	}
+}
+
+func switchedOff(s Submission) Sighting {
+	j, w := s.Job(), s.Workload
+	sighting := Sighting{
+		Object: Of(j), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
+		Message: "its Workload was deactivated, so that it is neither queued nor run",
+		Evidence: []string{
+			fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, named(workloadObject(s.Manager, w))),
+		},
+		Remedy: command.Say("once that is settled: %s", activate(s.Manager.Context, w)),
+	}
+	c := deactivation(w)
+	if c == nil {
+		return sighting
+	}
+	sighting.Since = c.LastTransitionTime.Time
+	sighting.Evidence = append(sighting.Evidence, conditionText(workloadObject(s.Manager, w), c))
+	switch cause := strings.TrimPrefix(c.Reason, "DeactivatedDueTo"); {
+	case cause == "RequeuingLimitExceeded":
+		sighting.Severity = inspect.Warning
+		sighting.Message = "Kueue has deactivated its Workload, since its pods were not ready in time as often as is allowed"
+	case cause == "MaximumExecutionTimeExceeded":
+		sighting.Severity = inspect.Warning
+		sighting.Message = "Kueue has deactivated its Workload, since it has run for as long as it may"
+	case cause != c.Reason:
+		sighting.Severity = inspect.Warning
+		sighting.Message = fmt.Sprintf("Kueue has deactivated its Workload: %s", reasonOf(c))
+	default:
+		sighting.Message = "somebody has deactivated its Workload, so that it is neither queued nor run"
+	}
+	return sighting
+}
+
+// deactivation is the condition that tells of it, nil if none does so far.
+func deactivation(w *kueue.Workload) *metav1.Condition {
+	for _, conditionType := range []string{kueue.Evicted, kueue.QuotaReserved} {
+		c := meta.FindStatusCondition(w.Status.Conditions, conditionType)
+		if c != nil && strings.HasPrefix(cmp.Or(c.Reason, c.Message), "Deactivated") {
+			return c
+		}
+	}
+	return nil
+}
+
+// activate is how to have Kueue take up a Workload again.
+func activate(context string, w *kueue.Workload) command.Command {
+	return command.Kubectl(context, w.Namespace, "patch", "workloads.kueue.x-k8s.io", w.Name, "--type", "merge", "-p", command.Patch(true, "spec", "active"))
+}

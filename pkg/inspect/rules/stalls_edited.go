@@ -1,0 +1,79 @@
+package rules
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func editedWhileAdmitted() Rule {
+	return Rule{
+		Code: "JM125", Title: "its size was changed while it is admitted", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Why: `Kueue has admitted the Job for as many pods as it had then. Where the number is changed later, Kueue stops
+the origin in order to queue it anew. But the origin of a delegated Job counts the pods of its mirror, which runs on, so
+Kueue waits for pods to end that nobody stops. Only elastic Jobs (kueue.x-k8s.io/elastic-job) may change their size.`,
+		Shows: `The origin's parallelism, or completions if that is less, is not the count of the pod set of its
+Workload, which has its quota reserved. The origin may be suspended while its mirror runs as before.`,
+		Remedy: `Put the number back, and Kueue resumes the origin. To have another size, create the Job again.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/tasks/run/jobs/",
+		Covers: []string{"JM041", "JM046", "JM050"},
+		Detect: func(v *View) {
+			for _, s := range underWay(v) {
+				if s.IsFinished() || !s.HasQuota() || !isActive(s.Workload) {
+					continue
+				}
+				if was, is, ok := resized(s); ok {
+					v.Report(edited(s, was, is))
+				}
+			}
+		},
+	}
+}
+
+// resized says how many pods a Job was admitted for, and how many it wants now (kueue:
+// pkg/controller/jobs/job, podsCount). Other kinds have several sets, which they count
+// in ways of their own.
+func resized(s Submission) (was, is int32, ok bool) {
+	j := s.Job()
+	isElastic := j.Marks != nil && j.Marks.Elastic
+	if !j.Row().IsJob() || isElastic || len(s.Workload.Spec.PodSets) != 1 {
+		return 0, 0, false
+	}
+	is = 1
+	if j.Parallelism != nil {
+		is = *j.Parallelism
+	}
+	if j.Completions != nil && *j.Completions < is {
+		is = *j.Completions
+	}
+	was = s.Workload.Spec.PodSets[0].Count
+	return was, is, was != is && was > 0
+}
+
+func edited(s Submission, was, is int32) Sighting {
+	j := s.Job()
+	sighting := Sighting{
+		Object: Of(j), Since: timeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("it was admitted with %d pods, and somebody has changed that to %d: Kueue cannot follow while it runs elsewhere", was, is),
+		Evidence: []string{
+			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, named(workloadObject(s.Manager, s.Workload)), was),
+			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, named(Of(j)), counted(j.Parallelism), counted(j.Completions)),
+		},
+		Remedy: command.Say("put it back: %s; to have another size, %s", set(j, []string{"spec", "parallelism"}, was), startAgain(j)),
+	}
+	if admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted); admitted != nil {
+		sighting.Evidence = append(sighting.Evidence, conditionOf(s.Manager.Context, s.Workload, admitted))
+	}
+	for _, m := range s.Pair.Mirrors {
+		if m.Current && m.Job.Parallelism != nil {
+			sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.parallelism of %s is %d", m.Job.Context, named(Of(m.Job)), *m.Job.Parallelism))
+		}
+	}
+	return sighting
+}

@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func podsNotTakenUp() Rule {
+	return Rule{
+		Code: "JM122", Title: "nobody takes up the mirror's pods", Severity: inspect.Error,
+		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
+		Why: `Once a mirror's pods are there, the scheduler of the worker has to say where they run, or why they cannot,
+and then the kubelet of their node has to start them. Here one of them has said nothing at all: the scheduler stands
+still, or does not exist under the name that the pods give it; or the node is gone, and nobody has noticed so far.`,
+		Shows: `A pod of the mirror has no node, and not even the condition PodScheduled; or it has a node, and no
+status.startTime. Where the same scheduler or node has acted on other pods since, it is only behind.`,
+		Remedy: `See whether the scheduler that the pods name runs on the worker, or whether the node is ready.`,
+		Link:   "https://kubernetes.io/docs/concepts/scheduling-eviction/kube-scheduler/",
+		Detect: func(v *View) {
+			v.eachLiveMirror(func(p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
+				pods, _ := v.Pods(f, mirror)
+				var waiting *inspect.Pod
+				n := 0
+				for _, pod := range pods {
+					if isIgnored(pod) {
+						n++
+						waiting = cmp.Or(waiting, pod)
+					}
+				}
+				if waiting != nil {
+					reportPodsIgnored(v, p.Origin, f, waiting, n)
+				}
+			})
+		},
+	}
+}
+
+// isIgnored says whether nobody whose turn it is has said anything of a pod.
+func isIgnored(p *inspect.Pod) bool {
+	isWaiting := p.Phase == corev1.PodPending && p.Reason == string(corev1.PodPending)
+	return isWaiting && (p.Node == "" && !p.IsLookedAt || p.Node != "" && p.Started.IsZero())
+}
+
+// turnWith is whose turn it is with a pod, and since when.
+func (v *View) turnWith(f *inspect.Facts, p *inspect.Pod) (t turn, since time.Time) {
+	if p.Node == "" {
+		since = p.CreationTimestamp.Time
+		return v.turnOf(inspect.SchedulerOf(f.Context, p), inspect.DutySchedule, p.UID, since), since
+	}
+	since = newest(p.CreationTimestamp.Time, p.Scheduled.Time)
+	return v.turnOf(inspect.Actor{Role: inspect.RoleKubelet, Context: f.Context, Name: p.Node}, inspect.DutyStart, p.UID, since), since
+}
+
+func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *inspect.Pod, n int) {
+	t, since := v.turnWith(f, pod)
+	s := Sighting{
+		Object: Of(origin), Since: v.On(origin.Context, f.Context, since), Jobs: []*inspect.Job{origin},
+		Cause:   "at " + t.Actor.String(),
+		Message: fmt.Sprintf("%d pods of its mirror wait for %s, and nothing shows that it is at work", n, t.Actor),
+		Evidence: []string{
+			fmt.Sprintf("%s: Pod %s/%s has no condition PodScheduled and no node since %s", f.Context, pod.Namespace, pod.Name, day(since)),
+			t.evidence(),
+		},
+		Remedy: command.Say("see that the scheduler that the pods name runs on %s: %s", f.Context,
+			command.Kubectl(f.Context, pod.Namespace, "get", "pod", pod.Name, "-o", "jsonpath={.spec.schedulerName}")),
+	}
+	if pod.Node != "" {
+		s.Evidence[0] = fmt.Sprintf("%s: Pod %s/%s is on node %s since %s, and has no status.startTime", f.Context, pod.Namespace, pod.Name, pod.Node, day(since))
+		s.Remedy = command.Say("see whether the node is ready: %s", command.Kubectl(f.Context, "", "get", "node", pod.Node))
+	}
+	if t.isAtWork() {
+		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
+		s.Message = fmt.Sprintf("%d pods of its mirror wait for %s, which is at work, and has not come to them", n, t.Actor)
+		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
+	}
+	v.Report(s)
+}

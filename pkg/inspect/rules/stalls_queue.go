@@ -1,0 +1,69 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func queueOutOfService() Rule {
+	return Rule{
+		Code: "JM128", Title: "a queue is out of service", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
+		},
+		Why: `Kueue takes a ClusterQueue out of service where something that it names is missing, such as a ResourceFlavor
+or a Topology, or while it is being deleted. Nothing that is submitted to it is admitted then, even before anything waits
+in it.`,
+		Shows: `The condition Active of the ClusterQueue is False, with a reason such as FlavorNotFound. Queues that
+somebody has stopped by stopPolicy are not told here, nor those whose AdmissionChecks are the reason (JM008, JM009).`,
+		Remedy: `Create what the condition says is missing, or take it out of the ClusterQueue.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/",
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				if !isManager(v, f) {
+					continue
+				}
+				queues, _ := v.ClusterQueues(f)
+				for _, q := range queues {
+					reportOutOfService(v, f, q)
+				}
+			}
+		},
+	}
+}
+
+// reportOutOfService reports a ClusterQueue that leads to MultiKueue, for reasons which
+// no other rule tells. Where something waits in it, JM019 tells that.
+func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
+	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
+	if active == nil || active.Status != metav1.ConditionFalse || isStopped(q.Spec.StopPolicy) || slices.Contains(toldOfQueues(), active.Reason) {
+		return
+	}
+	if is, _ := v.dispatches(f, q); !is || len(v.held(f, func(other *kueue.ClusterQueue) bool { return other == q })) > 0 {
+		return
+	}
+	o := OfKueue(f, "ClusterQueue", "", q.Name)
+	v.Report(Sighting{
+		Object: o, Since: active.LastTransitionTime.Time,
+		Message:  fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active)),
+		Evidence: []string{conditionText(o, active)},
+		Remedy:   command.Say("give it what it lacks: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name)),
+	})
+}
+
+// toldOfQueues are reasons for a ClusterQueue to be inactive that JM008 and JM009 tell
+// of.
+func toldOfQueues() []string {
+	return []string{
+		"AdmissionCheckNotFound", "AdmissionCheckInactive", "MultipleMultiKueueAdmissionChecks",
+		"MultiKueueAdmissionCheckAppliedPerFlavor", "MultiKueueWithProvisioningRequest",
+	}
+}

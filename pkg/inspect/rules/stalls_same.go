@@ -1,0 +1,139 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func sameClusterTwice() Rule {
+	return Rule{
+		Code: "JM126", Title: "one cluster stands in the configuration under several names", Severity: inspect.Error,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartSecrets,
+		},
+		Why: `MultiKueue knows a worker by the name of its MultiKueueCluster. Where two of them lead to one cluster, the
+copy that it finds under the one name is that of the other, too: once one of them has admitted a Job, MultiKueue removes
+its copy from "the other", and so its mirror from where it runs; it takes the Job back and offers it again, each second,
+for ever.`,
+		Shows: `The kubeconfigs of two MultiKueueClusters have the same server and certificate authority, or both are
+found to lead to the same cluster. The Workload's retryCount grows, and its check says that the remote no longer exists.`,
+		Remedy: `Leave one of the names in the MultiKueueConfig. The Job is then placed once, and runs.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
+		Covers: []string{"JM022", "JM045", "JM048", "JM127"},
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				reportSameCluster(v, f)
+			}
+		},
+	}
+}
+
+func reportSameCluster(v *View, f *inspect.Facts) {
+	configs, _ := v.Configs(f)
+	told := map[string]bool{}
+	for _, config := range configs {
+		for _, group := range sameAmong(v, f, config.Spec.Clusters) {
+			told[strings.Join(group, " ")] = true
+			v.Report(underTwoNames(v, f, config, group))
+		}
+	}
+	var all []string
+	for _, config := range configs {
+		for _, name := range config.Spec.Clusters {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	for _, group := range sameAmong(v, f, all) {
+		if isWithinOne(configs, group) {
+			continue
+		}
+		v.Report(Sighting{
+			Object: OfKueue(f, "MultiKueueCluster", "", group[1]), Severity: inspect.Warning,
+			Message:  fmt.Sprintf("MultiKueueClusters %s are one cluster, which several MultiKueueConfigs name", strings.Join(group, " and ")),
+			Evidence: whyTheSame(v, f, group),
+			Remedy: command.Say("name it in each of them as %s, so that nothing of it is counted twice: %s", group[0],
+				command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(naming(configs, group[1:])...)),
+		})
+	}
+}
+
+// isWithinOne says whether one config names more than one of a group.
+func isWithinOne(configs []*kueue.MultiKueueConfig, group []string) bool {
+	return slices.ContainsFunc(configs, func(c *kueue.MultiKueueConfig) bool {
+		n := 0
+		for _, name := range group {
+			if slices.Contains(c.Spec.Clusters, name) {
+				n++
+			}
+		}
+		return n > 1
+	})
+}
+
+// naming are the configs that have any of some clusters.
+func naming(configs []*kueue.MultiKueueConfig, clusters []string) []string {
+	var found []string
+	for _, c := range configs {
+		if slices.ContainsFunc(clusters, func(name string) bool { return slices.Contains(c.Spec.Clusters, name) }) {
+			found = append(found, c.Name)
+		}
+	}
+	return found
+}
+
+// sameAmong are those of some MultiKueueClusters that lead to one cluster, in groups of
+// two or more.
+func sameAmong(v *View, f *inspect.Facts, names []string) [][]string {
+	var groups [][]string
+	for _, name := range names {
+		i := slices.IndexFunc(groups, func(group []string) bool { return v.LeadToOne(f, group[0], name) != "" })
+		if i < 0 {
+			groups = append(groups, []string{name})
+			continue
+		}
+		if !slices.Contains(groups[i], name) {
+			groups[i] = append(groups[i], name)
+		}
+	}
+	return slices.DeleteFunc(groups, func(group []string) bool { return len(group) < 2 })
+}
+
+func whyTheSame(v *View, f *inspect.Facts, group []string) []string {
+	var evidence []string
+	for _, name := range group[1:] {
+		evidence = append(evidence, fmt.Sprintf("%s: MultiKueueClusters %s and %s: %s", f.Context, group[0], name, v.LeadToOne(f, group[0], name)))
+	}
+	return evidence
+}
+
+func underTwoNames(v *View, f *inspect.Facts, config *kueue.MultiKueueConfig, group []string) Sighting {
+	s := Sighting{
+		Object:   OfKueue(f, "MultiKueueConfig", "", config.Name),
+		Message:  fmt.Sprintf("%s are one cluster under several names: what runs there is stopped and started again for ever", strings.Join(group, " and ")),
+		Evidence: append(whyTheSame(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
+		Remedy: command.Say("leave one of them in spec.clusters, such as %s: %s", group[0],
+			command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io", config.Name)),
+	}
+	for _, submission := range v.Submissions() {
+		if submission.Manager != f || submission.Check == nil || !isLive(submission) {
+			continue
+		}
+		check, _ := v.Check(f, submission.Check.Name)
+		if check == nil || check.Spec.Parameters == nil || check.Spec.Parameters.Name != config.Name {
+			continue
+		}
+		s.Jobs = append(s.Jobs, submission.Job())
+		if n := restartsOf(submission.Workload); n > 0 && len(s.Evidence) < few+2 {
+			s.Evidence = append(s.Evidence, checkOf(submission))
+		}
+	}
+	return s
+}

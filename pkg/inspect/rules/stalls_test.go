@@ -1,0 +1,276 @@
+package rules_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+func stallCases() []testCase {
+	return slices.Concat(
+		ignoredMirrorCases(), ignoredPodCases(), givenUpCases(), deactivatedCases(), editedCases(), sameClusterCases(), againCases(),
+		outOfServiceCases(), unservedCases(), toBeRejectedCases(),
+	)
+}
+
+const (
+	ignoredMirror = "worker-job-controller-down"
+	createdAgain  = "created-again-with-kueues-leftovers"
+	editedOrigin  = "origin-edited-while-running"
+	twoNames      = "same-cluster-under-two-names"
+	unservedCheck = "admission-check-nobody-serves"
+	lateJob       = "localqueue-drained-and-a-late-job"
+)
+
+func ignoredMirrorCases() []testCase {
+	otherJob := func(startedAt string) edit {
+		return add("kwok-w2", fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: other, namespace: default, uid: "9", creationTimestamp: "2026-11-22T04:00:00Z"},
+			spec: {completions: 1, parallelism: 1, selector: {}, template: {metadata: {}, spec: {containers: []}}}, status: {startTime: %q, active: 1, ready: 1}}`, startedAt))
+	}
+	ended := patch("kwok-w1", "Pod/train-*", `{status: {phase: Succeeded, conditions: [{type: Ready, status: "False", lastTransitionTime: "2030-01-01T00:00:00Z"}]}}`)
+	return []testCase{
+		{name: "its status was never written", code: "JM121", base: ignoredMirror, fires: true},
+		{name: "the controller is at work elsewhere", code: "JM121", base: ignoredMirror, fires: true, edits: []edit{otherJob("2026-11-22T04:38:30Z")}},
+		{
+			name: "resumed, and nobody has noticed", code: "JM121", base: ignoredMirror, fires: true, kinds: []string{"job"},
+			edits: []edit{patch("kwok-w2", "Job/train", `{status: {conditions: [{type: Suspended, status: "True", lastTransitionTime: "2026-11-22T04:38:21Z"}]}}`)},
+		},
+		{name: "its pods have ended, and nobody counts them", code: "JM121", base: editedOrigin, fires: true, kinds: []string{"job"}, edits: []edit{ended}},
+		{name: "suspended", code: "JM121", base: ignoredMirror, edits: []edit{patch("kwok-w2", "Job/train", `{spec: {suspend: true}}`)}},
+		{name: "being deleted", code: "JM121", base: ignoredMirror, edits: []edit{
+			patch("kwok-w2", "Job/train", `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),
+		}},
+		{name: "it runs", code: "JM121", base: "running"},
+		{name: "it starts", code: "JM121", base: "starting"},
+	}
+}
+
+func ignoredPodCases() []testCase {
+	pods := func(spec, status string) edit {
+		return patch("kwok-w1", "Pod/train-*", fmt.Sprintf(`{spec: %s, status: %s}`, spec, status))
+	}
+	const scheduled = `{phase: Pending, conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-20T23:57:34Z"}]}`
+	return []testCase{
+		{name: "no scheduler", code: "JM122", base: "pods-unschedulable", fires: true, edits: []edit{pods("{}", "{phase: Pending, conditions: null}")}},
+		{
+			name: "a scheduler that does not exist", code: "JM122", base: "pods-unschedulable", fires: true,
+			edits: []edit{pods("{schedulerName: volcano}", "{phase: Pending, conditions: null}")},
+		},
+		{name: "no kubelet", code: "JM122", base: "pods-unschedulable", fires: true, edits: []edit{pods("{nodeName: node-1}", scheduled)}},
+		{name: "the scheduler has said why", code: "JM122", base: "pods-unschedulable"},
+		{
+			name: "gated", code: "JM122", base: "pods-unschedulable",
+			edits: []edit{pods("{}", `{conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, lastTransitionTime: "2026-11-20T23:57:34Z"}]}`)},
+		},
+		{name: "they run", code: "JM122", base: "running"},
+	}
+}
+
+func givenUpCases() []testCase {
+	const workload = "Workload/job-train-3a2e7"
+	finished := func(reason string) edit {
+		return patch("kwok-mgr", workload, fmt.Sprintf(`{status: {conditions: [{type: Finished, status: "True", reason: %s, message: why, lastTransitionTime: "2026-11-22T04:37:57Z"}]}}`, reason))
+	}
+	return []testCase{
+		{name: "what Kueue had put into its pod template", code: "JM123", base: createdAgain, fires: true},
+		{name: "another reason", code: "JM123", base: "running", fires: true, edits: []edit{
+			patch("kwok-mgr", "Workload/job-train-1c348", `{status: {conditions: [{type: Finished, status: "True", reason: FailedToStart, message: why, lastTransitionTime: "2026-11-20T23:50:26Z"}]}}`),
+		}},
+		{name: "its Job has ended", code: "JM123", base: createdAgain, edits: []edit{finished("Succeeded")}},
+		{name: "out of sync", code: "JM123", base: createdAgain, edits: []edit{finished("OutOfSync")}},
+		{name: "being deleted", code: "JM123", base: createdAgain, edits: []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),
+		}},
+	}
+}
+
+func deactivatedCases() []testCase {
+	const workload = "Workload/job-train-03e73"
+	return []testCase{
+		{name: "by somebody", code: "JM124", base: "deactivated", fires: true},
+		{name: "by Kueue", code: "JM124", base: "deactivated", fires: true, edits: []edit{patch("kwok-mgr", workload,
+			`{status: {conditions: [{type: Evicted, status: "True", reason: DeactivatedDueToRequeuingLimitExceeded, message: why, lastTransitionTime: "2026-11-20T23:25:51Z"}]}}`)}},
+		{name: "before it was admitted", code: "JM124", base: "deactivated", fires: true, edits: []edit{patch("kwok-mgr", workload, `{status: null}`)}},
+		{name: "activated again", code: "JM124", base: "deactivated", edits: []edit{patch("kwok-mgr", workload, `{spec: {active: true}}`)}},
+		{name: "MultiKueue has rejected it", code: "JM124", base: "managed-by-missing"},
+	}
+}
+
+func editedCases() []testCase {
+	origin := func(text string) []edit { return []edit{patch("kwok-mgr", "Job/train", text)} }
+	return []testCase{
+		{name: "fewer pods at once", code: "JM125", base: editedOrigin, fires: true},
+		{name: "more", code: "JM125", base: "running", fires: true, edits: origin(`{spec: {parallelism: 5, completions: 5}}`)},
+		{name: "put back", code: "JM125", base: editedOrigin, edits: origin(`{spec: {parallelism: 4}}`)},
+		{name: "more than have to succeed", code: "JM125", base: editedOrigin, edits: origin(`{spec: {parallelism: 7}}`)},
+		{
+			name: "elastic", code: "JM125", base: editedOrigin,
+			edits: origin(`{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}}`),
+		},
+		{
+			name: "before it has quota", code: "JM125", base: "wrong-queue",
+			edits: origin(`{spec: {parallelism: 1}}`),
+		},
+	}
+}
+
+func sameClusterCases() []testCase {
+	config := func(clusters string) edit {
+		return patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: `+clusters+`}}`)
+	}
+	return []testCase{
+		{name: "one Secret", code: "JM126", base: twoNames, fires: true},
+		{name: "in two configs", code: "JM126", base: twoNames, fires: true, edits: []edit{
+			config("[worker2]"), add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueConfig, metadata: {name: other}, spec: {clusters: [worker2b]}}`),
+		}},
+		{name: "once", code: "JM126", base: twoNames, edits: []edit{config("[worker1, worker2]")}},
+		{name: "two clusters", code: "JM126", base: "running"},
+		{name: "there are no Secrets", code: "JM126", base: twoNames, edits: []edit{remove("kwok-mgr", "Secret/*")}},
+	}
+}
+
+func againCases() []testCase {
+	const workload = "Workload/job-train-2cb12"
+	config := patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1, worker2]}}`)
+	count := func(text string) edit { return patch("kwok-mgr", workload, text) }
+	return []testCase{
+		{name: "retried", code: "JM127", base: twoNames, fires: true, edits: []edit{config}},
+		{name: "its pods are not ready in time", code: "JM127", base: twoNames, fires: true, edits: []edit{config, count(
+			`{status: {requeueState: {count: 4}, schedulingStats: null, admissionChecks: [{name: multikueue, state: Ready, message: ok, lastTransitionTime: "2026-11-22T04:37:34Z"}]}}`)}},
+		{name: "twice", code: "JM127", base: twoNames, edits: []edit{config, count(
+			`{status: {schedulingStats: null, admissionChecks: [{name: multikueue, state: Ready, message: ok, retryCount: 2, lastTransitionTime: "2026-11-22T04:37:34Z"}]}}`)}},
+		{name: "it has been running for long since", code: "JM127", base: twoNames, edits: []edit{config, count(
+			`{metadata: {creationTimestamp: "2026-11-22T03:00:00Z"}, status: {admissionChecks: [{name: multikueue, state: Ready, message: ok, retryCount: 5, lastTransitionTime: "2026-11-22T03:02:00Z"}]}}`)}},
+		{name: "it was never put out", code: "JM127", base: "running"},
+	}
+}
+
+func outOfServiceCases() []testCase {
+	queue := func(reason, spec string) edit {
+		return patch("kwok-mgr", "ClusterQueue/cluster-queue", fmt.Sprintf(`{spec: %s, status: {conditions: [
+			{type: Active, status: "False", reason: %s, message: why, lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`, spec, reason))
+	}
+	return []testCase{
+		{name: "no such flavor", code: "JM128", base: "running", fires: true, edits: []edit{queue("FlavorNotFound", "{}")}},
+		{name: "stopped", code: "JM128", base: "running", edits: []edit{queue("Stopped", "{stopPolicy: Hold}")}},
+		{name: "its check", code: "JM128", base: "running", edits: []edit{queue("AdmissionCheckInactive", "{}")}},
+		{name: "of its own cluster", code: "JM128", base: "running", edits: []edit{queue("FlavorNotFound", "{admissionChecksStrategy: null}")}},
+		{name: "in service", code: "JM128", base: "running"},
+	}
+}
+
+func unservedCases() []testCase {
+	const check = "AdmissionCheck/multikueue"
+	return []testCase{
+		{name: "a controller's name is mistyped", code: "JM008", base: unservedCheck, fires: true},
+		{name: "nobody serves a second one", code: "JM008", base: "second-check-of-somebody-elses", fires: true, edits: []edit{patch("kwok-mgr", "AdmissionCheck/budget", `{status: null}`)}},
+		{name: "MultiKueue serves nothing", code: "JM008", base: "running", fires: true, edits: []edit{patch("kwok-mgr", check, `{status: null}`)}},
+		{name: "being deleted, and nobody served it", code: "JM008", base: unservedCheck, edits: []edit{
+			patch("kwok-mgr", check, `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),
+		}},
+		{name: "somebody serves a second one", code: "JM008", base: "second-check-of-somebody-elses"},
+	}
+}
+
+func toBeRejectedCases() []testCase {
+	return []testCase{
+		{name: "in a queue that is stopped", code: "JM012", base: lateJob, fires: true},
+		{name: "of another owner", code: "JM012", base: lateJob, fires: true, edits: []edit{
+			patch("kwok-mgr", "Job/late", `{spec: {managedBy: jobmanagedby.github.io/dispatch}}`),
+		}},
+		{name: "in a queue of its own cluster that is stopped", code: "JM012", base: lateJob, edits: []edit{
+			patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`),
+		}},
+		{name: "out of the queue", code: "JM012", base: lateJob, edits: []edit{patch("kwok-mgr", "Job/late", `{metadata: {labels: null}}`)}},
+	}
+}
+
+// TestRecordingsSay checks that of what was done to a fleet a person is told what they
+// need to hear: how bad it is, what is wrong, and what to do.
+func TestRecordingsSay(t *testing.T) {
+	for _, tt := range []struct {
+		recording, code, name string
+		severity              inspect.Severity
+		// message, remedy and evidence are words that have to be there.
+		message, remedy, evidence []string
+		// always is whether the default grace makes no difference.
+		always bool
+	}{
+		{
+			recording: twoNames, code: "JM126", name: "fleet", severity: inspect.Error, always: true,
+			message: []string{"worker2 and worker2b", "one cluster"}, remedy: []string{"leave one of them", "multikueueconfigs.kueue.x-k8s.io fleet"},
+			evidence: []string{"same certificate authority", "retryCount 11"},
+		},
+		{
+			recording: createdAgain, code: "JM123", name: "train", severity: inspect.Error, always: true,
+			message:  []string{"never run", "annotation kueue.x-k8s.io/workload", "label kueue.x-k8s.io/podset"},
+			remedy:   []string{"create it again without annotation kueue.x-k8s.io/workload", "jobs-managedby recreate train"},
+			evidence: []string{"FailedToStart", "conflict for key=kueue.x-k8s.io/workload"},
+		},
+		{
+			recording: ignoredMirror, code: "JM121", name: "train", severity: inspect.Error,
+			message: []string{"nobody on kwok-w2 takes up its mirror", "never written"}, remedy: []string{"kube-controller-manager"},
+			evidence: []string{"2026-11-22T04:38:21Z"},
+		},
+		{
+			recording: unservedCheck, code: "JM008", name: "multikueue", severity: inspect.Error,
+			message:  []string{"no controller serves AdmissionCheck multikueue", "kueue.x-k8s.io/multikeue"},
+			remedy:   []string{"MultiKueue's is called kueue.x-k8s.io/multikueue", "cannot be changed"},
+			evidence: []string{"AdmissionCheckInactive"},
+		},
+		{
+			recording: editedOrigin, code: "JM125", name: "train", severity: inspect.Error,
+			message: []string{"4 pods", "to 1"}, remedy: []string{"put it back", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
+		},
+		{
+			recording: lateJob, code: "JM012", name: "late", severity: inspect.Error,
+			message: []string{"reject it once the queue goes on"}, remedy: []string{"recreate late", "--managed-by kueue.x-k8s.io/multikueue"},
+			evidence: []string{"LocalQueue user-queue is inactive"},
+		},
+		{
+			recording: "deactivated", code: "JM124", name: "train", severity: inspect.Info,
+			message: []string{"somebody has deactivated"}, remedy: []string{`{"spec":{"active":true}}`}, evidence: []string{"spec.active of Workload default/job-train-03e73 is false"},
+		},
+		{
+			recording: "pods-unschedulable", code: "JM049", name: "train", severity: inspect.Warning,
+			message: []string{"0/2 nodes are available", "didn't match Pod's node affinity/selector"}, remedy: []string{"what the pods ask for"},
+			evidence: []string{"Pod default/train-"},
+		},
+	} {
+		t.Run(tt.recording, func(t *testing.T) {
+			v := inventory(t, recordings+"/"+tt.recording)
+			found := slices.DeleteFunc(judge(t, v, rules.All(), 0), func(f inspect.Finding) bool { return f.Code != tt.code || f.Name != tt.name })
+			assert.Equal(t, len(found), 1)
+			f := found[0]
+			assert.Equal(t, f.Severity, tt.severity)
+			for text, words := range map[string][]string{f.Message: tt.message, f.Remedy: tt.remedy, strings.Join(f.Evidence, "\n"): tt.evidence} {
+				for _, word := range words {
+					assert.Assert(t, strings.Contains(text, word), "%q is in %q", word, text)
+				}
+			}
+			later := codesOf(judge(t, v, rules.All(), 5*time.Minute))
+			assert.Equal(t, slices.Contains(later, tt.code), tt.always, "%v", later)
+		})
+	}
+}
+
+// TestUnschedulableHasPatience: a node may need minutes to come up, so that the default
+// grace is not enough; but no grace is none.
+func TestUnschedulableHasPatience(t *testing.T) {
+	rule, _ := rules.ByCode("JM049")
+	v := inventory(t, recordings+"/pods-unschedulable")
+	for _, tt := range []struct {
+		age, grace time.Duration
+		want       int
+	}{{time.Minute, 0, 1}, {6 * time.Minute, 5 * time.Minute, 0}, {11 * time.Minute, 5 * time.Minute, 1}} {
+		aged := inspect.NewInventory(v.Now.Add(tt.age), v.Clusters, v.Addresses)
+		assert.Equal(t, len(judge(t, aged, []rules.Rule{rule}, tt.grace)), tt.want, "%v", tt)
+	}
+}
