@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +39,18 @@ func eachRecording(t *testing.T, do func(t *testing.T, name, dir string)) {
 	assert.Assert(t, n >= 17, "all recordings are there")
 }
 
+// tracedJob is the Job of a recording that is traced: the only one, or of several the
+// one that waits.
+func tracedJob(recording string) string {
+	some := map[string]string{"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits"}
+	return cmp.Or(some[recording], "train")
+}
+
 // TestTraceOfRecordings traces the Job of every recording of a real MultiKueue.
 func TestTraceOfRecordings(t *testing.T) {
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
-		out, errOut, code := run(t, "trace", "train", "--from", dir, "-o", "wide")
+		out, errOut, code := run(t, "trace", tracedJob(name), "--from", dir, "-o", "wide")
 		golden.Assert(t, out, "trace/"+name+".txt")
 		want := ExitOK
 		if name == "worker-lost" {
@@ -63,10 +72,14 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 		"service-account-missing-on-workers": {"kwok-w1"},
 		"starting":                           {"kwok-w2"},
 		"origin-deleted-controller-down":     {"kwok-w2"},
+		"worker-job-controller-down":         {"kwok-w2"},
+		"same-cluster-under-two-names":       {"kwok-w2"},
+		"origin-edited-while-running":        {"kwok-w1"},
+		"pods-unschedulable":                 {"kwok-w1"},
 	}
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
-		out, _, _ := run(t, "trace", "train", "--from", dir, "-o", "json")
+		out, _, _ := run(t, "trace", tracedJob(name), "--from", dir, "-o", "json")
 		var trace inspect.Trace
 		decoder := json.NewDecoder(bytes.NewBufferString(out))
 		assert.NilError(t, decoder.Decode(&trace))
@@ -94,37 +107,40 @@ func TestMirrorsOfRecordings(t *testing.T) {
 	all := map[string]string{
 		"cluster-removed-from-config": "kwok-w1+1", "mirror-mutated-on-worker": "kwok-w1", "one-worker-unusable": "kwok-w1",
 		"running": "kwok-w1", "service-account-missing-on-workers": "kwok-w1", "starting": "kwok-w2", "worker-lost": "kwok-w1",
-		"unknown-owner": "-",
+		"unknown-owner": "-", "worker-job-controller-down": "kwok-w2", "same-cluster-under-two-names": "kwok-w2",
+		"origin-edited-while-running": "kwok-w1", "pods-unschedulable": "kwok-w1",
 	}
 	manager := map[string]string{
 		// Where MultiKueue has taken the mirror back, the manager's own objects name
 		// the cluster that it gave the Job to.
 		"cluster-removed-from-config": "kwok-w2", "mirror-mutated-on-worker": "-", "unknown-owner": "?",
+		"same-cluster-under-two-names": "-",
 	}
-	cell := func(t *testing.T, args ...string) string {
+	cell := func(t *testing.T, job string, args ...string) string {
 		t.Helper()
 		out, _, _ := run(t, append([]string{"ls", "--delegated", "--no-headers"}, args...)...)
-		fields := bytes.Fields([]byte(out))
-		if len(fields) == 0 {
-			return "no Job"
+		for line := range strings.Lines(out) {
+			if fields := strings.Fields(line); slices.Contains(fields, job) {
+				return fields[len(fields)-2]
+			}
 		}
-		return string(fields[len(fields)-2])
+		return "no Job"
 	}
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
 		if name == "managed-by-missing" || name == "wrong-queue" || name == "origin-deleted-controller-down" {
-			assert.Equal(t, cell(t, "--from", dir), "no Job")
+			assert.Equal(t, cell(t, tracedJob(name), "--from", dir), "no Job")
 			return
 		}
 		want, ok := all[name]
 		if !ok {
 			want = "-"
 		}
-		assert.Equal(t, cell(t, "--from", dir), want)
+		assert.Equal(t, cell(t, tracedJob(name), "--from", dir), want)
 		if alone, ok := manager[name]; ok {
 			want = alone
 		}
-		assert.Equal(t, cell(t, "--from", dir, "--contexts", "kwok-mgr"), want, "asking the manager alone")
+		assert.Equal(t, cell(t, tracedJob(name), "--from", dir, "--contexts", "kwok-mgr"), want, "asking the manager alone")
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -157,7 +159,8 @@ func chosenClusters(ctx context.Context, r *factReader, jobs []*Job) (map[string
 			return nil, err
 		}
 		err = listObjects(ctx, r.cluster, r.resource("workloads"), commonNamespace(some), madeForThem, func(w *kueue.Workload) {
-			if name := chosen(w); name != "" {
+			// Once a Workload has finished, MultiKueue removes what it has made elsewhere.
+			if name := chosen(w); name != "" && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 				names[w.Labels[kueue.JobUIDLabel]] = name
 			}
 		})
