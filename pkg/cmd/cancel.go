@@ -133,9 +133,10 @@ func (o *cancelOptions) run(ctx context.Context) error {
 		return unreached
 	}
 	delete(sides, o.origin.Name)
-	var aliases []string
-	for _, a := range opened.Aliases() {
-		aliases = append(aliases, a.Context)
+	// Whose clusters are in sight through another context need not be told.
+	var inSight []string
+	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
+		inSight = append(inSight, a.Context)
 	}
 	jobs, err := o.find(ctx, origin, findKinds(opened, o.origin.Name))
 	if err != nil {
@@ -145,14 +146,18 @@ func (o *cancelOptions) run(ctx context.Context) error {
 	view := newDispatchView(o.Environment, o.flags.globalFlags, o.flags.output, len(jobs)+1)
 	defer view.close()
 	canceller := &dispatch.Canceller{
-		Origin: origin, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
+		Origin: origin, Others: map[string][]*apiserver.Side{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
 		Identity: o.identity(), OriginMinor: minor(origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.event),
 	}
 	for _, c := range o.contexts {
 		switch side, ok := sides[c.Name]; {
 		case ok:
 			canceller.Workers = append(canceller.Workers, side)
-		case c.Name != o.origin.Name && !slices.Contains(aliases, c.Name):
+			canceller.Others[c.Name], err = otherSides(opened, c.Name)
+			if err != nil {
+				return err
+			}
+		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
 	}

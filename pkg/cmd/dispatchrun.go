@@ -82,7 +82,7 @@ func (o *dispatchOptions) run(ctx context.Context) error {
 // apart: the same command goes on with the others, and tells their end.
 func (o *dispatchOptions) plan(ctx context.Context, worker *apiserver.Side, wanted *wantedJobs) (candidates []*candidate, ended []request) {
 	for _, r := range wanted.requests {
-		named := dispatch.MirrorOf(worker, r.Origin, o.flags.namespaceTo)
+		named, unseen := dispatch.MirrorOf(ctx, worker, r.kind, r.Origin, o.flags.namespaceTo)
 		if named != nil && named.Here && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == dryRunNone {
 			ended = append(ended, r)
 			continue
@@ -90,8 +90,11 @@ func (o *dispatchOptions) plan(ctx context.Context, worker *apiserver.Side, want
 		how := o.loop.Plan
 		how.Kind = r.kind
 		made, err := plan.New(r.Origin, how)
+		if err == nil {
+			err = unseen
+		}
 		if err == nil && named != nil && !named.Here {
-			err = o.elsewhere(ctx, r.Origin, named)
+			err = o.elsewhere(ctx, r, named)
 		}
 		if err != nil {
 			wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))

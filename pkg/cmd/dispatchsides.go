@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -35,6 +34,22 @@ func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fle
 	return sides, opened, errors.Join(errs...)
 }
 
+// otherSides are those of the contexts that reach the cluster of another one.
+func otherSides(opened *fleet.Fleet, context string) ([]*apiserver.Side, error) {
+	var others []*apiserver.Side
+	for _, way := range opened.Ways(context) {
+		if way.Context == context {
+			continue
+		}
+		side, err := apiserver.NewSide(way)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, side)
+	}
+	return others, nil
+}
+
 // connect reaches both clusters, and makes sure that they are two.
 func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *apiserver.Side, err error) {
 	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.origin, o.worker})
@@ -49,20 +64,26 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *apiserve
 }
 
 // elsewhere tells where a Job is dispatched to already.
-func (o *dispatchOptions) elsewhere(ctx context.Context, job *unstructured.Unstructured, named *dispatch.Mirror) error {
-	origin := kindAndName(job)
-	if named.SameCluster {
+func (o *dispatchOptions) elsewhere(ctx context.Context, r request, named *dispatch.Mirror) error {
+	origin := kindAndName(r.Origin)
+	if named.Worker == delegation.CertainlySame {
 		return fmt.Errorf("%s is dispatched to %s/%s on %s already; --namespace-to %s goes on with that", origin, named.Namespace, named.Name, o.worker.Name, named.Namespace)
 	}
-	where := "the cluster " + named.ClusterUID
+	where := ""
 	if all, err := fleet.Load(o.flags.kube, fleet.Selection{All: true}); err == nil {
 		// What does not answer is not the one that is looked for.
 		sides, _, _ := o.flags.sides(ctx, o.Environment, all)
-		for name, side := range sides {
-			if side.ClusterUID == named.ClusterUID {
+		for _, name := range slices.Sorted(maps.Keys(sides)) {
+			if name != o.origin.Name && name != o.worker.Name && where == "" && named.IsOn(ctx, sides[name], r.kind) {
 				where = name
 			}
 		}
+	}
+	switch {
+	case where == "" && named.Worker == delegation.PerhapsSame:
+		return fmt.Errorf("%s %s", origin, named.Unknown(o.worker.Name))
+	case where == "":
+		where = "the cluster " + named.ClusterUID
 	}
 	return fmt.Errorf("%s is dispatched to %s/%s on %s already; go on with it there, or end that first with cancel", origin, named.Namespace, named.Name, where)
 }

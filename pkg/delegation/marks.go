@@ -106,7 +106,7 @@ const (
 func (p Place) On(c Cluster) Sameness {
 	stamp, hasStamp := strings.CutPrefix(p.ClusterUID, unknown+"-")
 	switch {
-	case hasStamp && stamp == c.Stamp:
+	case hasStamp && stamp != "" && stamp == c.Stamp:
 		return CertainlySame
 	case !p.KnowsCluster(), c.UID == "":
 		return PerhapsSame

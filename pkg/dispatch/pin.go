@@ -13,8 +13,9 @@ import (
 // pin writes on the origin which mirror it has, and returns it as it is then. Where
 // somebody else was faster the task has ended.
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	mark := t.mirrorRef.Place(t.mirrorRef.UID).String()
-	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark {
+	place := t.mirrorRef.Place(t.mirrorRef.UID)
+	mark := place.String()
+	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark || isWorse(place, pinned(origin)) {
 		t.wasPinned = true
 		return origin, nil
 	}

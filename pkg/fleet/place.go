@@ -41,11 +41,10 @@ func proxyOf(config *rest.Config, server *url.URL) string {
 
 // stamp is what can be told of an endpoint beyond this kubeconfig: a fingerprint by
 // which it is known again, on another day and machine. It is "" where the server does
-// not have to prove who it is, or anybody's certificate proves it: then another cluster
-// may answer there tomorrow.
+// not have to prove who it is: then another cluster may answer there tomorrow.
 func stamp(config *rest.Config, authority string) string {
 	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil || config.Host == "" || server.Scheme != "https" || config.Insecure || authority == "" {
+	if err != nil || config.Host == "" || server.Scheme != "https" || config.Insecure {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(endpoint(config, authority)))

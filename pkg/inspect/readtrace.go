@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kfields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -168,7 +169,7 @@ func typedJob(content map[string]any) (*batchv1.Job, error) {
 	return job, nil
 }
 
-// places are where marks lead that is not where the Job itself was looked for.
+// places are where marks lead, with the uids of what is there.
 func places(clusters []*Facts) []delegation.Place {
 	var found []delegation.Place
 	for _, f := range clusters {
@@ -176,9 +177,10 @@ func places(clusters []*Facts) []delegation.Place {
 			if j.Marks == nil {
 				continue
 			}
-			for _, p := range []delegation.Place{j.Marks.Origin, j.Marks.Mirror} {
-				p.UID = ""
-				if !p.IsZero() && !slices.Contains(found, p) {
+			origin := j.Marks.Origin
+			origin.UID = j.Marks.OriginUID
+			for _, p := range []delegation.Place{origin, j.Marks.Mirror} {
+				if p.Name != "" && !slices.Contains(found, p) {
 					found = append(found, p)
 				}
 			}
@@ -187,11 +189,14 @@ func places(clusters []*Facts) []delegation.Place {
 	return found
 }
 
-// findElsewhere reads the Jobs that marks lead to.
+// findElsewhere reads the Jobs that marks lead to. Where it is not known whether a
+// cluster is the one that is meant, the Job that has the uid is taken, and no other. That
+// there is something that may not be looked at hides nothing else of the cluster.
 func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *Facts) error {
 	for _, p := range r.elsewhere {
+		is := p.On(facts.Cluster())
 		isKnown := func(j *Job) bool { return j.Namespace == p.Namespace && j.Name == p.Name }
-		if p.ClusterUID != c.UID || c.UID == "" || slices.ContainsFunc(facts.Jobs, isKnown) {
+		if is == delegation.CertainlyOther || slices.ContainsFunc(facts.Jobs, isKnown) {
 			continue
 		}
 		kinds, err := r.wanted.kinds(ctx, c)
@@ -200,10 +205,15 @@ func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *
 		}
 		for i := range kinds {
 			o, err := getObject[map[string]any](ctx, c, kinds[i].Resource, p.Namespace, p.Name)
-			if err == nil && o != nil {
+			if err == nil && o != nil && (is == delegation.CertainlySame || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
 				err = r.keep(ctx, c, facts, &kinds[i], []map[string]any{*o})
 			}
-			if err != nil {
+			switch refused := apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err); {
+			case refused && is == delegation.CertainlySame:
+				facts.gap(PartOf(kinds[i]), r.doing(err))
+			case refused:
+				// It is not known to be the cluster that is meant.
+			case err != nil:
 				return r.doing(err)
 			}
 		}

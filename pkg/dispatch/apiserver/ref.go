@@ -18,6 +18,8 @@ type Ref struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
+	// Stamp is that of the cluster.
+	Stamp string `json:"-"`
 }
 
 // RefOf names an object of a cluster.
@@ -28,7 +30,7 @@ func RefOf(s *Side, o *unstructured.Unstructured) Ref {
 // RefTo names an object of a cluster that may not be there.
 func RefTo(s *Side, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, Stamp: s.Stamp, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
 }
 
 // String is how people are told of it: namespace/name.
@@ -39,13 +41,6 @@ func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String
 
 // Place is what an annotation says of the object that has that uid.
 func (r Ref) Place(uid string) delegation.Place {
-	cluster := r.ClusterUID
-	if cluster == "" {
-		cluster = UnknownCluster
-	}
-	return delegation.Place{ClusterUID: cluster, Namespace: r.Namespace, Name: r.Name, UID: uid}
+	cluster := delegation.Cluster{UID: r.ClusterUID, Stamp: r.Stamp}
+	return delegation.Place{ClusterUID: cluster.String(), Namespace: r.Namespace, Name: r.Name, UID: uid}
 }
-
-// UnknownCluster stands in marks for the identity of a cluster that the user may
-// not read.
-const UnknownCluster = "unknown"

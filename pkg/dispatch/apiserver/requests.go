@@ -101,13 +101,24 @@ func (s *Side) Patch(ctx context.Context, k delegation.Kind, job *unstructured.U
 // Remove deletes the object of that name and uid, with its pods, and says whether it
 // did: that there is none any more is no error.
 func (s *Side) Remove(ctx context.Context, k delegation.Kind, r Ref) (removed bool, err error) {
+	return s.remove(ctx, k, r)
+}
+
+// TryRemove has the API server say what would be in the way of Remove, and removes
+// nothing.
+func (s *Side) TryRemove(ctx context.Context, k delegation.Kind, r Ref) error {
+	_, err := s.remove(ctx, k, r, metav1.DryRunAll)
+	return err
+}
+
+func (s *Side) remove(ctx context.Context, k delegation.Kind, r Ref, dryRun ...string) (removed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	// Without a policy, Jobs are deleted without their pods (kubernetes:
 	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
 	uid, policy := types.UID(r.UID), metav1.DeletePropagationBackground
 	err = s.Objects(k, r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy,
+		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy, DryRun: dryRun,
 	})
 	if isGone(err) || apierrors.IsConflict(err) {
 		// A conflict says that another object has that name now.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -19,8 +20,9 @@ import (
 type Side struct {
 	// Context is the name of the context that reaches it.
 	Context string
-	// ClusterUID is its identity; "" where the user may not read that.
-	ClusterUID string
+	// ClusterUID is its identity; "" where the user may not read that. Stamp is by what it
+	// may be known again then.
+	ClusterUID, Stamp string
 	// Client is for everything of a known type, and Dynamic for Jobs: their
 	// fields that this build does not know have to survive.
 	Client  kubernetes.Interface
@@ -41,7 +43,12 @@ func NewSide(c *fleet.Cluster) (*Side, error) {
 	if err != nil {
 		return nil, fleet.InContext(c.Context, "make a client", err)
 	}
-	return &Side{Context: c.Context, ClusterUID: c.UID, Client: client, Dynamic: objects}, nil
+	return &Side{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, Client: client, Dynamic: objects}, nil
+}
+
+// Cluster is which one it is, as far as that is known.
+func (s *Side) Cluster() delegation.Cluster {
+	return delegation.Cluster{UID: s.ClusterUID, Stamp: s.Stamp}
 }
 
 // Kubectl starts a command for a person: on this cluster, and in a namespace, or

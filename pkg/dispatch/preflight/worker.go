@@ -65,6 +65,9 @@ func (c *check) isSameCluster(ctx context.Context) bool {
 	if c.origin.ClusterUID != "" && c.worker.ClusterUID != "" {
 		return c.origin.ClusterUID == c.worker.ClusterUID
 	}
+	if c.origin.Stamp != "" && c.origin.Stamp == c.worker.Stamp {
+		return true
+	}
 	namespace := c.Request.Origin.GetNamespace()
 	here, err := c.origin.space(ctx, namespace)
 	if err != nil || !here.exists {
@@ -158,8 +161,8 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 // isOfOrigin says whether marks name the origin, or one of the same name that was
 // there before.
 func (c *check) isOfOrigin(m *delegation.Marks) bool {
-	origin := delegation.Place{ClusterUID: m.Origin.ClusterUID, Namespace: c.Request.Origin.GetNamespace(), Name: c.Request.Origin.GetName()}
-	return m.Origin == origin && (c.origin.ClusterUID == "" || m.Origin.ClusterUID == c.origin.ClusterUID || m.Origin.ClusterUID == apiserver.UnknownCluster)
+	isPlace := m.Origin.Namespace == c.Request.Origin.GetNamespace() && m.Origin.Name == c.Request.Origin.GetName()
+	return isPlace && m.Origin.On(c.origin.Cluster()) != delegation.CertainlyOther
 }
 
 // stranger says whose a Job is that is none of ours.

@@ -72,11 +72,14 @@ func (x *forsaken) where(v *View) (name, context string) {
 	if x.mirror != nil {
 		return x.mirror.Context, x.mirror.Context
 	}
-	uid := pinned(x.Origin).ClusterUID
-	if f := v.clusterOf(uid); f != nil {
+	place := pinned(x.Origin)
+	switch f := v.clusterOf(place); {
+	case f != nil:
 		return f.Context, f.Context
+	case !place.KnowsCluster():
+		return "a cluster that is not known", "CONTEXT"
 	}
-	return "the cluster with the uid " + uid, "CONTEXT"
+	return "the cluster with the uid " + place.ClusterUID, "CONTEXT"
 }
 
 // again is the command that goes on with the mirror. With one that the origin does

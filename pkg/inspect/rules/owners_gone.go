@@ -166,7 +166,7 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 		Detect: func(v *View) {
 			for _, j := range v.Orphans() {
 				isLeft := j.Marks.OriginUID != "" && j.DeletedAt == nil && !j.Status.IsFinished()
-				f := v.clusterOf(j.Marks.Origin.ClusterUID)
+				f := v.clusterOf(j.Marks.Origin)
 				// Another namespace may not have been read, nor its kind.
 				isRead := f != nil && j.Marks.Origin.Namespace == j.Namespace && v.KnowsAll(f, j.Row())
 				if !isLeft || !isRead || j.Status == delegation.Unknown || v.familyOf(f).byUID[j.Marks.OriginUID] != nil {

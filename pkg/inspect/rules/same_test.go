@@ -66,3 +66,26 @@ func TestOneMirrorThroughTwoContexts(t *testing.T) {
 		assert.Equal(t, len(judgment.Findings), 0, "%v: %v", contexts, judgment.Findings)
 	}
 }
+
+// TestMarkOfUnknownCluster: a mirror is known by its uid, whatever its cluster was called
+// when it was made; and it is gone only where that cluster was certainly looked at.
+func TestMarkOfUnknownCluster(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cluster  string
+		contexts []string
+		gone     bool
+	}{
+		"read with more rights than then":     {"unknown", []string{"w w"}, false},
+		"read with fewer":                     {"w", []string{"w "}, false},
+		"its cluster does not answer":         {"unknown", []string{"w dead", "v  empty"}, false},
+		"another cluster that is known":       {"unknown", []string{"v v empty"}, false},
+		"one that is not known is no proof":   {"w", []string{"v  empty"}, false},
+		"it was looked for, and is not there": {"w", []string{"w w empty"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := dispatchedThrough(delegation.Place{ClusterUID: tt.cluster, Namespace: "ml", Name: "train", UID: "the-mirror"}, tt.contexts...)
+			rule, _ := rules.ByCode("JM105")
+			assert.Equal(t, len(rules.Judge(v, []rules.Rule{rule}, rules.Options{}).Findings) > 0, tt.gone)
+		})
+	}
+}

@@ -14,14 +14,26 @@ func (v *View) Lease(j *inspect.Job) (l *inspect.Lease, held, ok bool) {
 	return l, v.inventory.IsHeld(j.Context, l), ok
 }
 
-// clusterOf is what was read of the cluster with a uid, nil if nothing was.
-func (v *View) clusterOf(uid string) *inspect.Facts {
+// clusterOf is what was read of the cluster that a mark names, nil if nothing was, or
+// if that cannot be told.
+func (v *View) clusterOf(place delegation.Place) *inspect.Facts {
 	for _, f := range v.Clusters() {
-		if f.ClusterUID == uid && uid != "" {
+		if place.On(f.Cluster()) == delegation.CertainlySame {
 			return f
 		}
 	}
 	return nil
+}
+
+// objectAt finds the object that a mark names by its uid, on whatever cluster; nil if
+// it was not found.
+func (v *View) objectAt(place delegation.Place) (*inspect.Facts, *inspect.Job) {
+	for _, f := range v.Clusters() {
+		if j := v.familyOf(f).byUID[place.UID]; j != nil && place.UID != "" && place.On(f.Cluster()) != delegation.CertainlyOther {
+			return f, j
+		}
+	}
+	return nil, nil
 }
 
 // pinned is where an origin says that its mirror is, zero if it does not say.
@@ -49,7 +61,10 @@ func (s spot) isGone() bool { return s.isEmpty || s.other != nil }
 // mirror only by its uid, or by the mark of this very origin.
 func (x *jobFinder) spotOf(origin *inspect.Job) spot {
 	place := pinned(origin)
-	f := x.view.clusterOf(place.ClusterUID)
+	if f, j := x.view.objectAt(place); j != nil && j.UID != origin.UID {
+		return spot{facts: f, mirror: j}
+	}
+	f := x.view.clusterOf(place)
 	if f == nil {
 		return spot{}
 	}
