@@ -19,6 +19,8 @@ type way struct {
 	told map[*Job]bool
 	// chosen is the context that MultiKueue gave the Job to, "" if none or unknown.
 	chosen string
+	// toldSecrets is whether it was told why no context could be found for a cluster.
+	toldSecrets bool
 }
 
 // hops are the way of a pair. Each hop may be missing: what is not there, or may

@@ -46,6 +46,9 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 	}
 }
 
+// connected is the state of a MultiKueueCluster that its manager reaches.
+const connected = "Connected"
+
 // chosen is the MultiKueueCluster that a Workload was given to, "" if none.
 func chosen(w *kueue.Workload) string {
 	if w.Status.ClusterName == nil {
@@ -70,7 +73,7 @@ func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Wo
 	} else {
 		h.active(cluster.Status.Conditions)
 		if h.State == kueue.Active {
-			h.State = "Connected"
+			h.State = connected
 		}
 	}
 	target := w.inventory.ContextOf(f, name)
@@ -93,7 +96,10 @@ func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Wo
 }
 
 func (w *way) whyUnknown(f *Facts, name string) string {
-	if err := f.Gaps[PartSecrets]; err != nil {
+	if err := f.Gaps[PartSecrets]; err != nil && w.toldSecrets {
+		return ", for the same reason"
+	} else if err != nil {
+		w.toldSecrets = true
 		return ": " + fleet.InContext(f.Context, "", err).Message()
 	}
 	if address, ok := f.Kueue.Addresses[name]; ok {

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -237,11 +236,13 @@ func (r *factReader) readEvents(ctx context.Context, namespace string, names ...
 		for _, name := range names {
 			selectors = append(selectors, kfields.OneTermEqualSelector("involvedObject.name", name).String())
 		}
-		var errs []error
 		for _, selector := range selectors {
-			errs = append(errs, listObjects(ctx, r.cluster, events, namespace, metav1.ListOptions{FieldSelector: selector}, keep))
+			// What is in the way of one is in the way of all.
+			if err := listObjects(ctx, r.cluster, events, namespace, metav1.ListOptions{FieldSelector: selector}, keep); err != nil {
+				return err
+			}
 		}
-		return errors.Join(errs...)
+		return nil
 	})
 }
 

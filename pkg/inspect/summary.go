@@ -25,7 +25,7 @@ func (v *Inventory) summary(p Pair, t *Trace) string {
 	case len(running) == 1 && running[0].Job.Status.IsFinished():
 		return fmt.Sprintf("%s on %s, which the origin does not tell yet", running[0].Job.Status, running[0].Job.Context)
 	case len(running) == 1:
-		return v.runsOn(running[0], t)
+		return v.runsOn(p, running[0], t)
 	case p.Origin.Row().Template:
 		return templateSummary(p.Origin)
 	case p.Origin.ManagedBy.IsBuiltIn() && p.Origin.Queue() == "":
@@ -35,9 +35,9 @@ func (v *Inventory) summary(p Pair, t *Trace) string {
 		return why
 	}
 	if p.Origin.Status == delegation.Unclaimed {
-		return fmt.Sprintf("nobody has taken it up: nothing of %s is to be seen", p.Origin.ManagedBy)
+		return fmt.Sprintf("nobody has taken it up: nothing of %s is to be seen", p.Origin.ManagedBy) + v.outOfSight(v.Unseen())
 	}
-	return "no mirror was found"
+	return v.unfound(p)
 }
 
 func templateSummary(j *Job) string {
@@ -76,8 +76,12 @@ func contexts(mirrors []Mirror) []string {
 }
 
 // runsOn tells of the one mirror there is.
-func (v *Inventory) runsOn(m Mirror, t *Trace) string {
+func (v *Inventory) runsOn(p Pair, m Mirror, t *Trace) string {
 	text := fmt.Sprintf("%s on %s", m.Job.Status, m.Job.Context)
+	if f := v.Facts(m.Job.Context); f != nil && f.Err != nil {
+		return text + " when it was last seen; " + m.Job.Context + " does not answer since"
+	}
+	text += v.lostTouch(p, m, t)
 	for _, h := range t.Hops {
 		switch {
 		case h.Context != m.Job.Context || h.Health == HealthOK:
