@@ -88,8 +88,8 @@ func TestMirrorOf(t *testing.T) {
 // makes another.
 func TestExpect(t *testing.T) {
 	origin := jobNamed("train", "origin", map[string]string{delegation.MirrorAnnotation: "unknown/ml/train/u"})
-	expect := func(worker *apiserver.Side) (task, error, error) {
-		x := task{Loop: &Loop{worker: worker}, Task: Task{Kind: delegation.Job()}}
+	expect := func(worker *apiserver.Side) (*task, error, error) {
+		x := &task{Loop: &Loop{worker: worker}, Task: Task{Kind: delegation.Job()}}
 		x.mirrorRef = apiserver.RefTo(worker, delegation.Job().GroupVersionKind(), "ml", "train", "")
 		final, err := x.expect(t.Context(), origin)
 		return x, final, err
