@@ -68,7 +68,6 @@ func TestMirrorOf(t *testing.T) {
 		"known by its address":                   {"unknown-s/ml/train/u", sideWith("w", "", "s"), delegation.CertainlySame, true},
 		"known by its address, with more rights": {"unknown-s/ml/train/u", sideWith("w", "w", "s"), delegation.CertainlySame, true},
 		"another address, and not there":         {"unknown-s/ml/train/u", sideWith("w", "", "t"), delegation.PerhapsSame, false},
-		"no address is none":                     {"unknown-/ml/train/u", sideWith("w", "", ""), delegation.PerhapsSame, false},
 		"another namespace":                      {"w/other/train/u", sideWith("w", "w", "s"), delegation.CertainlySame, false},
 	} {
 		t.Run(name, func(t *testing.T) {
