@@ -191,7 +191,7 @@ func (o *listOptions) run(ctx context.Context) error {
 	}
 	list := inspect.Merge(answers)
 	if !o.summary {
-		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(answers))
+		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(answers), isJudged)
 	}
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isJudged)

@@ -34,11 +34,12 @@ func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster, tally *insp
 	return tally, err
 }
 
-// findMirrors sets the mirrors of the Jobs in a list.
-func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address, list *inspect.OwnerList, hidden []*inspect.Job) {
+// findMirrors sets the mirrors of the Jobs in a list. isJudged is whether all Jobs were
+// read for it, and not only those that the labels select.
+func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address, list *inspect.OwnerList, hidden []*inspect.Job, isJudged bool) {
 	finder := &inspect.MirrorFinder{
 		Addresses: addresses,
-		Complete:  o.isComplete(f, addresses, len(list.Errors) > 0),
+		Complete:  o.isComplete(f, addresses, len(list.Errors) > 0 || !isJudged && o.query.LabelSelector != ""),
 	}
 	finder.Fill(ctx, f, list.All(), hidden)
 }
@@ -54,9 +55,10 @@ func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list 
 }
 
 // isComplete tells for a namespace whether a listing holds all Jobs that there
-// are. A label selector hides no mirror: they carry their origins' labels.
-func (o *listOptions) isComplete(f *fleet.Fleet, addresses []fleet.Address, failed bool) func(string) bool {
-	if failed || o.query.FieldSelector != "" || !inspect.HoldsAll(addresses, f.Contexts()) {
+// are. isPartial is that some may be hidden anyway: by a label selector, since not all
+// of their origins' labels go along with mirrors, or by an error.
+func (o *listOptions) isComplete(f *fleet.Fleet, addresses []fleet.Address, isPartial bool) func(string) bool {
+	if isPartial || o.query.FieldSelector != "" || !inspect.HoldsAll(addresses, f.Contexts()) {
 		return func(string) bool { return false }
 	}
 	return func(namespace string) bool { return o.looksAt(f, namespace) }
@@ -95,7 +97,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				// Not everything is judged where something may not be looked at.
 				j.Findings = []string{}
 			}
-			if o.filter.Matches(j) {
+			if facts.Selects(j) && o.filter.Matches(j) {
 				tally.Add(*j)
 			} else {
 				tally.Hide(*j)

@@ -35,7 +35,7 @@ type watchView interface {
 // runWatch follows the fleet until ctx is over, or until it is clear that no
 // context will ever answer.
 func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
-	board := inspect.NewBoard(f.Contexts(), o.isComplete(f, o.flags.addresses(o.contexts, f), false))
+	board := inspect.NewBoard(f.Contexts(), o.isComplete(f, o.flags.addresses(o.contexts, f), o.query.LabelSelector != ""))
 	for name, err := range f.Unusable() {
 		board.Apply(inspect.Change{Type: inspect.Lost, Context: name, Err: err})
 	}

@@ -77,7 +77,7 @@ Without a NAME, all pairs of origins and mirrors are listed.`,
 	f.addNamespacesFlag(flags, "look")
 	f.addKindsFlag(flags)
 	f.addFromFlag(flags)
-	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on; mirrors carry their origins' labels")
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on: those whose origin or mirror matches")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), mermaid), ", ")+")")

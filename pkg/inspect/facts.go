@@ -49,6 +49,11 @@ type Facts struct {
 	// not there.
 	Unasked map[Part]bool
 
+	// selected are the uids of the Jobs that the query's label selector picks; nil if it
+	// has none. All others are read, too: who judges a Job has to see its mirrors, which
+	// need not carry its labels.
+	selected sets.Set[string]
+
 	index *index
 	// podUIDs are those of Pods, while they are read.
 	podUIDs sets.Set[string]
@@ -128,12 +133,20 @@ func (f *Facts) addPod(p *Pod) {
 	}
 }
 
-// list reads the objects of a cluster into the facts. What could not be read of
-// them is a gap; the error is why there is nothing at all.
+// list reads the objects of a cluster into the facts, and notes which of them the query
+// selects by their labels. What could not be read of them is a gap; the error is why
+// there is nothing at all.
 func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
 	var err error
 	f.Namespace = q.namespace(c)
 	f.Kinds, err = Served(ctx, c, q.Kinds)
+	if q.LabelSelector != "" {
+		var failed error
+		if f.selected, failed = selectedUIDs(ctx, c, q, f.Kinds); failed != nil {
+			return failed
+		}
+		q.LabelSelector = ""
+	}
 	err = listKinds(ctx, c, q, f.Kinds, err, func(j Job) { f.Jobs = append(f.Jobs, &j) })
 	f.sortJobs()
 	var partial *ListError
@@ -152,6 +165,9 @@ func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
 	}
 	return nil
 }
+
+// Selects says whether a Job is one of those that were asked for by their labels.
+func (f *Facts) Selects(j *Job) bool { return f.selected == nil || f.selected.Has(j.UID) }
 
 // LookedFor says whether objects of a kind were looked for, in whatever version.
 func (f *Facts) LookedFor(kind delegation.Kind) bool {

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
@@ -171,6 +172,22 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 		return partial.Kinds[0].Err
 	}
 	return partial.orNil()
+}
+
+// selectedUIDs are those of the objects that a query selects by their labels.
+func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind) (sets.Set[string], error) {
+	selected := sets.New[string]()
+	for _, kind := range kinds {
+		list := listObjectsOf
+		if kind.IsJob() {
+			list = listJobs
+		}
+		if err := list(ctx, c, q, kind, func(r read) { selected.Insert(r.job.UID) }); err != nil && !apierrors.IsForbidden(err) {
+			return nil, &fleet.Error{Doing: q.doing("list", kind, c), Err: err}
+		}
+		// What may not be listed is told of by who lists all.
+	}
+	return selected, nil
 }
 
 // listKind reads the objects of one kind. Where all were visited, the error wraps

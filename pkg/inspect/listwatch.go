@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -147,7 +148,11 @@ func (w *watcher) listerWatcher(kind delegation.Kind,
 			selected(&o)
 			o.Watch = true
 			watcher, err := begin(ctx, o)
-			told(err)
+			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
+				// Servers that cannot begin a watch with all there is say so, and are
+				// listed then: it is no failure (KEP-3157).
+				told(err)
+			}
 			return watcher, err
 		},
 	}

@@ -97,13 +97,27 @@ func (v *Inventory) Trace(p Pair) *Trace {
 func (v *Inventory) Traces() *TraceList {
 	list := NewTraceList()
 	for _, p := range v.Pairs.Pairs {
-		list.Items = append(list.Items, *v.brief(p))
+		if v.selects(p) {
+			list.Items = append(list.Items, *v.brief(p))
+		}
 	}
 	for _, orphan := range v.Pairs.Orphans {
-		list.Items = append(list.Items, *v.brief(OrphanPair(orphan)))
+		if p := OrphanPair(orphan); v.selects(p) {
+			list.Items = append(list.Items, *v.brief(p))
+		}
 	}
 	list.Errors = v.Errors()
 	return list
+}
+
+// selects says whether a pair is one of those that were asked for by their labels: its
+// origin is, or one of its mirrors.
+func (v *Inventory) selects(p Pair) bool {
+	isSelected := func(j *Job) bool {
+		f := v.Facts(j.Context)
+		return f == nil || f.Selects(j)
+	}
+	return p.Origin != nil && isSelected(p.Origin) || slices.ContainsFunc(p.Mirrors, func(m Mirror) bool { return isSelected(m.Job) })
 }
 
 // OrphanPair is a mirror whose origin was not found, as a pair.

@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestSelectorHidesNothingFromTheJudge: what is judged of a Job is the same whether
+// its mirror has the labels that are asked for, or its origin, or both.
+func TestSelectorHidesNothingFromTheJudge(t *testing.T) {
+	const ofMirror = "kueue.x-k8s.io/multikueue-origin"
+	from := []string{"--from", recordings + "/running", "-A"}
+	judged := func(args ...string) map[string]string {
+		out, told, code := run(t, append(args, from...)...)
+		assert.Equal(t, code, 0, told)
+		var list inspect.OwnerList
+		assert.NilError(t, json.Unmarshal([]byte(out), &list))
+		found := map[string]string{}
+		for _, j := range list.All() {
+			text, err := json.Marshal([]any{j.Findings, j.Mirrors})
+			assert.NilError(t, err)
+			found[j.UID] = string(text)
+		}
+		return found
+	}
+	all, origins, mirrors := judged("ls", "-o", "json"), judged("ls", "-o", "json", "-l", "!"+ofMirror), judged("ls", "-o", "json", "-l", ofMirror)
+	assert.Assert(t, len(origins) > 0 && len(mirrors) > 0)
+	assert.Equal(t, len(origins)+len(mirrors), len(all))
+	for _, some := range []map[string]string{origins, mirrors} {
+		for uid, what := range some {
+			assert.Equal(t, what, all[uid])
+		}
+	}
+
+	want, _, _ := run(t, append([]string{"trace"}, from...)...)
+	for _, selector := range []string{ofMirror, "!" + ofMirror} {
+		out, told, code := run(t, append([]string{"trace", "-l", selector}, from...)...)
+		assert.Equal(t, code, 0, told)
+		assert.Equal(t, out, want)
+	}
+	out, told, _ := run(t, append([]string{"trace", "--orphans", "-l", ofMirror}, from...)...)
+	assert.Equal(t, out, "")
+	assert.Assert(t, strings.Contains(told, "No mirrors without an origin found"), told)
+	_, told, code := run(t, append([]string{"trace", "-l", "no such=selector="}, from...)...)
+	assert.Equal(t, code, 4, told)
+
+	// Where nothing is judged, what may be hidden is not taken for what is not there.
+	out, _, _ = run(t, append([]string{"ls", "-l", "!" + ofMirror, "--no-headers", "--delegated"}, from...)...)
+	whole, _, _ := run(t, append([]string{"ls", "--no-headers", "--delegated"}, from...)...)
+	assert.Equal(t, out, whole)
+}
