@@ -44,7 +44,7 @@ func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	changes := make(chan inspect.Change)
 	var wg sync.WaitGroup
 	for _, c := range f.Clusters() {
-		wg.Go(func() { inspect.Watch(ctx, c, o.query, changes) })
+		wg.Go(func() { inspect.Watch(ctx, c, o.query, o.flags.contextTimeout, changes) })
 	}
 	defer wg.Wait()
 	defer cancel()

@@ -91,7 +91,7 @@ func (e *Error) Message() string {
 		b.WriteString("could not " + e.Doing + ": ")
 	}
 	b.WriteString(reason(e.Err))
-	if hint := e.Code().hint(); hint != "" {
+	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
 	}
 	return b.String()
@@ -134,12 +134,12 @@ func (e *Error) Code() Code {
 }
 
 // hint says what a person can do about it.
-func (c Code) hint() string {
-	switch c {
+func (e *Error) hint() string {
+	switch e.Code() {
 	case CodeUnreachable:
-		return "is the cluster up, and the network or VPN to it?"
+		return unreachableHint
 	case CodeTimeout:
-		return "raise --context-timeout or leave the context out with --contexts '^NAME'"
+		return e.timeoutHint()
 	case CodeUnauthorized, CodeCredentials:
 		return "log in again"
 	case CodeForbidden:
@@ -147,6 +147,29 @@ func (c Code) hint() string {
 	default:
 		return ""
 	}
+}
+
+const unreachableHint = "is the cluster up, and the network or VPN to it?"
+
+// timeoutHint names the flag that was the limit, if one was.
+func (e *Error) timeoutHint() string {
+	var late *TimeoutError
+	switch {
+	case errors.As(e.Err, &late):
+		return "raise --context-timeout or leave the context out with --contexts '^NAME'"
+	case isRequestTimeout(e.Err):
+		return "raise --request-timeout"
+	case apierrors.IsTimeout(e.Err):
+		return "that is the server's own limit: it may be overloaded"
+	}
+	return unreachableHint
+}
+
+// isRequestTimeout says whether a request took longer than --request-timeout lets it:
+// what a context took too long for as a whole is a TimeoutError. Neither net/http nor
+// client-go has a type for it that comes through.
+func isRequestTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "Client.Timeout")
 }
 
 func isTimeout(err error) bool {

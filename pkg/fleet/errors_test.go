@@ -63,10 +63,10 @@ func TestError(t *testing.T) {
 		{"the server is starting", apierrors.NewServiceUnavailable("starting"), fleet.CodeUnreachable, "starting" + hintUnreachable},
 
 		{"no answer in time", &fleet.TimeoutError{After: 15 * time.Second}, fleet.CodeTimeout, "no answer within 15s" + hintTimeout},
-		{"a deadline", get(context.DeadlineExceeded), fleet.CodeTimeout, "context deadline exceeded" + hintTimeout},
-		{"the network gave up", get(dial(slow{})), fleet.CodeTimeout, "dial tcp 192.0.2.1:6443: i/o timeout" + hintTimeout},
-		{"the resolver gave up", get(dial(&net.DNSError{Err: "i/o timeout", Name: "api.example", IsTimeout: true})), fleet.CodeTimeout, "dial tcp 192.0.2.1:6443: lookup api.example: i/o timeout" + hintTimeout},
-		{"the server gave up", apierrors.NewTimeoutError("too slow", 1), fleet.CodeTimeout, "Timeout: too slow" + hintTimeout},
+		{"a deadline", get(context.DeadlineExceeded), fleet.CodeTimeout, "context deadline exceeded; raise --request-timeout"},
+		{"the network gave up", get(dial(slow{})), fleet.CodeTimeout, "dial tcp 192.0.2.1:6443: i/o timeout" + hintUnreachable},
+		{"the resolver gave up", get(dial(&net.DNSError{Err: "i/o timeout", Name: "api.example", IsTimeout: true})), fleet.CodeTimeout, "dial tcp 192.0.2.1:6443: lookup api.example: i/o timeout" + hintUnreachable},
+		{"the server gave up", apierrors.NewTimeoutError("too slow", 1), fleet.CodeTimeout, "Timeout: too slow; that is the server's own limit: it may be overloaded"},
 
 		{"credentials not accepted", apierrors.NewUnauthorized("Unauthorized"), fleet.CodeUnauthorized, "the server does not accept these credentials" + hintLogin},
 		{"the credential plugin failed", get(errors.New("getting credentials: exec: executable aws failed with exit code 255")), fleet.CodeCredentials, "getting credentials: exec: executable aws failed with exit code 255" + hintLogin},

@@ -50,9 +50,13 @@ const claimInterval = 2 * time.Second
 // versions; what happened in between is told when it is back. Changes that
 // leave everything the model keeps as it was are not told. Kinds that the cluster
 // begins to serve later are not seen.
-func Watch(ctx context.Context, c *fleet.Cluster, q Query, changes chan<- Change) {
+//
+// A connection over which nothing comes looks like a cluster in which nothing happens.
+// So it is asked for something now and then, and Lost is told where there is no answer
+// within patience; zero is for who does not care.
+func Watch(ctx context.Context, c *fleet.Cluster, q Query, patience time.Duration, changes chan<- Change) {
 	w := &watcher{
-		cluster: c, query: q, changes: changes, ctx: ctx,
+		cluster: c, query: q, patience: patience, changes: changes, ctx: ctx,
 		events: make(chan any, chunk),
 		known:  map[string]Job{}, unclaimed: map[string]read{},
 	}
@@ -76,6 +80,9 @@ func Watch(ctx context.Context, c *fleet.Cluster, q Query, changes chan<- Change
 			w.enqueue(inStep{})
 		}
 	})
+	if patience > 0 {
+		wg.Go(w.listen)
+	}
 	w.run()
 }
 
@@ -93,9 +100,11 @@ type (
 type watcher struct {
 	cluster *fleet.Cluster
 	query   Query
-	changes chan<- Change
-	ctx     context.Context
-	events  chan any
+	// patience is how long the cluster may take to answer.
+	patience time.Duration
+	changes  chan<- Change
+	ctx      context.Context
+	events   chan any
 	// known are the Jobs as they were told last, by their keys.
 	known map[string]Job
 	// identified is whether the cluster was asked for its identity again.

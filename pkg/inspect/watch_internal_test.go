@@ -1,10 +1,19 @@
 package inspect
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -35,6 +44,52 @@ func TestWorkloadsAreLostOnce(t *testing.T) {
 	clear(w.unclaimed)
 	w.settle(&settler{})
 	assert.DeepEqual(t, typesOf(changes), []ChangeType{Lost, Found})
+}
+
+// TestWatchTellsOfAHang: a connection that stays open, and over which nothing comes any
+// more, is told as lost, and so is that it comes again.
+func TestWatchTellsOfAHang(t *testing.T) {
+	var hangs atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/jobs"):
+			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Query().Get("sendInitialEvents") != "":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = io.WriteString(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422}`)
+		case r.URL.Query().Get("watch") != "":
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		case hangs.Load():
+			<-r.Context().Done()
+		default:
+			_, _ = io.WriteString(w, `{"kind": "JobList", "apiVersion": "batch/v1", "metadata": {"resourceVersion": "1"}, "items": []}`)
+		}
+	}))
+	defer server.Close()
+	f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: server.URL}}}, fleet.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	changes := make(chan Change)
+	var watching sync.WaitGroup
+	watching.Go(func() { Watch(ctx, f.Clusters()[0], Query{}, 500*time.Millisecond, changes) })
+	defer watching.Wait()
+	defer stop()
+	for _, step := range []struct {
+		hangs bool
+		want  ChangeType
+	}{{false, Synced}, {true, Lost}, {false, Found}} {
+		hangs.Store(step.hangs)
+		select {
+		case c := <-changes:
+			assert.Equal(t, c.Type, step.want, "%v", c.Err)
+			if c.Err != nil {
+				assert.Equal(t, c.Err.Error(), "context hub: could not reach the cluster: no answer within 500ms; raise --context-timeout or leave the context out with --contexts '^NAME'")
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s is not told", step.want)
+		}
+	}
 }
 
 func typesOf(changes chan Change) []ChangeType {

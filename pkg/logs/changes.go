@@ -31,7 +31,7 @@ func Watch(ctx context.Context, clusters []*fleet.Cluster, q inspect.Query, know
 	changes, tell := make(chan inspect.Change), make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	for _, c := range clusters {
-		wg.Go(func() { inspect.Watch(ctx, c, q, changes) })
+		wg.Go(func() { inspect.Watch(ctx, c, q, 0, changes) })
 	}
 	wg.Go(func() {
 		for {
