@@ -26,7 +26,7 @@ func TestCheckOfRecordings(t *testing.T) {
 		golden.Assert(t, out, "check/"+name+".txt")
 		healthy := name == "running" || name == "starting"
 		// What is told for information fails nothing.
-		isInfo := name == "deactivated" || name == "preempted-on-worker"
+		isInfo := name == "deactivated" || name == "preempted-on-worker" || strings.HasPrefix(name, "burst-") || name == "strict-fifo-head-blocks"
 		assert.Equal(t, code == ExitOK, healthy || isInfo, errOut)
 		if healthy {
 			assert.Equal(t, errOut, "No findings: looked at 1 delegated Job in all namespaces of kwok-mgr, kwok-w1, kwok-w2\n")

@@ -58,7 +58,7 @@ func (a Actor) String() string {
 	return fmt.Sprintf("%s on %s", a.Role, a.Context)
 }
 
-// Duty is a step that an actor takes, in words that follow "to".
+// Duty is a step that an actor takes, in words that follow "waits for".
 type Duty string
 
 // The duties. The steps of MultiKueue are in their order: reference multikueue.md C1.
@@ -66,23 +66,34 @@ const (
 	// DutyAny is any trace that shows no more than that the actor was at work.
 	DutyAny Duty = ""
 
-	DutyWorkload Duty = "make a Workload for it"
-	DutyQuota    Duty = "say whether there is room for it"
-	DutyNominate Duty = "nominate clusters for it"
-	DutyCopy     Duty = "make the copy of its Workload"
-	DutyMirror   Duty = "make its mirror"
-	DutyRecord   Duty = "note which cluster has admitted it"
-	DutyResume   Duty = "resume it"
-	DutyStatus   Duty = "copy its status"
-	DutyEnd      Duty = "copy how it ended"
-	DutyRemove   Duty = "delete what is left of it"
+	DutyWorkload Duty = "a Workload"
+	DutyQuota    Duty = "word on quota"
+	DutyNominate Duty = "a nomination of clusters"
+	DutyCopy     Duty = "a copy of the Workload"
+	DutyMirror   Duty = "a mirror"
+	DutyRecord   Duty = "the note of who admitted it"
+	DutyResume   Duty = "being resumed"
+	DutySpec     Duty = "the new size on the mirror"
+	DutyStatus   Duty = "the mirror's status"
+	DutyEnd      Duty = "the mirror's last status"
+	DutyRelease  Duty = "quota to be released"
+	DutyRemove   Duty = "being deleted"
 
-	DutyTakeUp   Duty = "take it up"
-	DutyPods     Duty = "make its pods"
-	DutySchedule Duty = "find nodes for its pods"
-	DutyStart    Duty = "start its pods"
-	DutyServe    Duty = "serve it"
+	DutyTakeUp   Duty = "being taken up"
+	DutyPods     Duty = "pods"
+	DutySchedule Duty = "nodes for pods"
+	DutyStart    Duty = "pods being started"
+	DutyServe    Duty = "being served"
 )
+
+// Duties are all of them but DutyAny, in the order in which they are told.
+func Duties() []Duty {
+	return []Duty{
+		DutyWorkload, DutyQuota, DutyNominate, DutyCopy, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
+		DutyRelease, DutyRemove, DutyTakeUp, DutyPods, DutySchedule, DutyStart,
+		DutyServe,
+	}
+}
 
 // Turn is an actor's turn on an object, which waits for it.
 type Turn struct {
@@ -91,8 +102,10 @@ type Turn struct {
 	// Target is the context of the cluster that the duty is done on, where that is not
 	// the actor's own.
 	Target string
-	// Subject is the object: what the actor does for the object itself does not count.
+	// Subject is the object: what the actor does for the object itself does not count,
+	// nor what it does for those that are Also the same to a user.
 	Subject string
+	Also    []string
 	// Since is when its turn came, by our own clock: Inventory.Ours.
 	Since time.Time
 }
@@ -105,11 +118,14 @@ type Deed struct {
 	// Began is when its turn came, the zero time where that is not known.
 	Began time.Time
 	Done  time.Time
+	// Held is whether the object may have had to wait for something else since it
+	// Began, so that the actor did not take that long.
+	Held bool
 }
 
 // latency is how long it took; ok is false where that is not known.
 func (d Deed) latency() (time.Duration, bool) {
-	if d.Began.IsZero() {
+	if d.Began.IsZero() || d.Held {
 		return 0, false
 	}
 	return max(0, d.Done.Sub(d.Began)), true
@@ -126,4 +142,12 @@ func (v *Inventory) Ours(context string, t time.Time) time.Time {
 		return t
 	}
 	return v.Now.Add(-v.Age(context, t))
+}
+
+// Theirs is what the clock of a context's cluster showed when ours showed t.
+func (v *Inventory) Theirs(context string, t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return v.clusterTime(context).Add(t.Sub(v.Now))
 }

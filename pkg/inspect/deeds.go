@@ -71,12 +71,11 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 			continue
 		}
 		jobs[j.UID] = j
-		var began time.Time
-		if j.Queue() == "" {
-			// Nothing held it back.
-			began = j.CreationTimestamp.Time
-		}
-		do(DutyTakeUp, j.UID, began, deref(j.StartTime).Time)
+		// What is in a queue, or was suspended, had to wait.
+		did(actor, Deed{
+			Duty: DutyTakeUp, Subject: j.UID, Held: j.Queue() != "" || j.Suspended,
+			Began: v.Ours(f.Context, j.CreationTimestamp.Time), Done: v.Ours(f.Context, deref(j.StartTime).Time),
+		})
 		do(DutyAny, j.UID, time.Time{}, deref(j.StatusWrittenAt).Time)
 		do(DutyAny, j.UID, time.Time{}, deref(j.FinishedTime).Time)
 	}
@@ -89,7 +88,7 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 
 // ownerDeeds are those of owners that are not MultiKueue: they write the statuses of
 // what is theirs. Each dispatcher is an actor by itself, known by the Lease that it
-// holds; to renew that is a trace too.
+// holds. That it renews it shows no more than that its process lives.
 func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
 	for _, j := range f.Jobs {
 		if !j.IsDelegated() || j.ManagedBy == delegation.MultiKueue {
@@ -101,9 +100,6 @@ func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
 			deed.Duty, deed.Began = DutyEnd, v.Ours(f.Context, j.FinishedTime.Time)
 		}
 		did(actor, deed)
-		if l, _ := f.LeaseOf(j); l != nil && actor.Role == RoleDispatcher {
-			did(actor, Deed{Subject: "the Lease of " + j.UID, Done: v.Ours(f.Context, l.Renewed)})
-		}
 	}
 }
 

@@ -30,20 +30,27 @@ func (k *kueueDeeds) collect() {
 		if isCopy {
 			continue
 		}
-		if j := jobs[jobUID(w)]; j != nil {
+		j, state := jobs[jobUID(w)], k.check(w)
+		if j != nil {
 			k.forJob(w, j)
 		}
-		if state := k.check(w); state != nil {
+		if state != nil {
 			k.dispatched(w, state)
+		}
+		if j != nil && state != nil {
+			k.resumed(w, state, j)
 		}
 	}
 }
 
-// do notes a deed on a Workload, dated by the clocks of two contexts.
+// do notes a deed on a Workload.
 func (k *kueueDeeds) do(duty Duty, target string, w *kueue.Workload, began, done time.Time) {
-	k.did(Actor{Role: RoleKueue, Context: k.home.Context}, Deed{
-		Duty: duty, Target: target, Subject: SubjectOf(w.Namespace, w.Name), Began: began, Done: done,
-	})
+	k.note(w, Deed{Duty: duty, Target: target, Began: began, Done: done})
+}
+
+func (k *kueueDeeds) note(w *kueue.Workload, d Deed) {
+	d.Subject = SubjectOf(w.Namespace, w.Name)
+	k.did(Actor{Role: RoleKueue, Context: k.home.Context}, d)
 }
 
 // ours is a time of the home cluster's clock.
@@ -57,12 +64,9 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 		switch {
 		case isCopy && c.Type == "DeactivationTarget":
 		case c.Type == kueue.QuotaReserved:
-			var began time.Time
-			if c.Status != metav1.ConditionTrue && meta.FindStatusCondition(w.Status.Conditions, kueue.Evicted) == nil {
-				// What has room may have waited for that for hours.
-				began = k.ours(w.CreationTimestamp)
-			}
-			k.do(DutyQuota, "", w, began, k.ours(c.LastTransitionTime))
+			// What has room may have waited for it, and what was evicted had it before.
+			isFirst := c.Status != metav1.ConditionTrue && meta.FindStatusCondition(w.Status.Conditions, kueue.Evicted) == nil
+			k.note(w, Deed{Duty: DutyQuota, Began: k.ours(w.CreationTimestamp), Done: k.ours(c.LastTransitionTime), Held: !isFirst})
 		default:
 			k.do(DutyAny, "", w, time.Time{}, k.ours(c.LastTransitionTime))
 		}
@@ -77,11 +81,8 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 
 // forJob notes what Kueue has done for the Job of a Workload on its own cluster.
 func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
-	var began time.Time
-	if j.Marks == nil || !j.Marks.Elastic {
-		began = k.ours(j.CreationTimestamp)
-	}
-	k.do(DutyWorkload, "", w, began, k.ours(w.CreationTimestamp))
+	isElastic := j.Marks != nil && j.Marks.Elastic
+	k.note(w, Deed{Duty: DutyWorkload, Began: k.ours(j.CreationTimestamp), Done: k.ours(w.CreationTimestamp), Held: isElastic})
 	if j.ManagedBy != delegation.MultiKueue || j.StatusWrittenAt == nil {
 		return
 	}
@@ -106,7 +107,7 @@ func (k *kueueDeeds) check(w *kueue.Workload) *kueue.CheckState {
 // dispatched notes how far MultiKueue has come with a Workload.
 func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	offered := k.offered(w, state)
-	nominated := k.nominated(w)
+	nominated := k.Ours(k.home.Context, NominatedAt(w))
 	var ready time.Time
 	for _, worker := range k.Clusters {
 		copied := worker.Workload(w.Namespace, w.Name)
@@ -132,11 +133,16 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	if !nominated.IsZero() {
 		k.do(DutyNominate, "", w, offered, nominated)
 	}
-	if state.State != kueue.CheckReady {
-		return
+	if state.State == kueue.CheckReady {
+		k.do(DutyRecord, "", w, ready, k.ours(state.LastTransitionTime))
 	}
-	k.do(DutyRecord, "", w, ready, k.ours(state.LastTransitionTime))
-	if admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
+}
+
+// resumed notes that Kueue has resumed a Job that a worker has admitted. It does so
+// once it has admitted it itself, which is what is dated.
+func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
+	admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
+	if state.State == kueue.CheckReady && admitted != nil && admitted.Status == metav1.ConditionTrue && !j.Suspended {
 		k.do(DutyResume, "", w, k.ours(state.LastTransitionTime), k.ours(admitted.LastTransitionTime))
 	}
 }
@@ -157,15 +163,16 @@ func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Ti
 	return k.ours(since)
 }
 
-// nominated is when somebody wrote the nominations of a Workload, as far as its
-// managed fields tell; the copies on workers came later.
-func (k *kueueDeeds) nominated(w *kueue.Workload) time.Time {
+// NominatedAt is when somebody wrote the nominations of a Workload, by the clock of its
+// cluster and as far as its managed fields tell; the zero time where they do not. The
+// copies on workers came later.
+func NominatedAt(w *kueue.Workload) time.Time {
 	if len(w.Status.Nominated) == 0 {
 		return time.Time{}
 	}
 	for i := range w.ManagedFields {
 		if f := &w.ManagedFields[i]; f.Time != nil && Writes(f, "nominatedClusterNames") {
-			return k.ours(*f.Time)
+			return f.Time.Time
 		}
 	}
 	return time.Time{}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -20,8 +21,6 @@ type Standing struct {
 	Last Deed
 	// Like is what it did last of the same duty, for the same target.
 	Like Deed
-	// PerMinute is how many steps it takes a minute.
-	PerMinute int
 }
 
 // StandingState says what follows from what else an actor does.
@@ -41,11 +40,14 @@ const (
 )
 
 const (
-	// breath is for how long an actor that is at work may leave no trace: MultiKueue
-	// was seen to be twelve seconds behind, and traces are dated in seconds.
+	// blink is what cannot be told apart: traces are dated in seconds, and clusters are
+	// not read at one instant.
+	blink = 2 * time.Second
+	// breath is how long something may take that an actor at work comes to: MultiKueue
+	// was seen to be twelve seconds behind where a hundred Jobs came at once.
 	breath = 15 * time.Second
-	// lately is how far back an actor's pace is looked at.
-	lately = 2 * time.Minute
+	// lately is how far back it is looked at how long an actor takes.
+	lately = 10 * time.Minute
 )
 
 // NewRecord makes a Record of deeds in any order.
@@ -58,9 +60,9 @@ func NewRecord(deeds []Deed) *Record {
 // Standing judges a turn at a time, both by our own clock. A nil Record is an empty
 // one.
 func (r *Record) Standing(t Turn, now time.Time) Standing {
-	s := Standing{State: Unseen, PerMinute: r.perMinute(now)}
+	s := Standing{State: Unseen}
 	var overtaken bool
-	slowest := breath
+	slowest := blink
 	for d := range r.others(t) {
 		s.Last = d
 		isSame := d.Duty == t.Duty && d.Target == t.Target
@@ -72,13 +74,15 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 		}
 		if took, known := d.latency(); known {
 			slowest = max(slowest, took)
-			overtaken = overtaken || isSame && d.Began.After(t.Since)
 		}
+		overtaken = overtaken || isSame && d.Began.After(t.Since)
 	}
 	waits := now.Sub(t.Since)
-	switch isSeen := s.Last.Done.After(t.Since) || now.Sub(s.Last.Done) <= slowest; {
-	case s.Last == Deed{} || !isSeen:
-	case waits <= 2*slowest || s.Like.Done.After(t.Since) && !overtaken:
+	// Where others had to wait as long, it is no sign that nobody was served since.
+	isUsual := waits <= slowest && now.Sub(s.Last.Done) <= lately
+	switch {
+	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since):
+	case waits <= 2*max(slowest, breath) || s.Like.Done.After(t.Since) && !overtaken:
 		s.State = Behind
 	default:
 		s.State = PassedOver
@@ -94,29 +98,32 @@ func (r *Record) others(t Turn) func(yield func(Deed) bool) {
 			return
 		}
 		for _, d := range r.Deeds {
-			if d.Subject != t.Subject && !yield(d) {
+			if d.Subject != t.Subject && !slices.Contains(t.Also, d.Subject) && !yield(d) {
 				return
 			}
 		}
 	}
 }
 
-// perMinute is the pace of the last minute: how many steps, or how many there would
-// be if it went on as it began.
-func (r *Record) perMinute(now time.Time) int {
+// PerMinute is an actor's pace in the last minute: how many steps of some duties it
+// took, or would take if it went on as it began. A nil Record has none.
+func (r *Record) PerMinute(now time.Time, counts func(Deed) bool) int {
 	if r == nil {
 		return 0
 	}
-	first := slices.IndexFunc(r.Deeds, func(d Deed) bool { return d.Duty != DutyAny && d.Done.After(now.Add(-time.Minute)) })
-	if first < 0 {
+	var n int
+	var first time.Time
+	for _, d := range r.Deeds {
+		if !d.Done.After(now.Add(-time.Minute)) || !counts(d) {
+			continue
+		}
+		if n == 0 {
+			first = d.Done
+		}
+		n++
+	}
+	if n == 0 {
 		return 0
 	}
-	var n int
-	for _, d := range r.Deeds[first:] {
-		if d.Duty != DutyAny {
-			n++
-		}
-	}
-	took := max(now.Sub(r.Deeds[first].Done), breath)
-	return int(float64(n)*float64(time.Minute)/float64(took) + 0.5)
+	return int(math.Round(float64(n) * float64(time.Minute) / float64(max(now.Sub(first), breath))))
 }

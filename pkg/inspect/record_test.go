@@ -34,9 +34,10 @@ func TestStanding(t *testing.T) {
 		{"nothing was seen", 10, nil, inspect.Unseen},
 		{"nothing since it waits", 3600, []inspect.Deed{mirror("ml/other", 4000, 3990)}, inspect.Unseen},
 		{"nothing but for itself", 100, []inspect.Deed{mirror(mine, 90, 80)}, inspect.Unseen},
-		{"just seen, and just come", 1, []inspect.Deed{mirror("ml/other", 20, 2)}, inspect.Behind},
-		{"seen a moment before it came", 5, []inspect.Deed{mirror("ml/other", 20, 12)}, inspect.Behind},
-		{"seen long before it came", 5, []inspect.Deed{mirror("ml/other", 100, 60)}, inspect.Unseen},
+		{"it has just come", 1, []inspect.Deed{mirror("ml/other", 3, 2)}, inspect.Behind},
+		{"it has just come, and nothing was seen for long", 1, []inspect.Deed{mirror("ml/other", 4000, 3990)}, inspect.Unseen},
+		{"another one had to wait as long", 8, []inspect.Deed{mirror("ml/other", 20, 12)}, inspect.Behind},
+		{"another one did not have to wait as long", 12, []inspect.Deed{mirror("ml/other", 20, 13)}, inspect.Unseen},
 		{"those before it are served", 35, []inspect.Deed{mirror("ml/a", 43, 41), mirror("ml/b", 36, 5)}, inspect.Behind},
 		{"one that came later was faster", 25, []inspect.Deed{mirror("ml/a", 40, 20), mirror("ml/b", 20, 1)}, inspect.Behind},
 		{"those that come later are served", 600, []inspect.Deed{mirror("ml/a", 610, 605), mirror("ml/b", 60, 55)}, inspect.PassedOver},
@@ -59,12 +60,13 @@ func TestStanding(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
+	isCopy := func(d inspect.Deed) bool { return d.Duty == inspect.DutyCopy }
 	pace := func(seconds ...int) int {
 		deeds := []inspect.Deed{{Subject: "ml/any", Done: now}}
 		for _, s := range seconds {
 			deeds = append(deeds, inspect.Deed{Duty: inspect.DutyCopy, Subject: "ml/other", Done: now.Add(-time.Duration(s) * time.Second)})
 		}
-		return inspect.NewRecord(deeds).Standing(inspect.Turn{Since: now}, now).PerMinute
+		return inspect.NewRecord(deeds).PerMinute(now, isCopy)
 	}
 	assert.Equal(t, pace(), 0)
 	assert.Equal(t, pace(70, 80), 0)
@@ -73,5 +75,6 @@ func TestPace(t *testing.T) {
 	// A second or two do not make a pace.
 	assert.Equal(t, pace(1, 0), 8)
 	var none *inspect.Record
+	assert.Equal(t, none.PerMinute(now, isCopy), 0)
 	assert.Equal(t, none.Standing(inspect.Turn{Since: now}, now), inspect.Standing{State: inspect.Unseen})
 }

@@ -64,8 +64,11 @@ func reportNoWorkload(v *View, s Submission) {
 	if e, _ := v.LastWarning(s.Manager, j); e != nil {
 		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, named(Of(j)), e.Message))
 	}
-	remedy := command.Say("see whether Kueue runs: %s; whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
-		podsOfKueue(j.Context), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)
+	awaited := v.awaits(inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: j.Context}, Duty: inspect.DutyWorkload, Subject: inspect.SubjectOf(j.Namespace, j.Name),
+	}, j.Context, j.CreationTimestamp.Time)
+	remedy := command.Say("%s; see whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
+		seeKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)
 	if !j.Row().IsJob() {
 		remedy += command.Say("; and that integrations.frameworks of its configuration enables %s", plural(j))
 	}
@@ -73,7 +76,7 @@ func reportNoWorkload(v *View, s Submission) {
 		remedy += command.Say("; and that all pods of the group %s are there", j.Marks.PodGroup)
 	}
 	v.Report(Sighting{
-		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy,
+		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
 		Message: fmt.Sprintf("it names queue %s, and Kueue on %s has made no Workload for it", j.Queue(), j.Context),
 		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", plural(j), j.Namespace, j.Context),
 	})

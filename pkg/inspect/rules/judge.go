@@ -82,11 +82,24 @@ func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
 	var found []judged
 	known := &shared{}
 	for _, r := range all {
-		view := newView(v, known)
-		r.Detect(view)
-		found = append(found, r.findings(v, view.sightings, o.Grace)...)
+		found = append(found, r.findings(v, withoutBehind(known.seenBy(r, v)), o.Grace)...)
 	}
 	return uncovered(found)
+}
+
+// seenBy is what a rule sees in an inventory, once for all who ask.
+func (x *shared) seenBy(r Rule, v *inspect.Inventory) []Sighting {
+	seen, known := x.sightings[r.Code]
+	if !known {
+		view := newView(v, x)
+		r.Detect(view)
+		seen = view.sightings
+		if x.sightings == nil {
+			x.sightings = map[string][]Sighting{}
+		}
+		x.sightings[r.Code] = seen
+	}
+	return seen
 }
 
 // judged is a finding with the rule that made it.
@@ -114,7 +127,12 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 	var found []judged
 	byCause := map[string]int{}
 	for _, s := range sightings {
-		if grace > 0 && v.Age(s.Object.Context, s.Since) < max(grace, r.Patience, s.Patience) {
+		age, patience := v.Age(s.Object.Context, s.Since), max(grace, r.Patience, s.Patience)
+		switch {
+		case grace == 0:
+		case r.Goes && age >= patience:
+			s.Severity = inspect.Warning
+		case age < patience && !(r.Goes && age >= inspect.Settling):
 			continue
 		}
 		if i, known := byCause[s.Cause]; known && s.Cause != "" {

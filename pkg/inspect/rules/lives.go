@@ -10,8 +10,10 @@ import (
 )
 
 // lives is what holds for every owner, as far as it is about how a Job ends (JM110
-// to JM113).
-func lives() []Rule { return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart()} }
+// to JM113), and who is behind (JM114).
+func lives() []Rule {
+	return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart(), actorBehind()}
+}
 
 func deletionHangs() Rule {
 	return Rule{

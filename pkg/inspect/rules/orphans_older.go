@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -66,6 +67,15 @@ func reportOlder(v *View, origin, mirror *inspect.Job) {
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning
 	}
+	turn := inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, Duty: inspect.DutyRemove, Target: mirror.Context,
+		Subject: inspect.SubjectOf(mirror.Namespace, cmp.Or(mirror.Prebuilt(), mirror.Name)),
+	}
+	newer, _ := v.MadeFor(f, origin)
+	for _, w := range newer {
+		turn.Also = append(turn.Also, inspect.SubjectOf(w.Namespace, w.Name))
+	}
+	s.Awaits = v.awaits(turn, origin.Context, s.Since)
 	v.Report(s)
 }
 

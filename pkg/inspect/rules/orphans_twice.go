@@ -185,6 +185,7 @@ one.`,
 					}
 				}
 				s.Message = fmt.Sprintf("what was taken from %s still runs there, %s", x.here[0], x.elsewhere())
+				s.Awaits = v.awaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				s.Remedy = x.remedy()
 				v.Report(s)
 			}

@@ -86,16 +86,17 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 	if c.Workload != nil {
 		copied = fmt.Sprintf("%s: Workload %s/%s is still there", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
+	since := lastWord(j, s.Check.LastTransitionTime.Time)
+	awaited := v.awaitsKueue(s.Manager, s.Workload, inspect.DutyStatus, "", j.Context, since)
 	v.Report(Sighting{
-		Object: Of(j), Since: lastWord(j, s.Check.LastTransitionTime.Time), Jobs: []*inspect.Job{j},
+		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
 		Evidence: []string{
 			checkOf(s), stateOf(j),
 			fmt.Sprintf("%s: there is no %s, which status.clusterName %s of the Workload means", c.Worker.Context, named(Of(j)), s.Chosen()),
 			copied,
 		},
-		Remedy: command.Say("see whether Kueue runs on %s: %s; once it does, it has the %s run again; or delete it: %s",
-			j.Context, podsOfKueue(j.Context), j.Kind, deleteJob(j)),
+		Remedy: command.Say("%s; it should have the %s run again; or delete it: %s", seeKueue(j.Context, awaited), j.Kind, deleteJob(j)),
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
@@ -16,14 +17,14 @@ import (
 
 func statusStale() Rule {
 	return Rule{
-		Code: "JM104", Title: "its status is no longer copied from the mirror", Severity: inspect.Warning,
+		Code: "JM104", Title: "its status is not copied from the mirror", Severity: inspect.Warning,
 		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Why: `The status of a delegated Job is a copy that its owner makes of what the mirror tells. The owner's
-controller has stopped to write it: it does not run, has lost its rights on jobs/status or the connection to the
-mirror's cluster, or the API server refuses what it writes. The Job itself runs on; only nobody hears of it.`,
+controller does not write it: it may not run, have lost its rights on jobs/status or the connection to the mirror's
+cluster, or the API server refuses what it writes. The Job itself runs on; only nobody hears of it.`,
 		Shows: `The counts of active, ready, succeeded and failed pods differ between the origin and its mirror, or, of kinds
 that do not count them, the mirror runs and the origin does not say so; and the mirror has told its own for longer than
 a copy takes.`,
@@ -100,12 +101,13 @@ func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror)
 		last = "it was last written " + stamp(*origin.StatusWrittenAt)
 	}
 	evidence = append(evidence, fmt.Sprintf("%s: status of %s: %s", origin.Context, named(Of(origin)), last))
+	awaited := v.awaitsOwner(p, m, inspect.DutyStatus, changed)
 	v.Report(Sighting{
 		Object: Of(origin), Since: changed, Jobs: []*inspect.Job{origin},
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
-		Message:  fmt.Sprintf("%s has stopped to copy its status from %s", origin.ManagedBy, mirror.Context),
-		Evidence: evidence,
-		Remedy:   command.Say("%s; until then the mirror tells more: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get")),
+		Message:  fmt.Sprintf("%s does not copy its status from %s", origin.ManagedBy, mirror.Context),
+		Evidence: evidence, Awaits: awaited,
+		Remedy: command.Say("%s; until then the mirror tells more: %s", haveCopied(origin, mirror, awaited), kubectlFor(mirror, "get")),
 	})
 }
 
@@ -129,15 +131,26 @@ func staleFields(v *View, p inspect.Pair, m inspect.Mirror) []string {
 }
 
 // haveCopied is what to do to have a status copied again.
-func haveCopied(origin, mirror *inspect.Job) command.Prose {
+func haveCopied(origin, mirror *inspect.Job, awaited *Awaited) command.Prose {
 	switch {
 	case origin.ManagedBy == delegation.MultiKueue, origin.Row().IsUnmanaged():
-		return command.Say("see whether Kueue runs on %s, and what it logs about the %s: %s", origin.Context, origin.Kind, podsOfKueue(origin.Context))
+		return seeKueue(origin.Context, awaited)
 	case origin.ManagedBy == delegation.Dispatch:
 		return command.Say("dispatch it again, which goes on with the same mirror: %s", dispatchTo(origin, mirror.Context, mirror.Namespace))
 	default:
 		return command.Say("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
 	}
+}
+
+// awaitsOwner is the turn of a pair's owner to copy from a mirror, which came at a
+// time by the origin's clock.
+func (v *View) awaitsOwner(p inspect.Pair, m inspect.Mirror, duty inspect.Duty, since time.Time) *Awaited {
+	origin := p.Origin
+	t := inspect.Turn{Actor: v.inventory.OwnerOf(origin), Duty: duty, Subject: origin.UID}
+	if isMultiKueues(p) {
+		t.Actor, t.Subject = inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, inspect.SubjectOf(m.Job.Namespace, m.Job.Prebuilt())
+	}
+	return v.awaits(t, origin.Context, since)
 }
 
 func endUnheard() Rule {
@@ -148,7 +161,7 @@ func endUnheard() Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Why: `The mirror has come to its end, and its owner has to copy that to the origin; only then does the Job count
-as finished. The owner's controller does not run, has lost its rights or the connection, or the API server refuses
+as finished. The owner's controller may not run, have lost its rights or the connection, or the API server refuses
 what it writes, such as a status that contradicts an earlier one. If the mirror is deleted before that, how the Job
 ended is lost.`,
 		Shows: `The mirror has the condition Complete or Failed, and the origin has neither, for longer than a copy takes.`,
@@ -170,10 +183,12 @@ func reportUnheard(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirro
 	if mirror.TTL != nil {
 		evidence = append(evidence, ttlOf(mirror))
 	}
+	since := v.On(origin.Context, mirror.Context, ended)
+	awaited := v.awaitsOwner(p, m, inspect.DutyEnd, since)
 	v.Report(Sighting{
-		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, ended), Jobs: []*inspect.Job{origin},
+		Object: Of(origin), Since: since, Jobs: []*inspect.Job{origin}, Awaits: awaited,
 		Message:  fmt.Sprintf("its mirror on %s is %s, and it still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
-		Remedy:   command.Say("%s; save how it ended before the mirror goes: %s", haveCopied(origin, mirror), kubectlFor(mirror, "get").With("-o", "yaml")),
+		Remedy:   command.Say("%s; save how it ended before the mirror goes: %s", haveCopied(origin, mirror, awaited), kubectlFor(mirror, "get").With("-o", "yaml")),
 	})
 }

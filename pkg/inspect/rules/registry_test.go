@@ -114,6 +114,8 @@ func TestRecordings(t *testing.T) {
 		"service-account-missing-on-workers": {"JM049"},
 		"one-worker-unusable":                {"JM002", "JM011"},
 		"origin-deleted-controller-down":     {"JM053"},
+		"burst-1":                            {"JM114"},
+		"burst-3":                            {"JM114", "JM122"},
 
 		"same-cluster-under-two-names":        {"JM126"},
 		"created-again-with-kueues-leftovers": {"JM123"},

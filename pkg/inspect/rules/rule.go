@@ -34,6 +34,9 @@ type Rule struct {
 	// Patience is how long the state may last before it is wrong, where that is
 	// longer than the grace that a user gives.
 	Patience time.Duration
+	// Goes says that the rule tells of what goes on: within a grace it does so for
+	// information, unless it is hardly begun, and beyond it warns.
+	Goes bool
 	// Undated says that the rule goes by what is not there, which nobody dates: as
 	// clusters are not read at one instant, it takes two readings to be sure.
 	Undated bool
@@ -74,6 +77,10 @@ type Sighting struct {
 	Remedy command.Prose
 	// Severity is the rule's own unless set.
 	Severity inspect.Severity
+	// Awaits is who has to act for it to pass, where it rests on nothing having been
+	// done. Where that actor is at work and just behind, the sighting becomes part of
+	// what JM114 tells of the actor; nil where the sighting rests on what is there.
+	Awaits *Awaited
 	// Jobs are those that hang on it.
 	Jobs []*inspect.Job
 	// Cause joins what one cause brings about: sightings of a rule with the same

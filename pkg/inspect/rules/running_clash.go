@@ -98,16 +98,17 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 
 func mirrorRefused() Rule {
 	return Rule{
-		Code: "JM035", Title: "a worker admitted it, and refuses its mirror", Severity: inspect.Error,
+		Code: "JM035", Title: "a worker admitted it, and no mirror is made there", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
-		Why: `Once a worker has admitted the copy of the Workload, MultiKueue makes the mirror there. The worker's API
-server refuses it: a ResourceQuota or an admission policy forbids it, the account of MultiKueue may not create Jobs, or
-the Job is not valid there. A Job with spec.manualSelector never is, for MultiKueue takes the selector away. Nobody
-else gets the Job meanwhile; the reason stands in the log of Kueue's controller on the management cluster ("Syncing
-remote controller object") and nowhere else. The same is to be seen if that controller is not running.`,
+		Why: `Once a worker has admitted the copy of the Workload, MultiKueue makes the mirror there. Where it does not
+come, the worker's API server may refuse it: a ResourceQuota or an admission policy forbids it, the account of
+MultiKueue may not create Jobs, or the Job is not valid there. A Job with spec.manualSelector never is, for MultiKueue
+takes the selector away. Nobody else gets the Job meanwhile; the reason stands in the log of Kueue's controller on the
+management cluster ("Syncing remote controller object") and nowhere else. The same is to be seen if that controller is
+not running.`,
 		Shows: `The copy of the Workload on a worker is admitted and has no owner, and there is no Job of that name.
 On the management cluster the check is Pending without a word, and quota is held on both sides.`,
 		Remedy: `Find out what refuses it, by creating a Job in that namespace of the worker with --dry-run=server, and
@@ -134,23 +135,29 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
 	sighting := Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there: something refuses it", c.Cluster, c.Worker.Context),
+		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there", c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			checkOf(s),
 		},
-		Remedy: command.Say("see what refuses Jobs there: %s, and %s; then change that, or the Job",
+		Remedy: command.Say("see whether something refuses Jobs there: %s, and %s; then change that, or the Job",
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
-		Cause: "refused " + c.Worker.Context + "/" + j.Namespace,
+		Cause:  "refused " + c.Worker.Context + "/" + j.Namespace,
+		Awaits: v.awaitsKueue(s.Manager, s.Workload, inspect.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind
-		sighting.Remedy = command.Say("see what refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
+		sighting.Remedy = command.Say("see whether something refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas, j.Kind)
+	}
+	if !sighting.Awaits.isAtWork() {
+		sighting.Remedy += command.Say("; and %s", seeKueue(j.Context, sighting.Awaits))
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""
+		// This is not a matter of waiting.
+		sighting.Awaits = nil
 		sighting.Message = fmt.Sprintf("%s (%s) admitted it, and refuses its mirror, because the Job has spec.manualSelector", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, named(Of(j))))
 		sighting.Remedy = startAgain(j) + " without spec.manualSelector and spec.selector"

@@ -126,6 +126,7 @@ func reportSize(v *View, s Submission, m inspect.Mirror) {
 		}
 		if j.SpecWrittenAt != nil {
 			sighting.Since = j.SpecWrittenAt.Time
+			sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutySpec, m.Job.Context, j.Context, sighting.Since)
 		}
 		v.Report(sighting)
 		return

@@ -104,7 +104,9 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 					continue
 				}
 				if !hasPodsLeft(v, s) {
-					v.Report(hanging(s, meta.FindStatusCondition(conditions, kueue.Evicted)))
+					sighting := hanging(s, meta.FindStatusCondition(conditions, kueue.Evicted))
+					sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutyRelease, "", s.Manager.Context, sighting.Since)
+					v.Report(sighting)
 				}
 			}
 		},

@@ -67,8 +67,6 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 		Object: Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("its mirror runs on %s, and it is suspended itself, so that its status is not copied", mirror.Context),
 		Evidence: []string{checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.Admitted)},
-		Remedy: command.Say("see whether Kueue runs on %s: %s; and what it says of the Workload: %s",
-			j.Context, podsOfKueue(j.Context), command.Kubectl(j.Context, s.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", s.Workload.Name)),
 	}
 	if mirror.StartTime != nil {
 		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
@@ -76,6 +74,9 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 	if j.SpecWrittenAt != nil {
 		sighting.Since = newest(sighting.Since, j.SpecWrittenAt.Time)
 	}
+	sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, sighting.Since)
+	sighting.Remedy = command.Say("%s; and what it says of the Workload: %s",
+		seeKueue(j.Context, sighting.Awaits), command.Kubectl(j.Context, s.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", s.Workload.Name))
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
 			sighting.Evidence = append(sighting.Evidence, differs(d, j, mirror))
@@ -129,6 +130,7 @@ its check is Ready, and the origin is still suspended.`,
 				v.Report(Sighting{
 					Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 					Cause:   "version " + j.Context,
+					Awaits:  v.awaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
 					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
 					Evidence: []string{
 						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
@@ -206,5 +208,6 @@ func reportAdmittedNowhere(v *View, s Submission) {
 			sighting.Since = newest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
+	sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutyRecord, "", j.Context, sighting.Since)
 	v.Report(sighting)
 }

@@ -166,9 +166,10 @@ func stale(v *View, s Submission, c Copy) Sighting {
 			left = append([]string{m.Job.Row().Resource.GroupResource().String() + "/" + m.Job.Name}, left...)
 		}
 	}
+	since := newest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time))
 	return Sighting{
-		Object: Of(j), Jobs: []*inspect.Job{j},
-		Since: newest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)),
+		Object: Of(j), Jobs: []*inspect.Job{j}, Since: since,
+		Awaits: v.awaitsKueue(s.Manager, s.Workload, inspect.DutyRemove, c.Worker.Context, j.Context, since),
 		Message: fmt.Sprintf("a copy of its Workload that ended on %s (%s) as OutOfSync is still there, and keeps MultiKueue from offering it anew",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{

@@ -27,6 +27,16 @@ func podsOfKueue(context string) command.Command {
 	return command.Kubectl(context, kueue.Namespace, "get", "pods")
 }
 
+// seeKueue is how to find out why Kueue on a context does not do what it should. Where
+// it is seen at work, nobody has to look whether it runs.
+func seeKueue(context string, a *Awaited) command.Prose {
+	logs := command.Kubectl(context, kueue.Namespace, "logs", "deployment/kueue-controller-manager")
+	if a.isAtWork() {
+		return command.Say("see what Kueue logs on %s: %s", context, logs)
+	}
+	return command.Say("see whether Kueue runs on %s: %s; and what it logs: %s", context, podsOfKueue(context), logs)
+}
+
 // dispatchTo is the command that dispatches a Job to a namespace of a context, or
 // goes on with the mirror that it has there.
 func dispatchTo(j *inspect.Job, context, namespace string) command.Command {

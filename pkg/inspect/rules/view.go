@@ -25,6 +25,8 @@ type View struct {
 // shared is what several rules work out of the same inventory, once for all.
 type shared struct {
 	submissions []Submission
+	// sightings are what each rule has seen, by its code.
+	sightings map[string][]Sighting
 	// byName are the objects of each cluster, by its context.
 	byName map[string]map[objectName]*inspect.Job
 	// families are what the objects of each cluster are to each other.

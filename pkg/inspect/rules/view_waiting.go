@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -164,19 +163,4 @@ func (v *View) isDispatched(f *inspect.Facts, namespace, localQueue string) (dis
 	}
 	dispatched, _ = v.dispatches(f, queue)
 	return dispatched, true
-}
-
-// lastTransition is when any condition of a cluster's Workloads changed last.
-// Where Kueue runs, that is after each Workload came.
-func (v *View) lastTransition(f *inspect.Facts) metav1.Time {
-	var last metav1.Time
-	workloads, _ := v.Workloads(f)
-	for _, w := range workloads {
-		for i := range w.Status.Conditions {
-			if t := w.Status.Conditions[i].LastTransitionTime; last.Before(&t) {
-				last = t
-			}
-		}
-	}
-	return last
 }

@@ -30,15 +30,16 @@ namespaces. Where there is none, the copy is refused, and only the log of Kueue 
 
 func copyRefused() Rule {
 	return Rule{
-		Code: "JM025", Title: "a worker refuses its Workload", Severity: inspect.Error,
+		Code: "JM025", Title: "a worker has no copy of its Workload", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
 			inspect.PartNamespaces,
 		},
-		Why: `MultiKueue has nominated a worker that it is connected to, and has not been able to create the Workload's
-copy there: the webhook of Kueue on the worker does not answer, a policy forbids it, or the credentials in the
-MultiKueueCluster's Secret may not create Workloads. Only the log of Kueue on the management cluster tells which.`,
+		Why: `A worker was nominated, MultiKueue is connected to it, and the Workload's copy is not there. It may be that
+the worker refuses it: the webhook of Kueue there does not answer, a policy forbids it, or the credentials in the
+MultiKueueCluster's Secret may not create Workloads; or that Kueue on the management cluster has stopped. Only its log
+tells which.`,
 		Shows: `A nominated worker with Active=True has the Job's namespace, and no copy of the Workload.`,
 		Remedy: `Read the log of Kueue on the management cluster for "creating remote object", and repair what it says
 on the worker.`,
@@ -49,7 +50,7 @@ on the worker.`,
 
 // reportNoCopy reports nominated, connected workers that have no copy of a
 // Workload, and have, or have not, its namespace.
-func reportNoCopy(v *View, hasNamespace bool, tell func(waiter, []offer) []Sighting) {
+func reportNoCopy(v *View, hasNamespace bool, tell func(*View, waiter, []offer) []Sighting) {
 	var sightings []Sighting
 	for _, w := range v.waiters() {
 		if w.isTaken() {
@@ -68,13 +69,13 @@ func reportNoCopy(v *View, hasNamespace bool, tell func(waiter, []offer) []Sight
 			}
 		}
 		if len(without) > 0 {
-			sightings = append(sightings, tell(w, without)...)
+			sightings = append(sightings, tell(v, w, without)...)
 		}
 	}
 	reportWorstFirst(v, sightings)
 }
 
-func missingNamespace(w waiter, without []offer) []Sighting {
+func missingNamespace(_ *View, w waiter, without []offer) []Sighting {
 	name := w.Workload.Namespace
 	var contexts, evidence []string
 	var remedies []command.Command
@@ -95,24 +96,29 @@ func missingNamespace(w waiter, without []offer) []Sighting {
 	return []Sighting{s}
 }
 
-func refusedCopy(w waiter, without []offer) []Sighting {
+func refusedCopy(v *View, w waiter, without []offer) []Sighting {
 	var sightings []Sighting
 	f := w.Manager
 	for _, o := range without {
+		since := newest(w.since, inspect.NominatedAt(w.Workload))
+		awaited := v.awaitsKueue(f, w.Workload, inspect.DutyCopy, o.worker.Context, f.Context, since)
 		s := Sighting{
-			Object: OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), Since: w.since,
-			Message: fmt.Sprintf("%s (%s) refuses copies of Workloads that are nominated for it", o.cluster.Name, o.worker.Context),
+			Object: OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), Since: since, Awaits: awaited,
+			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.cluster.Name, o.worker.Context),
 			Evidence: []string{
 				nominationText(w),
 				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)),
 				fmt.Sprintf("%s: there is no Workload %s/%s", o.worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
-			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; and whether Kueue's webhook runs there: %s",
-				command.Kubectl(f.Context, kueue.Namespace, "logs", "deployment/kueue-controller-manager"), podsOfKueue(o.worker.Context)),
+			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; whether Kueue's webhook runs on %s: %s",
+				command.Kubectl(f.Context, kueue.Namespace, "logs", "deployment/kueue-controller-manager"), o.worker.Context, podsOfKueue(o.worker.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.cluster.Name, Severity: inspect.Warning,
 		}
 		if len(without) == len(w.Nominated()) {
 			s.Severity = inspect.Error
+		}
+		if !awaited.isAtWork() {
+			s.Remedy += command.Say("; and whether Kueue runs on %s: %s", f.Context, podsOfKueue(f.Context))
 		}
 		sightings = append(sightings, s)
 	}

@@ -24,9 +24,9 @@ func nobodyNominates() Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Why: `The management cluster has quota for the Job and usable workers, and nobody has said which of them may
-have it. Kueue's own dispatchers do that within seconds. If multiKueue.dispatcherName in Kueue's configuration names
-another one, that one has to write status.nominatedClusterNames, and it does not run or does not work; or Kueue
-itself has stopped on the management cluster.`,
+have it. Kueue's own dispatchers do that within seconds where they are not behind. If multiKueue.dispatcherName in Kueue's
+configuration names another one, that one has to write status.nominatedClusterNames, and may not run; or Kueue itself
+has stopped on the management cluster.`,
 		Shows: `The Workload has QuotaReserved=True, all other checks are Ready, MultiKueue's is Pending, and
 status.nominatedClusterNames is empty, though MultiKueueClusters are Active.`,
 		Remedy: `Run the dispatcher that the configuration names, or set one of Kueue's own, and restart Kueue.`,
@@ -47,18 +47,20 @@ func detectNobodyNominates(v *View) {
 		}
 		f := w.Manager
 		workload := workloadObject(f, w.Workload)
+		awaited := v.awaitsKueue(f, w.Workload, inspect.DutyNominate, "", f.Context, w.since)
 		v.Report(Sighting{
 			Object: OfKueue(f, "AdmissionCheck", "", w.Check.Name), Since: w.since, Cause: f.Context + " " + w.Check.Name,
-			Message: fmt.Sprintf("nobody nominates clusters on %s: neither Kueue nor another dispatcher", f.Context),
+			Message: fmt.Sprintf("no clusters are nominated on %s, neither by Kueue nor by another dispatcher", f.Context),
 			Evidence: []string{
 				checkText(workload, *w.Check),
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, named(workload)),
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
-			Remedy: command.Say("start Kueue and the dispatcher on %s, or remove multiKueue.dispatcherName from its configuration: %s, and then %s", f.Context,
+			Remedy: command.Say("%s; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s, and then %s",
+				seeKueue(f.Context, awaited),
 				command.Kubectl(f.Context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
 				command.Kubectl(f.Context, kueue.Namespace, "rollout", "restart", "deployment", "kueue-controller-manager")),
-			Jobs: []*inspect.Job{w.Job()},
+			Jobs: []*inspect.Job{w.Job()}, Awaits: awaited,
 		})
 	}
 }

@@ -23,7 +23,8 @@ func admissionNotRecorded() Rule {
 		Why: `A worker has admitted the Job and has its mirror, but the management cluster still offers it around. Once
 a worker admits, Kueue clears the nominations and writes the cluster's name down. It cannot where somebody else owns
 status.nominatedClusterNames: an external dispatcher that writes the field under a field manager of its own, so that
-every write of Kueue's is refused as a conflict. It looks the same if Kueue stopped at that very moment.`,
+every write of Kueue's is refused as a conflict. It looks the same if Kueue stopped at that very moment; which of them
+it is, the field managers tell.`,
 		Shows: `status.nominatedClusterNames is not empty and MultiKueue's check is Pending, while the Workload's copy on
 a nominated worker has Admitted=True and the mirror exists. managedFields may name another manager than
 kueue-admission for status.nominatedClusterNames.`,
@@ -47,14 +48,20 @@ func detectAdmissionNotRecorded(v *View) {
 					conditionText(workloadObject(o.worker, o.copied), admitted), checkText(workload, *w.Check),
 					fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), strings.Join(w.Nominated(), ", ")),
 				}
-				for _, manager := range nominators(w.Workload) {
+				since := newest(v.On(f.Context, o.worker.Context, admitted.LastTransitionTime.Time), w.since)
+				awaited := v.awaitsKueue(f, w.Workload, inspect.DutyRecord, "", f.Context, since)
+				others := nominators(w.Workload)
+				remedy := seeKueue(f.Context, awaited)
+				if len(others) > 0 {
+					remedy = command.Say("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
+						"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context)
+				}
+				for _, manager := range others {
 					evidence = append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is owned by field manager %s", f.Context, named(workload), manager))
 				}
 				v.Report(Sighting{
-					Object: Of(j), Since: newest(admitted.LastTransitionTime.Time, w.since), Evidence: evidence, Jobs: []*inspect.Job{j},
+					Object: Of(j), Since: since, Evidence: evidence, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: remedy,
 					Message: fmt.Sprintf("%s has admitted it and has its mirror, and %s has not written that down", o.cluster.Name, f.Context),
-					Remedy: command.Say("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
-						"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context),
 				})
 			}
 		}

@@ -81,7 +81,7 @@ func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
 
 func kueueDownOnWorker() Rule {
 	return Rule{
-		Code: "JM031", Title: "Kueue does not run on a worker", Severity: inspect.Error,
+		Code: "JM031", Title: "Kueue on a worker does not look at its Workload", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -89,19 +89,15 @@ func kueueDownOnWorker() Rule {
 		Why: `MultiKueue talks to the API server of a worker, not to the Kueue on it. Where that does not run, copies of
 Workloads are created and nobody ever looks at them. MultiKueueClusters stay Active, and the quota on the management
 cluster is held.`,
-		Shows: `The Workload's copy on the worker has no condition at all long after it was created, and no other
-Workload there has changed since.`,
-		Remedy: `Start Kueue's controller on the worker, and see why it stopped.`,
+		Shows: `The Workload's copy on the worker has no condition at all since it was created, nothing in its queue
+explains that (JM115), and no other Workload there has changed since; or others have that came much later.`,
+		Remedy: `See whether Kueue's controller runs on the worker. Start it if it does not; else see what it logs.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/",
 		Detect: detectKueueDown,
 	}
 }
 
-// reaction is how long a Kueue that runs may take to look at a new Workload.
-const reaction = time.Minute
-
 func detectKueueDown(v *View) {
-	last := map[*inspect.Facts]metav1.Time{}
 	for _, w := range v.waiters() {
 		if w.isTaken() {
 			continue
@@ -110,29 +106,30 @@ func detectKueueDown(v *View) {
 			if o.copied == nil || len(o.copied.Status.Conditions) > 0 {
 				continue
 			}
-			if _, known := last[o.worker]; !known {
-				last[o.worker] = v.lastTransition(o.worker)
-			}
-			if last[o.worker].After(o.copied.CreationTimestamp.Add(reaction)) {
-				// It runs, and is slow.
-				continue
-			}
 			reportKueueDown(v, w, o)
 		}
 	}
 }
 
 func reportKueueDown(v *View, w waiter, o offer) {
-	worker := o.worker.Context
-	v.Report(Sighting{
-		Object: OfKueue(w.Manager, "MultiKueueCluster", "", o.cluster.Name), Since: o.copied.CreationTimestamp.Time,
+	worker, created := o.worker.Context, o.copied.CreationTimestamp
+	awaited := v.awaitsKueue(o.worker, o.copied, inspect.DutyQuota, "", worker, created.Time)
+	s := Sighting{
+		Object:  OfKueue(w.Manager, "MultiKueueCluster", "", o.cluster.Name),
+		Since:   v.On(w.Manager.Context, worker, created.Time),
 		Message: fmt.Sprintf("no Kueue controller looks at Workloads on %s", worker),
 		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.worker, o.copied)),
-			stamp(o.copied.CreationTimestamp))},
+			stamp(created))},
 		Remedy: command.Say("start it: %s; if it does not run then, see why: %s",
 			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", "kueue-controller-manager", "--replicas=1"), podsOfKueue(worker)),
-		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.cluster.Name,
-	})
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.cluster.Name, Awaits: awaited,
+	}
+	if awaited.isAtWork() {
+		s.Message = fmt.Sprintf("Kueue on %s has looked at others, and not at Workloads that came before", worker)
+		s.Remedy = seeKueue(worker, awaited)
+		s.Cause, s.Severity = s.Cause+" at work", inspect.Warning
+	}
+	v.Report(s)
 }
 
 func preemptionGated() Rule {

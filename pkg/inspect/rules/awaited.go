@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Awaited is an actor's turn that a sighting rests on, and how it stands.
+type Awaited struct {
+	inspect.Turn
+	inspect.Standing
+}
+
+// isBehind says whether the actor is at work, and has just not come to it.
+func (a *Awaited) isBehind() bool { return a != nil && a.State == inspect.Behind }
+
+// isAtWork says whether the actor was seen at work on others since its turn came, or
+// just before.
+func (a *Awaited) isAtWork() bool { return a != nil && a.State != inspect.Unseen }
+
+// proof quotes what shows that an actor is at work which has passed over something;
+// none where nothing does.
+func (a *Awaited) proof() []string {
+	if !a.isAtWork() {
+		return nil
+	}
+	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	text := fmt.Sprintf("%s: %s is at work: it last did something for another one at %s", a.Actor.Context, a.Actor, at(a.Last.Done))
+	if a.Like.Done.After(a.Since) {
+		text = fmt.Sprintf("%s: %s is at work: another one that waited for %s had it at %s", a.Actor.Context, a.Actor, a.duty(), at(a.Like.Done))
+	}
+	return []string{text}
+}
+
+// isLike says whether a deed is of the duty that is waited for.
+func (a *Awaited) isLike(d inspect.Deed) bool { return d.Duty == a.Duty && d.Target == a.Target }
+
+// duty is what is waited for, and where.
+func (a *Awaited) duty() string {
+	if a.Target == "" {
+		return string(a.Duty)
+	}
+	return string(a.Duty) + " on " + a.Target
+}
+
+// awaits is the turn of an actor, which came at a time by the clock of a context's
+// cluster, and how it stands.
+func (v *View) awaits(t inspect.Turn, context string, since time.Time) *Awaited {
+	t.Since = v.inventory.Ours(context, since)
+	return &Awaited{Turn: t, Standing: v.inventory.Standing(t)}
+}
+
+// awaitsKueue is the turn of a cluster's Kueue on a Workload, there or on a worker.
+func (v *View) awaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, target, context string, since time.Time) *Awaited {
+	return v.awaits(inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Target: target, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+	}, context, since)
+}
+
+// withoutBehind are the sightings that are not just behind. Of those that an actor at
+// work has passed over, the evidence says so.
+func withoutBehind(sightings []Sighting) []Sighting {
+	var rest []Sighting
+	for _, s := range sightings {
+		if s.Awaits.isBehind() {
+			continue
+		}
+		s.Evidence = append(slices.Clip(s.Evidence), s.Awaits.proof()...)
+		rest = append(rest, s)
+	}
+	return rest
+}

@@ -1,0 +1,154 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func actorBehind() Rule {
+	return Rule{
+		Code: "JM114", Title: "a controller is behind", Severity: inspect.Info, Goes: true,
+		Families: []Family{FamilyAny},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
+		},
+		Why: `Something waits for a controller that is visibly at work on others, so nothing is wrong with it: it will
+come to this one. MultiKueue on a management cluster falls behind by many seconds where a hundred Jobs are submitted at
+once, because its client may send so many requests a second and no more: clientConnection.qps and burst in Kueue's
+configuration, and before Kueue 0.20 client-go's own 5 and 10 for the connections to workers. Within the grace this is
+told for information, beyond it as a warning.`,
+		Shows: `Objects that wait for a step of the controller, while conditions, statuses, copies and mirrors of others
+were written since they began to wait, or just before.`,
+		Remedy: `Wait. If a controller stays behind, let its client send more requests: for MultiKueue, raise
+clientConnection.qps and clientConnection.burst in Kueue's configuration on the management cluster, and restart it.`,
+		Link: "https://kueue.sigs.k8s.io/docs/installation/#install-a-custom-configured-released-version",
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
+			}
+			var actors []inspect.Actor
+			waiting := map[inspect.Actor][]Sighting{}
+			for _, s := range v.behind() {
+				actor := s.Awaits.Actor
+				if waiting[actor] == nil {
+					actors = append(actors, actor)
+				}
+				waiting[actor] = append(waiting[actor], s)
+			}
+			for _, actor := range actors {
+				v.Report(behind(v, actor, waiting[actor]))
+			}
+		},
+	}
+}
+
+// behind are the sightings of all other rules whose actor is just behind.
+func (v *View) behind() []Sighting {
+	var found []Sighting
+	for _, r := range All() {
+		if r.Goes {
+			continue
+		}
+		for _, s := range v.shared.seenBy(r, v.inventory) {
+			if s.Awaits.isBehind() {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// behind tells of an actor, with all that waits for it.
+func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
+	oldest := slices.MinFunc(waiting, func(a, b Sighting) int { return a.Awaits.Since.Compare(b.Awaits.Since) })
+	s := Sighting{Object: oldest.Object}
+	jobs, kind := sets.New[inspect.Ref](), ""
+	for _, w := range waiting {
+		s.Jobs = append(s.Jobs, w.Jobs...)
+		for _, j := range w.Jobs {
+			jobs.Insert(inspect.RefOf(j))
+			kind = plural(j)
+		}
+	}
+	if slices.ContainsFunc(s.Jobs, func(j *inspect.Job) bool { return plural(j) != kind }) {
+		kind = "objects"
+	}
+	who := actor.String()
+	if actor.Role == inspect.RoleKueue {
+		if check := v.multiKueueCheck(actor.Context); check != (Object{}) {
+			s.Object, who = check, "MultiKueue on "+actor.Context
+		}
+	}
+	s.Since = v.inventory.Theirs(s.Object.Context, oldest.Awaits.Since)
+	since := oldest.Awaits.Since.UTC().Format(time.RFC3339)
+	s.Message = fmt.Sprintf("%s is behind: %d %s wait for it, the oldest since %s", who, jobs.Len(), kind, since)
+	isWaitedFor := func(d inspect.Deed) bool {
+		return slices.ContainsFunc(waiting, func(s Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
+	}
+	if n := v.pace(actor, isWaitedFor); n > 0 {
+		s.Message += fmt.Sprintf(", and it takes about %d such steps a minute", n)
+	}
+	s.Evidence = v.backlog(actor, waiting)
+	s.Remedy = "wait: it is at work"
+	if actor.Role == inspect.RoleKueue {
+		s.Remedy = command.Say("wait: it is at work; if it stays behind, raise clientConnection.qps and clientConnection.burst in its configuration: %s, and then %s",
+			command.Kubectl(actor.Context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
+			command.Kubectl(actor.Context, kueue.Namespace, "rollout", "restart", "deployment", "kueue-controller-manager"))
+	}
+	return s
+}
+
+// backlog tells for each step how many wait for it, the oldest, and when others had
+// it last.
+func (v *View) backlog(actor inspect.Actor, waiting []Sighting) []string {
+	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	slices.SortStableFunc(waiting, func(a, b Sighting) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(inspect.Duties(), a.Awaits.Duty), slices.Index(inspect.Duties(), b.Awaits.Duty)),
+			strings.Compare(a.Awaits.Target, b.Awaits.Target), a.Awaits.Since.Compare(b.Awaits.Since))
+	})
+	var evidence []string
+	for len(waiting) > 0 {
+		first := waiting[0].Awaits
+		n := slices.IndexFunc(waiting, func(s Sighting) bool { return s.Awaits.duty() != first.duty() })
+		if n < 0 {
+			n = len(waiting)
+		}
+		text := fmt.Sprintf("%s: %d wait for %s, %s since %s; ", actor.Context, n, first.duty(), first.Subject, at(first.Since))
+		if first.Like.Done.IsZero() {
+			text += "another step was taken at " + at(first.Last.Done)
+		} else {
+			text += fmt.Sprintf("the last was done at %s, and about %d in a minute", at(first.Like.Done), v.pace(actor, first.isLike))
+		}
+		evidence = append(evidence, text)
+		waiting = waiting[n:]
+	}
+	return evidence
+}
+
+// pace is how many steps an actor takes in a minute.
+func (v *View) pace(actor inspect.Actor, counts func(inspect.Deed) bool) int {
+	return v.inventory.RecordOf(actor).PerMinute(v.Now(), counts)
+}
+
+// multiKueueCheck is the AdmissionCheck by which a cluster dispatches; the zero
+// Object if it has none.
+func (v *View) multiKueueCheck(context string) Object {
+	f, _ := v.Facts(context)
+	checks, _ := v.Checks(f)
+	for _, c := range checks {
+		if c.IsMultiKueue() {
+			return OfKueue(f, "AdmissionCheck", "", c.Name)
+		}
+	}
+	return Object{}
+}

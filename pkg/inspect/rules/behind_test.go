@@ -1,0 +1,96 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+const recordedBurst = "burst-3"
+
+func behindCases() []testCase {
+	return []testCase{
+		{name: "a hundred Jobs at once", code: "JM114", base: "burst-1", fires: true},
+		{name: "half a minute later", code: "JM114", base: recordedBurst, fires: true},
+		{name: "one Job, and all is well", code: "JM114", base: "running"},
+		{name: "one Job, and nothing else is seen", code: "JM114", base: recordedKueueDown},
+		{name: "one Job, and nothing was seen since", code: "JM114", base: recordedKueueDown, edits: []edit{evaluated("kwok-w1", "2026-11-20T23:49:50Z")}},
+		{name: "a worker's Kueue is at work", code: "JM114", base: recordedKueueDown, fires: true, edits: []edit{evaluated("kwok-w1", "2026-11-20T23:50:02Z")}},
+	}
+}
+
+// evaluated is another Workload, which a worker's Kueue has looked at.
+func evaluated(context, at string) edit {
+	return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default,
+		creationTimestamp: "`+at+`"}, spec: {queueName: elsewhere}, status: {conditions: [
+		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "`+at+`"}]}}`)
+}
+
+// TestBehind: where MultiKueue is behind, that is all that is found, whatever the
+// grace; and nobody is said to refuse anything.
+func TestBehind(t *testing.T) {
+	for base, jobs := range map[string]int{"burst-1": 52, recordedBurst: 46} {
+		v := inventory(t, recordings+"/"+base)
+		for grace, severity := range map[time.Duration]inspect.Severity{
+			0: inspect.Info, 5 * time.Second: inspect.Warning, 5 * time.Minute: inspect.Info, time.Hour: inspect.Info,
+		} {
+			findings := slices.DeleteFunc(judge(t, v, rules.All(), grace), func(f inspect.Finding) bool {
+				// A kubelet has not come to some pods.
+				return f.Code == "JM122" && f.Severity == inspect.Info
+			})
+			assert.Equal(t, strings.Join(codesOf(findings), " "), "JM114", "%s %s", base, grace)
+			assert.Equal(t, len(findings), 1)
+			assert.Equal(t, findings[0].Severity, severity, "%s %s", base, grace)
+			assert.Equal(t, len(findings[0].Jobs), jobs, "%s", base)
+		}
+	}
+	f := judge(t, inventory(t, recordings+"/burst-1"), rules.All(), 0)[0]
+	assert.Equal(t, f.Kind+" "+f.Name, "AdmissionCheck multikueue")
+	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr is behind: 52 Jobs wait for it, the oldest since 2026-11-22T04:43:42Z, and it takes about 276 such steps a minute")
+	assert.Equal(t, f.Evidence[0], "kwok-mgr: 30 wait for a nomination of clusters, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
+		"the last was done at 2026-11-22T04:43:52Z, and about 96 in a minute")
+}
+
+// TestBehindIsNoCover: what an actor that is at work has passed over for long is told
+// as it is, with what shows that others were served; and what waits for one that
+// nothing was seen of is not excused by what another one does.
+func TestBehindIsNoCover(t *testing.T) {
+	admitted := `{status: {conditions: [{type: Admitted, status: "True", reason: Admitted, message: "", lastTransitionTime: "2026-11-22T04:38:00Z"}]}}`
+	forgotten := []edit{
+		patch("kwok-w1", "Workload/job-b-14-2b1d1", admitted), patch("kwok-w2", "Workload/job-b-14-2b1d1", admitted),
+	}
+	silent := []edit{
+		patch("kwok-w1", "Workload/job-b-90-*", `{status: {conditions: []}, metadata: {creationTimestamp: "2026-11-22T04:38:00Z", managedFields: []}}`),
+	}
+	for name, tt := range map[string]struct {
+		edits []edit
+		code  string
+		job   string
+		proof string
+	}{
+		"others that came later have their mirror": {
+			forgotten, "JM035", "b-14",
+			"kwok-mgr: Kueue on kwok-mgr is at work: another one that waited for a mirror on kwok-w2 had it at 2026-11-22T04:44:19Z",
+		},
+		"the worker's Kueue looks at others": {
+			silent, "JM031", "b-90",
+			"kwok-w1: Kueue on kwok-w1 is at work: another one that waited for word on quota had it at 2026-11-22T04:44:23Z",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := judge(t, testCase{name: name, code: "cover", base: recordedBurst, edits: tt.edits}.inventory(t), rules.All(), 5*time.Minute)
+			assert.Equal(t, strings.Join(codesOf(findings), " "), tt.code+" JM114")
+			f := findings[0]
+			assert.Equal(t, f.Code+" "+f.Jobs[0].Name, tt.code+" "+tt.job)
+			assert.Equal(t, len(f.Jobs), 1)
+			assert.Equal(t, f.Evidence[len(f.Evidence)-1], tt.proof)
+			assert.Assert(t, !strings.Contains(f.Remedy, "start it"), f.Remedy)
+		})
+	}
+}
