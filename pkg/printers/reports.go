@@ -17,19 +17,20 @@ const project = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
 
 // JUnit writes findings as a JUnit report: a test case for each rule, one for each
 // finding in place of its rule's, and an error for each context that could not be
-// looked at. Findings of severity info do not fail.
+// looked at. Findings of severity info do not fail. XML has no way to write most control
+// characters, so texts are those that a terminal would be given.
 func JUnit(w io.Writer, list *inspect.FindingList, all []rules.Rule) error {
 	suite := junit.Testsuite{Name: "kubectl jobs-managedby check", Time: "0"}
 	found := map[string]bool{}
 	for i := range list.Items {
 		f := &list.Items[i]
 		found[f.Code] = true
-		test := junit.Testcase{Classname: f.Code, Name: strings.Join([]string{f.Code, f.Context, f.Namespace, f.Kind, f.Name}, " ")}
-		text := strings.Join(append(append([]string{f.Message}, f.Evidence...), "do: "+f.Remedy), "\n")
+		test := junit.Testcase{Classname: Safe(f.Code), Name: Safe(strings.Join([]string{f.Code, f.Context, f.Namespace, f.Kind, f.Name}, " "))}
+		text := SafeLines(strings.Join(append(append([]string{f.Message}, f.Evidence...), "do: "+f.Remedy), "\n"))
 		if f.Severity == inspect.Info {
 			test.SystemOut = &junit.Output{Data: text}
 		} else {
-			test.Failure = &junit.Result{Message: f.Message, Type: string(f.Severity), Data: text}
+			test.Failure = &junit.Result{Message: Safe(f.Message), Type: Safe(string(f.Severity)), Data: text}
 		}
 		suite.AddTestcase(test)
 	}
@@ -40,7 +41,8 @@ func JUnit(w io.Writer, list *inspect.FindingList, all []rules.Rule) error {
 	}
 	for _, e := range list.Errors {
 		suite.AddTestcase(junit.Testcase{
-			Classname: "contexts", Name: e.Context, Error: &junit.Result{Message: e.Message, Type: string(e.Code), Data: e.Message},
+			Classname: "contexts", Name: Safe(e.Context),
+			Error: &junit.Result{Message: Safe(e.Message), Type: Safe(string(e.Code)), Data: SafeLines(e.Message)},
 		})
 	}
 	var suites junit.Testsuites

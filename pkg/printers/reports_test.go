@@ -1,0 +1,79 @@
+package printers
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// FuzzJUnit: a report is well-formed XML without control characters, whatever the
+// texts in it are, and says all of them.
+func FuzzJUnit(f *testing.F) {
+	for _, seed := range []string{"", "plain", "a\x00b", "\x1b[31mred\x1b[0m", "]]>", "<x a=\"b\">&amp;'", "\ufffe\uffff", "\xff\xfe", "\u202e\u0085\u2028", "a\r\nb\tc\v", "]]&gt;<![CDATA[", "\U0010ffff", "\xed\xa0\x80"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list := inspect.NewFindingList()
+		for _, s := range []inspect.Severity{inspect.Error, inspect.Info} {
+			list.Items = append(list.Items, inspect.Finding{
+				Code: "JM101" + text, Severity: s, Message: text + "message", Context: text, Kind: text, Namespace: text, Name: text,
+				Evidence: []string{text, text + "evidence"}, Remedy: text + "remedy",
+			})
+		}
+		list.Errors = append(list.Errors, inspect.ContextError{Context: text, Code: fleet.Code(text), Message: text + "error"})
+		var b bytes.Buffer
+		assert.NilError(t, JUnit(&b, list, rules.All()[:1]))
+		assert.Assert(t, utf8.Valid(b.Bytes()))
+		for _, r := range b.String() {
+			assert.Assert(t, r == '\n' || r == '\t' || strconv.IsPrint(r), "%q in %s", r, b.String())
+		}
+		for _, token := range tokens(t, b.Bytes()) {
+			for _, r := range token {
+				assert.Assert(t, r == '\n' || r == '\t' || strconv.IsPrint(r), "%q in %q", r, token)
+			}
+		}
+		said := strings.Join(tokens(t, b.Bytes()), "")
+		for _, want := range []string{"message", "evidence", "remedy", "error"} {
+			assert.Assert(t, strings.Contains(said, Safe(text)+want) || strings.Contains(said, SafeLines(text)+want), "%q is missing in %s", want, said)
+		}
+	})
+}
+
+// tokens are all texts and values of attributes of a document, read strictly.
+func tokens(t *testing.T, document []byte) []string {
+	t.Helper()
+	var all []string
+	depth := 0
+	d := xml.NewDecoder(bytes.NewReader(document))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			assert.Equal(t, depth, 0)
+			return all
+		}
+		assert.NilError(t, err, "%q", document)
+		switch token := token.(type) {
+		case xml.StartElement:
+			depth++
+			for _, a := range token.Attr {
+				all = append(all, a.Value, "\n")
+			}
+		case xml.EndElement:
+			depth--
+		case xml.CharData:
+			// A section ends where it would hold its own end, and another begins.
+			all = append(all, string(token))
+		}
+	}
+}
