@@ -26,6 +26,7 @@ func (c *check) originSide(ctx context.Context) []Problem {
 		func(ctx context.Context) []Problem { return c.originSpace(ctx, namespace) },
 		c.servesOrigin,
 		c.honoursManagedBy,
+		c.originQueue,
 	)
 }
 

@@ -50,7 +50,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	}
 	looks := []look{
 		c.every(c.pods), c.dataNeeds, c.claims, c.resourceClaims, c.storageClasses, c.drivers, c.trustBundles,
-		c.every(c.subdomain), c.every(c.surprises),
+		c.every(c.subdomain), c.every(c.surprises), c.mirrorQueue,
 	}
 	if there == nobodys && isServed {
 		looks = append([]look{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
@@ -225,5 +225,5 @@ func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 		return append(found, c.worker.refused(c.mirror, err)...)
 	}
 	// It would be created, so its namespace is there.
-	return c.drops(c.worker, version, droppedFields(c.mirror, stored))
+	return append(c.drops(c.worker, version, droppedFields(c.mirror, stored)), c.isHeld(stored)...)
 }

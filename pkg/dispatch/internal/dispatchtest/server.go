@@ -116,7 +116,10 @@ func pathOf(resource schema.GroupVersionResource, namespace, name string) string
 	if resource.Group == "" {
 		path = "/api/" + resource.Version
 	}
-	path += "/namespaces/" + namespace + "/" + resource.Resource
+	if namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	path += "/" + resource.Resource
 	if name != "" {
 		path += "/" + name
 	}
@@ -158,9 +161,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// .../namespaces/NAMESPACE/PLURAL[/NAME[/SUBRESOURCE]]
+	// /apis/GROUP/VERSION[/namespaces/NAMESPACE]/PLURAL[/NAME[/SUBRESOURCE]]
 	steps := strings.Split(r.URL.Path, "/")
 	at := slices.Index(steps, "namespaces")
+	if at < 0 && steps[1] == "apis" {
+		at = 2
+	}
 	if at < 0 || len(steps) < at+3 {
 		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "", 0, true)
 	}

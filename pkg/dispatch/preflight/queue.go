@@ -1,0 +1,152 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+)
+
+// queue is what a cluster's Kueue makes of the name of a LocalQueue.
+type queue struct {
+	// hasKueue is whether it serves Kueue's API, and exists whether it has the queue.
+	hasKueue, exists bool
+	// toMultiKueue is whether the queue gives Jobs to MultiKueue.
+	toMultiKueue bool
+}
+
+// originQueue is about an origin that is in a queue: Kueue takes no notice of who
+// manages it (kueue: pkg/controller/jobframework/reconciler.go), and MultiKueue's check
+// rejects what another one manages (pkg/controller/admissionchecks/multikueue,
+// IsJobManagedByKueue). What is suspended here is suspended there, too.
+func (c *check) originQueue(ctx context.Context) []Problem {
+	name := c.Request.Origin.GetLabels()[delegation.QueueNameLabel]
+	if name == "" {
+		return nil
+	}
+	namespace := c.Request.Origin.GetNamespace()
+	found := Problem{Context: c.origin.Context, Object: named("LocalQueue", namespace, name)}
+	isMultiKueues := false
+	switch q, err := c.origin.queue(ctx, namespace, name); {
+	case err != nil:
+		return []Problem{c.origin.unchecked(found.Object, namespace, err)}
+	case !q.hasKueue:
+		return nil
+	case q.toMultiKueue:
+		isMultiKueues = true
+		found.Message = fmt.Sprintf("is one of MultiKueue's, which rejects %s that dispatch manages: it stays suspended for good, and its mirror with it", object.WithArticle(c.kind.Kind))
+	case !q.exists:
+		found.Message = fmt.Sprintf("does not exist, so Kueue may keep the %s suspended until it does, and its mirror with it", c.kind.Kind)
+	default:
+		found.Message = fmt.Sprintf("has Kueue here suspend the %s until there is quota for it here, where it does not run, and its mirror with it", c.kind.Kind)
+	}
+	name = c.Request.Origin.GetName()
+	leave := c.origin.Kubectl(namespace, "label", command.KindName(c.kind), name, delegation.QueueNameLabel+"-")
+	switch {
+	case c.Create:
+		found.Remedy = command.Say("leave the label %s out of the file", delegation.QueueNameLabel)
+	case isMultiKueues:
+		found.Remedy = command.Say("let MultiKueue run it: %s; or take it out of the queue while it is suspended, and resume it then: %s",
+			command.PluginFor(c.kind, "recreate", c.origin.Context, namespace, name).With("--managed-by", string(delegation.MultiKueue)), leave)
+	default:
+		found.Remedy = command.Say("take it out of the queue while it is suspended, and resume it then: %s", leave)
+	}
+	return []Problem{found}
+}
+
+// mirrorQueue is about a mirror that the user wants to be in a queue.
+func (c *check) mirrorQueue(ctx context.Context) []Problem {
+	name := c.mirror.GetLabels()[delegation.QueueNameLabel]
+	if name == "" {
+		return nil
+	}
+	found := Problem{Context: c.worker.Context, Object: named("LocalQueue", c.namespace(), name)}
+	switch q, err := c.worker.queue(ctx, c.namespace(), name); {
+	case err != nil:
+		return []Problem{c.worker.unchecked(found.Object, c.namespace(), err)}
+	case !q.hasKueue:
+		found.Message = "means nothing there, because Kueue is not installed: the mirror starts at once"
+	case !q.exists:
+		found.Message = "does not exist, so Kueue keeps the mirror suspended until it does"
+		found.Remedy = command.Say("see which there are: %s", c.worker.Kubectl(c.namespace(), "get", "localqueues.kueue.x-k8s.io"))
+	case q.toMultiKueue:
+		found.Message = "is one of MultiKueue's, which does not take mirrors of dispatch: it stays suspended for good"
+		found.Remedy = command.Say("name a queue of that cluster's own with --set-labels %s=QUEUE", delegation.QueueNameLabel)
+	default:
+		return nil
+	}
+	return []Problem{found}
+}
+
+// isHeld is about a mirror that would be suspended as soon as it is created, and is in
+// no queue: Kueue can be told to take all Jobs for its own (manageJobsWithoutQueueName),
+// which is nowhere to be read.
+func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
+	if c.mirror.GetLabels()[delegation.QueueNameLabel] != "" || object.StateOf(c.kind, c.mirror).Suspend || !object.StateOf(c.kind, stored).Suspend {
+		return nil
+	}
+	return []Problem{{
+		Context: c.worker.Context,
+		Message: "a webhook there suspends the mirror when it is created, as Kueue's does where it manages all Jobs: it may not start before it is in a queue",
+		Remedy:  command.Say("name a queue with --set-labels %s=QUEUE", delegation.QueueNameLabel),
+	}}
+}
+
+// queue asks Kueue about a LocalQueue.
+func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error) {
+	return recall(ctx, p, "queue "+namespace+"/"+name, func(ctx context.Context) (queue, error) {
+		for _, version := range []string{"v1beta2", "v1beta1"} {
+			local, err := p.kueue(ctx, version, "localqueues", namespace, name)
+			switch {
+			case apiserver.IsUnserved(err):
+				continue
+			case apierrors.IsNotFound(err):
+				return queue{hasKueue: true}, nil
+			case err != nil:
+				return queue{}, err
+			}
+			return queue{hasKueue: true, exists: true, toMultiKueue: p.isMultiKueue(ctx, version, content.StringAt(local, "spec", "clusterQueue"))}, nil
+		}
+		return queue{}, nil
+	})
+}
+
+// isMultiKueue says whether a ClusterQueue is known to have a check of MultiKueue's. Few
+// may look at these.
+func (p Probe) isMultiKueue(ctx context.Context, version, name string) bool {
+	cluster, err := p.kueue(ctx, version, "clusterqueues", "", name)
+	if err != nil {
+		return false
+	}
+	checks, _, _ := unstructured.NestedStringSlice(cluster.Object, "spec", "admissionChecks")
+	for _, check := range content.Objects(content.At(cluster, "spec", "admissionChecksStrategy", "admissionChecks")) {
+		if name, ok := check["name"].(string); ok {
+			checks = append(checks, name)
+		}
+	}
+	for _, name := range checks {
+		check, err := p.kueue(ctx, version, "admissionchecks", "", name)
+		if err == nil && content.StringAt(check, "spec", "controllerName") == string(delegation.MultiKueue) {
+			return true
+		}
+	}
+	return false
+}
+
+// kueue reads an object of Kueue's.
+func (p Probe) kueue(ctx context.Context, version, resource, namespace, name string) (*unstructured.Unstructured, error) {
+	of := schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: resource}
+	if namespace == "" {
+		return p.Dynamic.Resource(of).Get(ctx, name, metav1.GetOptions{})
+	}
+	return p.Dynamic.Resource(of).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+}

@@ -1,0 +1,86 @@
+package preflight
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// withKueue is a cluster that serves one version of Kueue's API, with two queues, one of
+// which is MultiKueue's; "" is without Kueue.
+func withKueue(t *testing.T, version string) Probe {
+	t.Helper()
+	server := dispatchtest.NewServer(t)
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if version == "" || !strings.HasPrefix(r.URL.Path, "/apis/kueue.x-k8s.io/"+version+"/") {
+			return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, true)
+		}
+		return nil
+	}
+	for _, o := range []struct{ resource, text string }{
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: own, namespace: ml}, spec: {clusterQueue: own}}`},
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: far, namespace: ml}, spec: {clusterQueue: far}}`},
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: old, namespace: ml}, spec: {clusterQueue: old}}`},
+		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: own}, spec: {admissionChecksStrategy: {admissionChecks: [{name: other}]}}}`},
+		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: far}, spec: {admissionChecksStrategy: {admissionChecks: [{name: other}, {name: mk}]}}}`},
+		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: old}, spec: {admissionChecks: [mk]}}`},
+		{"admissionchecks", `{apiVersion: v, kind: AdmissionCheck, metadata: {name: mk}, spec: {controllerName: kueue.x-k8s.io/multikueue}}`},
+		{"admissionchecks", `{apiVersion: v, kind: AdmissionCheck, metadata: {name: other}, spec: {controllerName: example.com/other}}`},
+	} {
+		server.Create(t, schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: o.resource}, dispatchtest.FromYAML(t, o.text))
+	}
+	objects, err := dynamic.NewForConfig(server.Config())
+	assert.NilError(t, err)
+	return Probe{&apiserver.Side{Context: "hub", Dynamic: objects}, &memo{}}
+}
+
+// TestQueues tells before a dispatch what Kueue makes of it, on either side.
+func TestQueues(t *testing.T) {
+	for _, tt := range []struct{ name, version, queue, here, there string }{
+		{"no queue", "v1beta2", "", "", ""},
+		{"no Kueue", "", "own", "", "means nothing there"},
+		{"its own", "v1beta2", "own", "until there is quota for it here", ""},
+		{"MultiKueue's", "v1beta2", "far", "stays suspended for good", "does not take mirrors"},
+		{"MultiKueue's, of old", "v1beta1", "old", "stays suspended for good", "does not take mirrors"},
+		{"none of that name", "v1beta1", "none", "does not exist", "does not exist"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cluster := withKueue(t, tt.version)
+			job := dispatchtest.SmallJob(t)
+			if tt.queue != "" {
+				job.SetLabels(map[string]string{delegation.QueueNameLabel: tt.queue})
+			}
+			c := &check{kind: delegation.Job(), mirror: job, Request: Request{Origin: job}, origin: cluster, worker: cluster}
+			for want, found := range map[string][]Problem{tt.here: c.originQueue(t.Context()), tt.there: c.mirrorQueue(t.Context())} {
+				if want == "" {
+					assert.Equal(t, len(found), 0, "%v", found)
+					continue
+				}
+				assert.Equal(t, len(found), 1)
+				assert.Assert(t, strings.Contains(found[0].Message, want), "%v", found)
+				assert.Assert(t, !found[0].Blocking && found[0].Object == "LocalQueue ml/"+tt.queue)
+			}
+		})
+	}
+}
+
+// TestIsHeld: a mirror that something on the worker suspends when it is created.
+func TestIsHeld(t *testing.T) {
+	job := dispatchtest.SmallJob(t)
+	held := job.DeepCopy()
+	dispatchtest.Set(t, held, "spec.suspend", true)
+	c := &check{kind: delegation.Job(), mirror: job, worker: Probe{Side: &apiserver.Side{Context: "there"}}}
+	assert.Equal(t, len(c.isHeld(job)), 0)
+	assert.Equal(t, len(c.isHeld(held)), 1)
+	c.mirror = held
+	assert.Equal(t, len(c.isHeld(held)), 0, "as its user wants it")
+}
