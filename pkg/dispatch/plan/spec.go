@@ -88,6 +88,9 @@ func (p *planner) spec() {
 		p.changed(Removed, content.Dotted(kind.TTL()), ttl,
 			"the worker could delete the mirror before its last status is copied; it is set after that")
 	}
+	for _, key := range podtemplate.TakeKueues(kind, p.Mirror) {
+		p.changed(Removed, key.Field, key.Value, "Kueue put it there as it started the origin; on the worker it means something else")
+	}
 	if kind.IsJob() {
 		p.jobSelector()
 		p.jobTemplate()

@@ -94,6 +94,18 @@ func TestPlanWarnsOfKueue(t *testing.T) {
 	})
 }
 
+// TestPlanTakesKueuesLeftovers: what Kueue has put into the pod template as it started
+// the origin does not go along.
+func TestPlanTakesKueuesLeftovers(t *testing.T) {
+	plan := planFor(t, originJob(t,
+		edit{"spec.template.metadata.labels[kueue.x-k8s.io/podset]", "main"},
+		edit{"spec.template.metadata.annotations[kueue.x-k8s.io/workload]", "job-train-b0014"},
+		edit{"spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]", "rack"}), into)
+	assert.Equal(t, at(plan.Mirror, "spec.template.metadata.labels[kueue.x-k8s.io/podset]"), nil)
+	assert.Equal(t, at(plan.Mirror, "spec.template.metadata.annotations[kueue.x-k8s.io/workload]"), nil)
+	assert.Equal(t, at(plan.Mirror, "spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]"), "rack")
+}
+
 func TestPlanWarnsOfSelectors(t *testing.T) {
 	const spread = "spec.template.spec.topologySpreadConstraints[0]"
 	for name, tt := range map[string]struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // asWritten is a stored object without what only a server writes, or refuses to be
@@ -65,6 +66,16 @@ func (r *Replacement) stripMarks() {
 			dropKey(job, "annotations", key)
 		}
 		r.changed(plan.Removed, content.Keyed("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
+	}
+}
+
+// stripKueues takes off what Kueue has put into the pod templates as it started the old
+// Job: with other values than its own it would never start the new one, nor the old one
+// if that is brought back ("conflict for key=kueue.x-k8s.io/workload").
+func (r *Replacement) stripKueues() {
+	podtemplate.TakeKueues(r.kind(), r.Restore)
+	for _, key := range podtemplate.TakeKueues(r.kind(), r.New) {
+		r.changed(plan.Removed, key.Field, key.Value, "Kueue put it there as it started the old "+r.kind().Kind+", and would not start what has it")
 	}
 }
 

@@ -104,6 +104,7 @@ func New(old *unstructured.Unstructured, o Options) (*Replacement, error) {
 	r := &Replacement{Old: asWritten(o.Kind, old), stored: old, options: o}
 	r.Restore, r.New = r.Old.DeepCopy(), r.Old.DeepCopy()
 	r.stripMarks()
+	r.stripKueues()
 	r.stripMetadata()
 	r.setOwner()
 	r.setQueue()

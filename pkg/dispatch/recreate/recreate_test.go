@@ -107,6 +107,41 @@ func TestReplacementKeepsAManualSelector(t *testing.T) {
 		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}).Object["spec"])
 }
 
+// TestReplacementTakesKueuesLeftovers: Kueue refuses to start what has in its pod
+// template what it had put there itself, be it the new one or what a backup brings back.
+func TestReplacementTakesKueuesLeftovers(t *testing.T) {
+	leftovers := []edit{
+		{"spec.managedBy", string(delegation.MultiKueue)}, {"spec.suspend", true}, {"metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"},
+		{"spec.template.metadata.labels[kueue.x-k8s.io/podset]", "main"},
+		{"spec.template.metadata.labels[kueue.x-k8s.io/local-queue-name]", "gpus"},
+		{"spec.template.metadata.annotations[kueue.x-k8s.io/workload]", "job-train-b0014"},
+		{"spec.template.metadata.annotations[team]", "ml"},
+	}
+	r, err := recreate.New(idle(t, leftovers...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
+	assert.NilError(t, err, "it changes something, though not its owner")
+	backup := filepath.Join(t.TempDir(), "backup.yaml")
+	assert.NilError(t, r.WriteBackup(backup, "here", time.Unix(0, 0)))
+	kept, err := os.ReadFile(backup)
+	assert.NilError(t, err)
+	made, err := yaml.Marshal(r.New.Object)
+	assert.NilError(t, err)
+	for _, text := range []string{string(kept), string(made)} {
+		for _, key := range []string{"kueue.x-k8s.io/podset", "kueue.x-k8s.io/local-queue-name", "kueue.x-k8s.io/workload"} {
+			assert.Assert(t, !strings.Contains(text, key), "%s is gone from\n%s", key, text)
+		}
+		assert.Assert(t, strings.Contains(text, "team: ml"), text)
+	}
+	var fields []string
+	for _, c := range r.Changes {
+		fields = append(fields, c.Field)
+	}
+	assert.Assert(t, strings.Contains(strings.Join(fields, " "), "spec.template.metadata.annotations[kueue.x-k8s.io/workload]"), "%v", fields)
+
+	// What runs has them by right.
+	_, err = recreate.New(idle(t, append(leftovers, edit{"spec.suspend", false})...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
+	assert.ErrorContains(t, err, "already")
+}
+
 func TestReplacementForMultiKueue(t *testing.T) {
 	multiKueue := recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("research")}
 	r, err := recreate.New(idle(t), multiKueue)

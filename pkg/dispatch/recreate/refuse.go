@@ -12,6 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // refuse says why a Job cannot be made anew, nil if it can.
@@ -55,11 +56,13 @@ func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, r
 }
 
 // hasOwner refuses what would change nothing. A Job that has ended is made anew to
-// run once more, and one may be put into another queue of the same owner's.
+// run once more, one may be put into another queue of the same owner's, and one that has
+// what Kueue had put into the pod template of an earlier one is made anew without it.
 func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	owner := object.OwnerOf(o.Kind, old)
 	changesQueue := o.Queue != nil && *o.Queue != content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel]
-	if owner != o.owner() || changesQueue || object.HasFinished(o.Kind, old) {
+	hasLeftovers := object.StateOf(o.Kind, old).Suspend && len(podtemplate.KueuesOf(o.Kind, old)) > 0
+	if owner != o.owner() || changesQueue || hasLeftovers || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
 	if owner.IsBuiltIn() {
