@@ -107,6 +107,8 @@ func (w *way) mirror(depth, i int) {
 	switch {
 	case w.pair.Origin == nil:
 		h.Message = "a mirror, by its " + marker(m.Relation)
+	case m.Current && m.Job.Status == delegation.Unclaimed:
+		h.Message = "its mirror, which nobody on " + m.Job.Context + " has taken up: its status was never written"
 	case !m.Current:
 		h.Health, h.Message = HealthBad, "the mirror of an older "+m.Job.Kind+" of this name"
 	case w.chosen != "" && w.chosen != m.Job.Context:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -119,6 +121,8 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 		}
 		return
 	}
+	// Once a Workload has finished, what was made there is removed, or never was made.
+	isOver := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return meta.IsStatusConditionTrue(o.Status.Conditions, kueue.Finished) })
 	copies := w.inventory.WorkloadsOf(w.pair, f)
 	for _, copied := range copies {
 		w.add(2, workloadHop(f, copied))
@@ -126,12 +130,12 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 			w.add(3, h)
 		}
 	}
-	if len(copies) == 0 && isWanted {
+	if len(copies) == 0 && isWanted && !isOver {
 		why := cmp.Or(f.Gaps[PartWorkloads], f.Gaps[PartKueue])
 		w.add(2, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Name: workloads[0].Name, Context: target}, why,
 			"MultiKueue has made no copy there"))
 	}
-	if found := w.jobsOn(target); isChosen && !found && !w.pair.Origin.Status.IsFinished() {
+	if found := w.jobsOn(target); isChosen && !found && !isOver && !w.pair.Origin.Status.IsFinished() {
 		w.add(2, missing(Hop{Kind: w.pair.Origin.Kind, Namespace: w.pair.Origin.Namespace, Name: w.pair.Origin.Name, Context: target}, nil,
 			"this cluster was chosen, and there is no mirror on it"))
 	}

@@ -19,12 +19,14 @@ type index struct {
 	// podsLabelled are pods that say by a label whose they are.
 	podsLabelled map[string][]*Pod
 	warnings     map[string]*Event
+	// preemptions are events of Workloads, by namespace and name.
+	preemptions map[string][]*Event
 }
 
 func (f *Facts) buildIndex() {
 	x := &index{
 		workloads: map[string]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
-		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{},
+		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{}, preemptions: map[string][]*Event{},
 		mirrors: map[string]*Job{},
 	}
 	for _, j := range f.Jobs {
@@ -48,6 +50,9 @@ func (f *Facts) buildIndex() {
 		}
 	}
 	for _, e := range f.Events {
+		if e.isPreemption() {
+			x.preemptions[e.Namespace+"/"+e.Name] = append(x.preemptions[e.Namespace+"/"+e.Name], e)
+		}
 		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
 			x.warnings[e.UID] = e
 		}

@@ -143,12 +143,22 @@ func (r *factReader) readLeases(ctx context.Context, namespace, selector string)
 	})
 }
 
-// readWarnings reads the warnings about these Jobs.
+// readWarnings reads the warnings about these Jobs, and who took the room of Workloads.
 func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs sets.Set[string]) {
 	r.read(PartEvents, func() error {
+		events := corev1.SchemeGroupVersion.WithResource("events")
 		warnings := metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning}
-		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("events"), namespace, warnings, func(o *corev1.Event) {
+		err := listObjects(ctx, r.cluster, events, namespace, warnings, func(o *corev1.Event) {
 			if e := readEvent(o); jobs.Has(e.UID) {
+				r.store(func() { r.facts.Events = append(r.facts.Events, e) })
+			}
+		})
+		if err != nil || r.facts.NoKueue {
+			return err
+		}
+		preemptions := metav1.ListOptions{FieldSelector: "reason=" + preemptedReason}
+		return listObjects(ctx, r.cluster, events, namespace, preemptions, func(o *corev1.Event) {
+			if e := readEvent(o); e.isPreemption() {
 				r.store(func() { r.facts.Events = append(r.facts.Events, e) })
 			}
 		})

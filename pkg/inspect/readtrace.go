@@ -274,6 +274,10 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 		}
 	}
 	reader.wg.Wait()
+	if uids := facts.preemptors(); reader.hasKueue() && len(uids) > 0 {
+		reader.readWorkloadsByUID(ctx, uids)
+		reader.wg.Wait()
+	}
 	return context.Cause(ctx)
 }
 

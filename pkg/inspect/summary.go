@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -25,19 +26,36 @@ func (v *Inventory) summary(p Pair, t *Trace) string {
 	case len(running) == 1 && running[0].Job.Status.IsFinished():
 		return fmt.Sprintf("%s on %s, which the origin does not tell yet", running[0].Job.Status, running[0].Job.Context)
 	case len(running) == 1:
-		return v.runsOn(p, running[0], t)
+		return v.runsOn(p, running[0], t) + v.putOut(p)
 	case p.Origin.Row().Template:
 		return templateSummary(p.Origin)
 	case p.Origin.ManagedBy.IsBuiltIn() && p.Origin.Queue() == "":
 		return "not delegated: the built-in " + p.Origin.Kind + " controller runs it here"
 	}
 	if why := v.waitsFor(p); why != "" {
-		return why
+		return why + v.putOut(p)
 	}
 	if p.Origin.Status == delegation.Unclaimed {
 		return fmt.Sprintf("nobody has taken it up: nothing of %s is to be seen", p.Origin.ManagedBy) + v.outOfSight(v.Unseen())
 	}
 	return v.unfound(p)
+}
+
+// timesOut is how often a Job may be put out before that is told.
+const timesOut = 3
+
+// putOut tells how often MultiKueue has taken a Job back, if that is often.
+func (v *Inventory) putOut(p Pair) string {
+	var n int32
+	for _, w := range v.WorkloadsOf(p, v.Facts(p.Origin.Context)) {
+		for _, state := range w.Status.AdmissionChecks {
+			n = max(n, deref(state.RetryCount))
+		}
+	}
+	if n < timesOut {
+		return ""
+	}
+	return fmt.Sprintf("; it was started, and put out again, %d times", n)
 }
 
 func templateSummary(j *Job) string {
@@ -82,11 +100,16 @@ func (v *Inventory) runsOn(p Pair, m Mirror, t *Trace) string {
 		return text + " when it was last seen; " + m.Job.Context + " does not answer since"
 	}
 	text += v.lostTouch(p, m, t)
+	if m.Job.Status == delegation.Unclaimed {
+		text += ": nobody there has taken up the mirror"
+	}
 	for _, h := range t.Hops {
 		switch {
 		case h.Context != m.Job.Context || h.Health == HealthOK:
 		case h.Kind == "Pods" && h.State == "none":
 			text += "; no pods: " + h.Message
+		case h.Kind == "Pods" && h.Health == HealthBad && h.Message != "":
+			text += "; pods: " + h.State + ": " + h.Message
 		case h.Kind == "Pods":
 			text += "; pods: " + h.State
 		case h.Kind == "Workload" && h.Health == HealthBad:
@@ -118,6 +141,12 @@ func (v *Inventory) waitsFor(p Pair) string {
 		if c.State == kueue.CheckRejected {
 			return fmt.Sprintf("rejected by %s: %s", c.Name, c.Message)
 		}
+	}
+	if finished := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished); finished != nil && finished.Status == metav1.ConditionTrue {
+		return "Kueue on " + f.Context + " has given it up: " + reasoned(finished)
+	}
+	if w.Spec.Active != nil && !*w.Spec.Active {
+		return "its Workload on " + f.Context + " was deactivated, so that it is neither queued nor run"
 	}
 	if quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved); !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.QuotaReserved) {
 		return "waits on " + f.Context + ": " + cmp.Or(reasoned(quota), "no quota is reserved")
@@ -154,6 +183,9 @@ func (v *Inventory) lostOn(manager *Facts, cluster string) string {
 
 // waitsForWorkers tells why no worker has admitted a Workload so far.
 func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) string {
+	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
+		return "waits on " + manager.Context + " for " + strings.Join(waits, " and ")
+	}
 	var reasons []string
 	said := map[string][]string{}
 	for _, name := range w.Status.Nominated {
@@ -176,6 +208,24 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 		reasons[i] = strings.Join(said[reason], ", ") + ": " + reason
 	}
 	return "no worker has taken it: " + strings.Join(reasons, "; ")
+}
+
+// otherChecks are the AdmissionChecks of others than MultiKueue's that are not ready for
+// a Workload: MultiKueue offers it to nobody before they all are.
+func otherChecks(f *Facts, w *kueue.Workload) []string {
+	var waits []string
+	for _, state := range w.Status.AdmissionChecks {
+		check := f.Kueue.CheckNamed(state.Name)
+		if state.State == kueue.CheckReady || check != nil && check.IsMultiKueue() {
+			continue
+		}
+		text := "AdmissionCheck " + state.Name
+		if check != nil {
+			text += " of " + check.Spec.ControllerName
+		}
+		waits = append(waits, text+", which is "+strings.TrimSuffix(state.State+": "+state.Message, ": "))
+	}
+	return waits
 }
 
 func (v *Inventory) workerReason(p Pair, f *Facts) string {

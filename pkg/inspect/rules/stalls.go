@@ -35,7 +35,7 @@ func (t *turn) isAtWork() bool { return t.standing.State != inspect.Unseen }
 // evidence quotes what the actor was seen to do last.
 func (t *turn) evidence() string {
 	if t.standing.Last == (inspect.Deed{}) {
-		return fmt.Sprintf("%s: nothing shows that %s has ever done anything", t.Actor.Context, t.Actor)
+		return fmt.Sprintf("%s: in what was read, nothing shows that %s has ever done anything", t.Actor.Context, t.Actor)
 	}
 	return fmt.Sprintf("%s: the last that %s is seen to have done for others was at %s", t.Actor.Context, t.Actor, day(t.standing.Last.Done))
 }

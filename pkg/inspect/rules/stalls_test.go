@@ -243,6 +243,27 @@ func TestRecordingsSay(t *testing.T) {
 			message: []string{"0/2 nodes are available", "didn't match Pod's node affinity/selector"}, remedy: []string{"what the pods ask for"},
 			evidence: []string{"Pod default/train-"},
 		},
+		{
+			recording: "preempted-on-worker", code: "JM029", name: "low1", severity: inspect.Info,
+			message:  []string{"on kwok-w1 it lost its room to Job default/high", "priority 1000", "LocalQueue default/user-queue"},
+			evidence: []string{"UID: 5168f70e-e920-4ef5-802b-f27389b0f016"},
+		},
+		{
+			recording: "two-flavors", code: "JM029", name: "too-big-untolerated", severity: inspect.Error,
+			message: []string{"4 cpu", "2 is the most that flavor on-demand", "flavor spot has the taint spot=true:NoSchedule"}, remedy: []string{"tolerate the taint spot=true:NoSchedule"},
+		},
+		{
+			recording: "two-flavors", code: "JM029", name: "wants-gpu-pool", severity: inspect.Error,
+			message: []string{"nothing to do with quota", "flavor on-demand lacks the labels"}, remedy: []string{"ask for labels that a flavor has"},
+		},
+		{
+			recording: "cohort-borrowing", code: "JM029", name: "user-queue", severity: inspect.Info,
+			message: []string{"default/waits", "3 more cpu needed"}, evidence: []string{"held by Job default/borrows on kwok-w1, Job default/second on kwok-w2"},
+		},
+		{
+			recording: "cohort-borrowing", code: "JM029", name: "never", severity: inspect.Error,
+			message: []string{"it asks for 5 cpu, and 4 is the most"},
+		},
 	} {
 		t.Run(tt.recording, func(t *testing.T) {
 			v := inventory(t, recordings+"/"+tt.recording)

@@ -33,15 +33,18 @@ func noQuotaOnWorkers() Rule {
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartQueues, inspect.PartEvents,
 		},
 		Why: `The management cluster has reserved quota and offers the Job to its workers, and none of them has room.
 To wait for room is what a queue is for, and is told for information. ExceedsMaxQuota and NoMatchingFlavor on every
 worker mean that none of them ever will have any: the quota on the management cluster is held all the while, and
-MultiKueue does not give up (kueue issue 8602).`,
+MultiKueue does not give up (kueue issue 8602). Some of that is no matter of quota: a flavor has a taint that the pods do
+not tolerate, or lacks the labels that they ask for. What waits again since another one took its room is told with that.`,
 		Shows: `The Workload's copies on all nominated workers have QuotaReserved=False with reason WaitingForQuota,
 ExceedsMaxQuota or NoMatchingFlavor (before Kueue 0.19 Pending, and only the message tells). Nothing on the
 management cluster says so.`,
-		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, or delete the Job.`,
+		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, tolerate a taint or ask for other labels, or delete
+the Job.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/8602",
 		Detect: detectNoQuota,
 	}
@@ -67,12 +70,9 @@ func detectNoQuota(v *View) {
 		}
 		switch held {
 		case heldForRoom:
-			// However many wait there: one finding.
-			s.Object = OfKueue(w.Manager, "LocalQueue", j.Namespace, w.Workload.Spec.QueueName)
-			s.Cause = w.Manager.Context + " " + named(s.Object) + " " + j.Kind
-			s.Severity, s.Message = inspect.Info, fmt.Sprintf("%s of LocalQueue %s/%s wait for room on the workers, none of which has any so far", plural(j), j.Namespace, w.Workload.Spec.QueueName)
+			v.waitsForRoomThere(&s, w)
 		case heldForGood:
-			s.Message = "it asks for more than any worker's quota can ever hold"
+			neverFits(&s, w)
 		default:
 			continue
 		}
