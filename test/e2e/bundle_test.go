@@ -124,6 +124,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 // TestBundleHoldsNoSecrets: of the kubeconfigs that MultiKueue keeps in Secrets
 // nothing that opens anything reaches the disk.
 func TestBundleHoldsNoSecrets(t *testing.T) {
+	reshapes(t)
 	crd := strings.NewReplacer("workload", "multikueuecluster", "Workload", "MultiKueueCluster", "Namespaced", "Cluster").Replace(workloadCRD)
 	installCRD(t, worker2, crd)
 	create1(t, worker2, "multikueueclusters", "", &unstructured.Unstructured{Object: map[string]any{
@@ -171,6 +172,7 @@ func TestBundleHoldsNoSecrets(t *testing.T) {
 
 // TestBundleInterrupted: who is interrupted leaves nothing behind.
 func TestBundleInterrupted(t *testing.T) {
+	t.Parallel()
 	p := newProxy(t)
 	target, err := url.Parse(p.URL)
 	assert.NilError(t, err)

@@ -81,6 +81,7 @@ func (s *tokens) issue(t *testing.T, token string) {
 // TestWatchSurvivesTheEndOfAToken: credentials run out while a watch is open, and the
 // credential plugin has new ones.
 func TestWatchSurvivesTheEndOfAToken(t *testing.T) {
+	t.Parallel()
 	const ns = "watch-token"
 	assert.NilError(t, fixture.Create(t.Context(), client(t, management), fixture.New(ns, "before", fixture.Suspended())))
 	s := newTokens(t)

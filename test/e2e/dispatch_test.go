@@ -155,6 +155,7 @@ func sameEnd(t *testing.T, ns, name string) {
 }
 
 func TestDispatchToTheEnd(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-end"
 	origin(t, ns, "good", fixture.Pods(3), fixture.RunsFor("3s"))
 	d := dispatches(t, ns, "good")
@@ -194,6 +195,7 @@ func TestDispatchToTheEnd(t *testing.T) {
 }
 
 func TestDispatchOfAFailure(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-fails"
 	origin(t, ns, "bad", fixture.Fails())
 	d := dispatches(t, ns, "bad", "--mirror-ttl", "0")
@@ -206,6 +208,7 @@ func TestDispatchOfAFailure(t *testing.T) {
 // TestDispatchResumes: whatever ends a dispatch, the same command goes on with the
 // same mirror.
 func TestDispatchResumes(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-resumes"
 	origin(t, ns, "long", fixture.Pods(2), fixture.RunsFor("30s"))
 	d := dispatches(t, ns, "long")
@@ -239,6 +242,7 @@ func TestDispatchResumes(t *testing.T) {
 }
 
 func TestDispatchInterrupted(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-interrupted"
 	for _, name := range []string{"left", "deleted", "late", "detached"} {
 		origin(t, ns, name, fixture.RunsFor("2h"))

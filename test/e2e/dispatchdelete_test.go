@@ -34,6 +34,7 @@ func started(t *testing.T, ns, name string) *dispatcher {
 }
 
 func TestDispatchWhoseOriginIsDeleted(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-origin-deleted"
 	d := started(t, ns, "train")
 	deletes(t, management, ns, "train")
@@ -45,6 +46,7 @@ func TestDispatchWhoseOriginIsDeleted(t *testing.T) {
 // TestDispatchWhoseOriginIsReplaced: another origin of the same name is none of
 // this dispatch's business.
 func TestDispatchWhoseOriginIsReplaced(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-origin-replaced"
 	d := started(t, ns, "train")
 	deletes(t, management, ns, "train")
@@ -57,6 +59,7 @@ func TestDispatchWhoseOriginIsReplaced(t *testing.T) {
 }
 
 func TestDispatchWhoseNamespaceIsDeleted(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-ns-deleted"
 	d := started(t, ns, "train")
 	assert.NilError(t, client(t, management).CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}))
@@ -67,6 +70,7 @@ func TestDispatchWhoseNamespaceIsDeleted(t *testing.T) {
 // TestDispatchWhoseMirrorIsDeleted: that is told, and nothing is written to the
 // origin; --new-mirror runs it again.
 func TestDispatchWhoseMirrorIsDeleted(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-mirror-deleted"
 	d := started(t, ns, "train")
 	before := jobOf(t, management, ns, "train")
@@ -94,6 +98,7 @@ func TestDispatchWhoseMirrorIsDeleted(t *testing.T) {
 }
 
 func TestDispatchWhoseMirrorsNamespaceIsDeleted(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-mirror-ns-deleted"
 	d := started(t, ns, "train")
 	assert.NilError(t, client(t, worker1).CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}))
@@ -107,6 +112,7 @@ func TestDispatchWhoseMirrorsNamespaceIsDeleted(t *testing.T) {
 // TestDispatchWhoseMirrorIsReplaced: a Job that only has the mirror's name is left
 // alone, and never copied.
 func TestDispatchWhoseMirrorIsReplaced(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-mirror-replaced"
 	d := started(t, ns, "train")
 	deletes(t, worker1, ns, "train")
@@ -127,6 +133,7 @@ func TestDispatchWhoseMirrorIsReplaced(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-cancel"
 	d := started(t, ns, "watched")
 	out, stderr, code := run(t, "cancel", "watched", "-n", ns, "--context", management, "--to", worker1)

@@ -42,6 +42,7 @@ func behindProxy(t *testing.T, cluster string) (kubeconfig string, proxy *toxipr
 // TestDispatchSurvivesPartitions: a cluster that cannot be reached for a while, on
 // either side, until after the Lease has run out.
 func TestDispatchSurvivesPartitions(t *testing.T) {
+	t.Parallel()
 	for _, cluster := range []string{management, worker1} {
 		t.Run(cluster, func(t *testing.T) {
 			ns := "dispatch-partition-" + cluster
@@ -70,6 +71,7 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 // TestDispatchTellsOfAHang: a connection that stays open, and over which nothing
 // comes any more.
 func TestDispatchTellsOfAHang(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-hang"
 	kubeconfig, proxy := behindProxy(t, worker1)
 	origin(t, ns, "train", fixture.RunsFor("5s"))
@@ -88,6 +90,7 @@ func TestDispatchTellsOfAHang(t *testing.T) {
 // TestDispatchSurvivesConnectionsThatBreak: again and again, in the middle of
 // whatever goes on.
 func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-flaky"
 	kubeconfig, proxy := behindProxy(t, worker1)
 	origin(t, ns, "train", fixture.Pods(20), fixture.RunsFor("4s"))
@@ -107,6 +110,7 @@ func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 // TestDispatchInterruptedTwice: the first Ctrl-C does what it should in good order,
 // and where that hangs, the second ends all at once. Nothing is left half done.
 func TestDispatchInterruptedTwice(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-twice"
 	kubeconfig, proxy := behindProxy(t, worker1)
 	origin(t, ns, "train", fixture.RunsFor("2h"))

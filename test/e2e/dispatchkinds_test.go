@@ -20,6 +20,7 @@ import (
 // TestDispatchKinds dispatches objects of other kinds than Job. Nobody runs them: the
 // tests write what their controllers would.
 func TestDispatchKinds(t *testing.T) {
+	reshapes(t)
 	for _, cluster := range []string{management, worker1} {
 		servesKinds(t, cluster, kinds.Known, kinds.Others)
 	}

@@ -27,6 +27,7 @@ func change(t *testing.T, cluster, ns, name, patch string, subresources ...strin
 
 // TestDispatchOfMany: each fails by itself.
 func TestDispatchOfMany(t *testing.T) {
+	t.Parallel()
 	const ns, n = "dispatch-many", 20
 	mine := fixture.Labels("experiment", "a")
 	for i := range n {
@@ -56,6 +57,7 @@ func TestDispatchOfMany(t *testing.T) {
 }
 
 func TestDispatchOfAFile(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-file"
 	namespaces(t, ns)
 	var text []byte
@@ -89,6 +91,7 @@ func TestDispatchOfAFile(t *testing.T) {
 // TestDispatchFollowsTheUser: what is changed on the origin reaches the mirror,
 // and what comes of it the origin.
 func TestDispatchFollowsTheUser(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-push"
 	namespaces(t, ns)
 	indexed := func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
@@ -128,6 +131,7 @@ func TestDispatchFollowsTheUser(t *testing.T) {
 // TestDispatchWritesSparingly: at most one write of an origin's status in 100 ms,
 // and none that changes nothing.
 func TestDispatchWritesSparingly(t *testing.T) {
+	t.Parallel()
 	const ns = "dispatch-pace"
 	origin(t, ns, "train", fixture.Pods(30), fixture.RunsFor("2s"))
 	c := client(t, management).BatchV1().Jobs(ns)

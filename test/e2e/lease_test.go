@@ -105,6 +105,7 @@ func holders(jobs map[string]inspect.Job) map[string]string {
 // TestLease: who holds the Leases of dispatched Jobs is told, live and out of a
 // bundle, and what nobody looks after is found.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	const ns = "leases"
 	leaseFleet(t, ns)
 	fleet := []string{"-n", ns, healthyKubeconfig(t)}
@@ -233,6 +234,7 @@ func leaseCodes(t *testing.T, args ...string) map[string][]string {
 // TestWhatDispatchLeaves: what is found of Jobs that nobody dispatches any more,
 // and that each is gone once the command that check tells has run.
 func TestWhatDispatchLeaves(t *testing.T) {
+	t.Parallel()
 	const ns, to = "leases-left", "leases-left-there"
 	namespaces(t, to)
 	left := func(name string, args ...string) {
@@ -276,6 +278,7 @@ func TestWhatDispatchLeaves(t *testing.T) {
 // TestLeaseOfClientGo: client-go's own leader election is told as what it is: held
 // as long as it renews, whatever it says the time is, and let go.
 func TestLeaseOfClientGo(t *testing.T) {
+	t.Parallel()
 	const ns = "leases-elected"
 	assert.NilError(t, fixture.Create(t.Context(), client(t, management),
 		fixture.New(ns, "elected", fixture.ManagedBy(string(delegation.Dispatch)))))

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -54,11 +55,18 @@ func playKubelet(t *testing.T, cluster string) *kubelet {
 	address, err := url.Parse(server.URL)
 	assert.NilError(t, err)
 	patch := fmt.Appendf(nil, `{"status": {"addresses": [{"type": "InternalIP", "address": %q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %s}}}}`, address.Hostname(), address.Port())
-	nodes, err := client(t, cluster).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	nodes := client(t, cluster).CoreV1().Nodes()
+	list, err := nodes.List(t.Context(), metav1.ListOptions{})
 	assert.NilError(t, err)
-	for _, n := range nodes.Items {
-		_, err := client(t, cluster).CoreV1().Nodes().PatchStatus(t.Context(), n.Name, patch)
+	for _, n := range list.Items {
+		_, err := nodes.Patch(t.Context(), n.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		assert.NilError(t, err)
+		t.Cleanup(func() {
+			back, err := json.Marshal(map[string]any{"status": map[string]any{"addresses": n.Status.Addresses, "daemonEndpoints": n.Status.DaemonEndpoints}})
+			assert.NilError(t, err)
+			_, err = nodes.Patch(context.Background(), n.Name, types.MergePatchType, back, metav1.PatchOptions{}, "status")
+			assert.NilError(t, err)
+		})
 	}
 	return k
 }
@@ -186,6 +194,7 @@ func (l *lines) ends(last string) {
 }
 
 func TestLogsFindTheCluster(t *testing.T) {
+	reshapes(t)
 	const ns = "logs"
 	manager, paris, tokyo := playKueue(t, ns)
 	playKubelet(t, management)
@@ -257,6 +266,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 // TestLogsFollow: from before there are pods, over broken connections and on another
 // cluster, to the end.
 func TestLogsFollow(t *testing.T) {
+	reshapes(t)
 	const ns = "logs-follow"
 	manager, paris, tokyo := playKueue(t, ns)
 	one, two := playKubelet(t, worker1), playKubelet(t, worker2)
@@ -296,6 +306,7 @@ func TestLogsFollow(t *testing.T) {
 }
 
 func TestLogsFollowRetries(t *testing.T) {
+	reshapes(t)
 	const ns = "logs-retries"
 	k := playKubelet(t, management)
 	createJobs(t, management, fixture.New(ns, "flaky", fixture.RunsFor("2h")))
@@ -338,6 +349,7 @@ func TestLogsFollowOverARestart(t *testing.T) {
 // TestLogsTellWhatCouldNotBeRead: a cluster that is down does not keep the others
 // from being read.
 func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
+	reshapes(t)
 	const ns = "logs-partial"
 	k := playKubelet(t, worker1)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy("flows.example.com/runner")))

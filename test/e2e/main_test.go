@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,8 +26,24 @@ const (
 )
 
 // set are the clusters that all tests share; each test has namespaces of its
-// own in them.
+// own in them, so that they run at the same time (t.Parallel), but for those that
+// stop a cluster, or want the whole of one to stand still: these run first, one
+// after the other.
 var set *clusters.Set
+
+// shape is held by the test that changes what clusters are for all of their users:
+// which kinds they serve, Kueue's among them, or where their nodes are found.
+var shape sync.Mutex
+
+// reshapes runs a test that changes what clusters are beside others, but not beside
+// one that does so, too.
+func reshapes(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	shape.Lock()
+	// Cleanups run last to first: after those that change it back.
+	t.Cleanup(shape.Unlock)
+}
 
 // TestMain makes commands of this test binary, so that kubectl finds the plugin
 // on PATH, race detector and all.

@@ -20,6 +20,7 @@ import (
 // contexts, one of them down, and still it is one JSON document with everything
 // that could be read, the same each time.
 func TestOneDocumentUnderPartialFailure(t *testing.T) {
+	t.Parallel()
 	const ns, each = "partial", 600
 	for _, cluster := range []string{management, worker2} {
 		var jobs []*batchv1.Job

@@ -178,6 +178,7 @@ func obstacles() []obstacle {
 // and nothing else told, carries the remedy out, and sees it go away. Nothing is
 // ever written by looking.
 func TestPreflightObstacles(t *testing.T) {
+	t.Parallel()
 	for i, o := range obstacles() {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
@@ -212,6 +213,7 @@ func TestPreflightObstacles(t *testing.T) {
 // TestPreflightNamespace has everything told that a namespace has to have when it
 // is made.
 func TestPreflightNamespace(t *testing.T) {
+	t.Parallel()
 	const ns = "preflight-space"
 	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
 		s.Volumes = []corev1.Volume{{Name: "settings", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}}
@@ -236,6 +238,7 @@ func TestPreflightNamespace(t *testing.T) {
 
 // TestPreflightSurprises looks at what a Job may ask for without being refused.
 func TestPreflightSurprises(t *testing.T) {
+	t.Parallel()
 	const ns = "preflight-surprises"
 	f := newFlight(t, ns)
 	for i, c := range []struct {

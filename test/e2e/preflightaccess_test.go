@@ -37,6 +37,7 @@ import (
 // remedy says, and sees that it is enough, and that what cannot be seen is not
 // taken for missing.
 func TestPreflightAccess(t *testing.T) {
+	t.Parallel()
 	const ns, user = "preflight-access", "preflight-user"
 	f := newFlight(t, ns, needy(ns))
 	f.provide(management, ns)
@@ -85,6 +86,7 @@ func grant(t *testing.T, p preflight.Problem) {
 // TestPreflightEditor is about a user with the stock role edit in the namespaces,
 // which lacks just one thing.
 func TestPreflightEditor(t *testing.T) {
+	t.Parallel()
 	const ns, user = "preflight-editor", "preflight-editor"
 	f := newFlight(t, ns, needy(ns), template(func(s *corev1.PodSpec) { s.Volumes = s.Volumes[:2] }))
 	f.provide(management, ns)
@@ -113,6 +115,7 @@ func TestPreflightEditor(t *testing.T) {
 // TestPreflightSameCluster takes the origin's cluster by another name for what it
 // is, also where its identity may not be read.
 func TestPreflightSameCluster(t *testing.T) {
+	t.Parallel()
 	f := newFlight(t, "preflight-same")
 	for _, identity := range []string{f.origin.ClusterUID, ""} {
 		f.worker = sideOf(t, management)
@@ -125,6 +128,7 @@ func TestPreflightSameCluster(t *testing.T) {
 
 // TestPreflightUnreachable has no list for a cluster that does not answer.
 func TestPreflightUnreachable(t *testing.T) {
+	t.Parallel()
 	f := newFlight(t, "preflight-dead")
 	dead := sideOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
 	p := &preflight.Checker{Origin: f.origin, Worker: dead}
@@ -170,6 +174,7 @@ func oldServer(t *testing.T, cluster, version string, drops ...string) func(*res
 
 // TestPreflightOldServers refuses servers that would make something else of a Job.
 func TestPreflightOldServers(t *testing.T) {
+	t.Parallel()
 	const ns = "preflight-old"
 	f := newFlight(t, ns, fixture.Pods(2), func(j *batchv1.Job) {
 		j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
@@ -200,6 +205,7 @@ func TestPreflightOldServers(t *testing.T) {
 
 // TestPreflightCreate is about origins that come from a file.
 func TestPreflightCreate(t *testing.T) {
+	t.Parallel()
 	const ns = "preflight-create"
 	f := newFlight(t, ns)
 	check := func(job *unstructured.Unstructured) []preflight.Problem {
@@ -240,6 +246,7 @@ func TestPreflightCreate(t *testing.T) {
 // TestPreflightCost has many Jobs of one namespace cost few requests more than one,
 // all at once.
 func TestPreflightCost(t *testing.T) {
+	t.Parallel()
 	const ns, jobs = "preflight-cost", 100
 	f := newFlight(t, ns, needy(ns))
 	f.provide(management, ns)
@@ -281,6 +288,7 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // TestPreflightResume does not stop a dispatch from being gone on with by what its
 // pods lack.
 func TestPreflightResume(t *testing.T) {
+	t.Parallel()
 	const ns = "preflight-resume"
 	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
 		s.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}}}

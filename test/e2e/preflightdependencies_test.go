@@ -80,6 +80,7 @@ func (f *flight) deleteMirror(name string) {
 // TestDependenciesAreShared copies what is missing, shares it among mirrors, and
 // sees it go with the last one.
 func TestDependenciesAreShared(t *testing.T) {
+	t.Parallel()
 	const ns = "copies-shared"
 	f := newCopies(t, ns)
 	ctx := t.Context()
@@ -138,6 +139,7 @@ func TestDependenciesAreShared(t *testing.T) {
 // TestDependenciesOfMany has many mirrors become owners of one copy at once, some
 // of them after it was deleted.
 func TestDependenciesOfMany(t *testing.T) {
+	t.Parallel()
 	const ns = "copies-many"
 	f := newCopies(t, ns)
 	copies := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}}
@@ -170,6 +172,7 @@ func TestDependenciesOfMany(t *testing.T) {
 // TestDependenciesOfOthers: what is somebody else's stays, and is an error; of what was
 // copied nevertheless the mirror is the owner.
 func TestDependenciesOfOthers(t *testing.T) {
+	t.Parallel()
 	const ns = "copies-others"
 	f := newCopies(t, ns)
 	copies := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
@@ -193,6 +196,7 @@ func TestDependenciesOfOthers(t *testing.T) {
 // TestDependenciesThatDiffer finds a copy that is older than its original in the
 // way, and a Secret that cannot be copied.
 func TestDependenciesThatDiffer(t *testing.T) {
+	t.Parallel()
 	const ns = "copies-differ"
 	f := newCopies(t, ns)
 	ctx := t.Context()

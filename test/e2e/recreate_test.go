@@ -43,6 +43,7 @@ func ownerIs(owner string) func(*batchv1.Job) bool {
 // TestRecreateThereAndBack: a delegated Job runs once it belongs to the built-in
 // controller, and goes back when it has ended.
 func TestRecreateThereAndBack(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-back"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Labels("team", "research")))
 	before := jobOf(t, management, ns, "train")
@@ -74,6 +75,7 @@ func TestRecreateThereAndBack(t *testing.T) {
 }
 
 func TestRecreateLeavesARunningJobAlone(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-running"
 	createJobs(t, management, fixture.New(ns, "train", fixture.RunsFor("1h")))
 	waitReady(t, management, ns, "train", 1)
@@ -99,6 +101,7 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 
 // TestRecreateRefuses what is known before anything is asked, or deleted.
 func TestRecreateRefuses(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-refuses"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	before := jobOf(t, management, ns, "train")
@@ -137,6 +140,7 @@ func TestRecreateRefuses(t *testing.T) {
 }
 
 func TestRecreateDryRun(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-dry"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	before := jobOf(t, management, ns, "train")
@@ -161,6 +165,7 @@ func TestRecreateDryRun(t *testing.T) {
 
 // TestRecreateAsks answers as a user at a terminal does.
 func TestRecreateAsks(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-asks"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	before := jobOf(t, management, ns, "train")
@@ -212,6 +217,7 @@ func TestRecreateAsks(t *testing.T) {
 // TestRecreateForMultiKueue takes a Job into a queue, and leaves one alone that a
 // worker runs.
 func TestRecreateForMultiKueue(t *testing.T) {
+	reshapes(t)
 	const ns = "recreate-kueue"
 	manager, paris, _ := playKueue(t, ns)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
@@ -232,6 +238,7 @@ func TestRecreateForMultiKueue(t *testing.T) {
 
 // TestRecreateInAFullQuota: the old Job makes room for the new one.
 func TestRecreateInAFullQuota(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-quota"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	_, err := client(t, management).CoreV1().ResourceQuotas(ns).Create(t.Context(), &corev1.ResourceQuota{

@@ -122,6 +122,7 @@ func (r *recreation) end() int {
 // TestRecreateRestores: what the API server takes when it is tried, it may refuse
 // when the old Job is gone.
 func TestRecreateRestores(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-restores"
 	backup, _ := toFile(t)
 	r := recreates(t, ns, "--managed-by", "example.com/denied", backup)
@@ -140,6 +141,7 @@ func TestRecreateRestores(t *testing.T) {
 // TestRecreateCannotRestore: then it is said where the old Job is, and how to get it
 // back.
 func TestRecreateCannotRestore(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-lost"
 	backup, path := toFile(t)
 	r := recreates(t, ns, "--managed-by", "example.com/denied", backup)
@@ -161,6 +163,7 @@ func TestRecreateCannotRestore(t *testing.T) {
 // TestRecreateInterrupted: between the deletion and the creation, there is no Job
 // that could be left there.
 func TestRecreateInterrupted(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-interrupted"
 	backup, _ := toFile(t)
 	r := recreates(t, ns, "--managed-by", "", backup)
@@ -174,6 +177,7 @@ func TestRecreateInterrupted(t *testing.T) {
 }
 
 func TestRecreateWhoseOldJobStays(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-stays"
 	backup, path := toFile(t)
 	r := recreates(t, ns, "--managed-by", "", "--timeout", "2s", backup)
@@ -186,6 +190,7 @@ func TestRecreateWhoseOldJobStays(t *testing.T) {
 // TestRecreateOnAnOldServer, which drops managedBy: that is found out before
 // anything is deleted, and if it was not, the old Job comes back.
 func TestRecreateOnAnOldServer(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-old"
 	createJobs(t, management, fixture.New(ns, "train", fixture.Suspended()))
 	side := sideOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
@@ -214,6 +219,7 @@ func replacement(t *testing.T, side *apiserver.Side, ns, owner string) *recreate
 // TestRecreateWithLostAnswers: the server has done what it was asked for, and nobody
 // heard.
 func TestRecreateWithLostAnswers(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-unheard"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	var deletions, creations atomic.Int32
@@ -240,6 +246,7 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 
 // TestRecreateOfAJobThatChanges meanwhile: its status may, what was shown may not.
 func TestRecreateOfAJobThatChanges(t *testing.T) {
+	t.Parallel()
 	const ns = "recreate-changes"
 	// Suspended, so that the built-in controller starts no pod once it has it.
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Suspended()))

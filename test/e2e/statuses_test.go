@@ -68,6 +68,7 @@ func eventually(t *testing.T, want map[string]delegation.Status, args ...string)
 }
 
 func TestStatusIsTrue(t *testing.T) {
+	t.Parallel()
 	const ns = "statuses"
 	c := client(t, management)
 	foreign := fixture.ManagedBy("example.com/controller")
@@ -131,6 +132,7 @@ const workloadCRD = `{
 // TestMultiKueueClaims: a Job of MultiKueue that waits in a queue has no status,
 // and yet is not unclaimed; its Workload tells.
 func TestMultiKueueClaims(t *testing.T) {
+	reshapes(t)
 	const ns = "claims"
 	config, err := set.Config(worker2)
 	assert.NilError(t, err)

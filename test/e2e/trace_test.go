@@ -64,6 +64,7 @@ func trace(t *testing.T, args ...string) inspect.Trace {
 const healthy = "--contexts=" + management + "," + worker1 + "," + worker2
 
 func TestTraceOverLiveClusters(t *testing.T) {
+	reshapes(t)
 	const ns = "traced"
 	manager, paris, tokyo := playKueue(t, ns)
 	c := client(t, management)
@@ -147,6 +148,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 
 // TestTraceOfManyPods checks that a trace does not grow with the number of pods.
 func TestTraceOfManyPods(t *testing.T) {
+	t.Parallel()
 	const ns = "many-pods"
 	createJobs(t, management, fixture.New(ns, "wide", fixture.Pods(200), fixture.ManagedBy("flows.example.com/runner")))
 	createJobs(t, worker2, fixture.New(ns, "wide", fixture.Pods(200), fixture.NeverStarts()))

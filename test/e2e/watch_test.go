@@ -93,6 +93,7 @@ func (l *lines) interrupt() int {
 }
 
 func TestWatchAppendsInAPipe(t *testing.T) {
+	t.Parallel()
 	const ns = "watch-pipe"
 	c := client(t, management)
 	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "first", fixture.Suspended())))
@@ -161,6 +162,7 @@ func TestWatchBegunInAnOutage(t *testing.T) {
 // TestWatchSurvivesFaults puts a proxy between the plugin and the API server
 // that closes watches, and has the server refuse to go on where they ended.
 func TestWatchSurvivesFaults(t *testing.T) {
+	t.Parallel()
 	const ns = "watch-faults"
 	c := client(t, management)
 	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended())))
@@ -193,6 +195,7 @@ func TestWatchSurvivesFaults(t *testing.T) {
 }
 
 func TestWatchOfNothingToReadEnds(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "jobs-managedby", "ls", "-w", "--context", "nobody")
 	var told bytes.Buffer
 	cmd.Stderr = &told
@@ -202,6 +205,7 @@ func TestWatchOfNothingToReadEnds(t *testing.T) {
 
 // TestWatchRedrawsATerminal reads the screen as a terminal gets it.
 func TestWatchRedrawsATerminal(t *testing.T) {
+	t.Parallel()
 	const ns = "watch-terminal"
 	c := client(t, management)
 	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "first", fixture.Suspended())))

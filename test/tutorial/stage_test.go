@@ -70,6 +70,8 @@ func newStage(t *testing.T) *stage {
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), "./test/demo")
 	build.Dir = root
+	// As make builds it: the race detector, with which this test is built, needs cgo.
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	assert.NilError(t, os.Mkdir(filepath.Join(dir, "tools"), 0o755))
