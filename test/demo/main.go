@@ -60,7 +60,7 @@ func up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := fill(ctx, set); err != nil {
+	if err := errors.Join(addLogs(ctx, set), fill(ctx, set)); err != nil {
 		return errors.Join(err, set.Down())
 	}
 	if err := show(ctx, set); err != nil {
@@ -76,6 +76,7 @@ func show(ctx context.Context, set *clusters.Set) error {
 		"kubectl jobs-managedby ls --all-contexts -A",
 		"kubectl jobs-managedby trace train -n ml",
 		"kubectl jobs-managedby trace sweep -n ml",
+		"kubectl jobs-managedby logs train -n ml --tail 2",
 		"kubectl jobs-managedby check -A --grace 0s --fail-on none",
 	}
 	if *record != "" {
