@@ -200,7 +200,7 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	const ns = "copies-differ"
 	f := newCopies(t, ns)
 	ctx := t.Context()
-	mirror := f.mirror(f.job)
+	mirror := f.mirror(f.create("other", takes()))
 	extras := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
 	_, err := dependency.Provide(ctx, f.origin, f.worker, mirror, extras)
 	assert.NilError(t, err)
