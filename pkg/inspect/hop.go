@@ -127,9 +127,21 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 	case meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved):
 		return by(kueue.QuotaReserved, HealthWaiting, quota, "")
 	case quota == nil:
-		return by("Pending", HealthWaiting, nil, "no condition so far; does Kueue run there?")
+		return by("Pending", HealthWaiting, nil, silence(f, w))
 	}
 	return by("Pending", HealthWaiting, quota, reasoned(quota))
+}
+
+// silence says what is known of a Workload of which Kueue has said nothing.
+func silence(f *Facts, w *kueue.Workload) string {
+	b := f.BlockerOf(w)
+	switch {
+	case b == nil:
+		return "Kueue has said nothing of it so far"
+	case b.IsHead:
+		return fmt.Sprintf("waits behind Workload %s/%s in ClusterQueue %s, which is StrictFIFO", b.Workload.Namespace, b.Workload.Name, b.Queue.Name)
+	}
+	return fmt.Sprintf("equals Workload %s/%s, for which ClusterQueue %s has no room", b.Workload.Namespace, b.Workload.Name, b.Queue.Name)
 }
 
 func podsMessage(conditions []metav1.Condition) string {

@@ -11,6 +11,8 @@ import (
 	kfields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -201,6 +203,27 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 		})
 		return nil
 	})
+}
+
+// readNeighbours reads the other Workloads of a namespace where Kueue has said nothing
+// of one that was read: what it waits for is among them, if Kueue runs.
+func (r *factReader) readNeighbours(ctx context.Context) {
+	silent, known := sets.New[string](), sets.New[types.UID]()
+	for _, w := range r.facts.Kueue.Workloads {
+		known.Insert(w.UID)
+		if isInQueue(w) && quotaOf(w) == nil {
+			silent.Insert(w.Namespace)
+		}
+	}
+	for _, namespace := range sets.List(silent) {
+		r.read(PartWorkloads, func() error {
+			return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
+				if !known.Has(w.UID) {
+					r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
+				}
+			})
+		})
+	}
 }
 
 // readPods reads the pods of a Job: by its kind's label, or those that it controls

@@ -274,8 +274,12 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 		}
 	}
 	reader.wg.Wait()
-	if uids := facts.preemptors(); reader.hasKueue() && len(uids) > 0 {
-		reader.readWorkloadsByUID(ctx, uids)
+	if reader.hasKueue() {
+		if uids := facts.preemptors(); len(uids) > 0 {
+			reader.readWorkloadsByUID(ctx, uids)
+			reader.wg.Wait()
+		}
+		reader.readNeighbours(ctx)
 		reader.wg.Wait()
 	}
 	return context.Cause(ctx)

@@ -44,6 +44,9 @@ const (
 	PodsReady     = "PodsReady"
 )
 
+// StrictFIFO is the queueing strategy that lets nobody pass the head of the queue.
+const StrictFIFO = "StrictFIFO"
+
 // States of an AdmissionCheck in a Workload's status.
 const (
 	CheckPending  = "Pending"
@@ -60,16 +63,20 @@ type Workload struct {
 }
 
 // PodSet is what is kept of the pods of one kind that a Workload stands for: how many,
-// and what their template was called as Kueue made the Workload.
+// what their template was called as Kueue made the Workload, and what tells whether
+// two are equal.
 type PodSet struct {
 	Name     string `json:"name"`
 	Count    int32  `json:"count"`
+	MinCount *int32 `json:"minCount,omitempty"`
 	Template struct {
 		Metadata struct {
 			Labels      map[string]string `json:"labels,omitempty"`
 			Annotations map[string]string `json:"annotations,omitempty"`
 		} `json:"metadata"`
+		Spec Digest `json:"spec"`
 	} `json:"template"`
+	Topology Digest `json:"topologyRequest,omitempty"`
 }
 
 // WorkloadSpec is what is kept of a Workload's spec, which holds pod templates.
@@ -175,6 +182,8 @@ type ClusterQueue struct {
 // ClusterQueueSpec is what is kept of a ClusterQueue's spec.
 type ClusterQueueSpec struct {
 	StopPolicy string `json:"stopPolicy,omitempty"`
+	// QueueingStrategy is StrictFIFO or BestEffortFIFO; unset means the latter.
+	QueueingStrategy string `json:"queueingStrategy,omitempty"`
 	// AdmissionChecks is the older, flat form, in v1beta1 only.
 	AdmissionChecks []string `json:"admissionChecks,omitempty"`
 	Strategy        *struct {

@@ -2,7 +2,7 @@ package rules_test
 
 func lifeCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{unheardCases(), hangingCases(), ttlCases(), clockCases(), behindCases()} {
+	for _, cases := range [][]testCase{unheardCases(), hangingCases(), ttlCases(), clockCases(), behindCases(), blockedCases()} {
 		all = append(all, cases...)
 	}
 	return all

@@ -10,9 +10,9 @@ import (
 )
 
 // lives is what holds for every owner, as far as it is about how a Job ends (JM110
-// to JM113), and who is behind (JM114).
+// to JM113), and what waits for its turn while nothing is wrong (JM114, JM115).
 func lives() []Rule {
-	return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart(), actorBehind()}
+	return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart(), actorBehind(), waitsBehind()}
 }
 
 func deletionHangs() Rule {

@@ -115,6 +115,7 @@ func TestRecordings(t *testing.T) {
 		"one-worker-unusable":                {"JM002", "JM011"},
 		"origin-deleted-controller-down":     {"JM053"},
 		"burst-1":                            {"JM114"},
+		"strict-fifo-head-blocks":            {"JM029", "JM115"},
 		"burst-3":                            {"JM114", "JM122"},
 
 		"same-cluster-under-two-names":        {"JM126"},

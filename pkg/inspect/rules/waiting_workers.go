@@ -84,7 +84,7 @@ func kueueDownOnWorker() Rule {
 		Code: "JM031", Title: "Kueue on a worker does not look at its Workload", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Why: `MultiKueue talks to the API server of a worker, not to the Kueue on it. Where that does not run, copies of
 Workloads are created and nobody ever looks at them. MultiKueueClusters stay Active, and the quota on the management
@@ -103,7 +103,7 @@ func detectKueueDown(v *View) {
 			continue
 		}
 		for _, o := range w.offers {
-			if o.copied == nil || len(o.copied.Status.Conditions) > 0 {
+			if o.copied == nil || len(o.copied.Status.Conditions) > 0 || v.blockerOf(o) != nil {
 				continue
 			}
 			reportKueueDown(v, w, o)

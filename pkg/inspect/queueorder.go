@@ -1,0 +1,100 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Blocker is why Kueue says nothing of a Workload, though it runs: the Workload waits
+// behind another one, or is equal to one for which there is no room (reference:
+// capacity.md 7). Neither gets a condition.
+type Blocker struct {
+	Queue *kueue.ClusterQueue
+	// Workload is the other one, and Condition what Kueue says of that.
+	Workload  *kueue.Workload
+	Condition *metav1.Condition
+	// IsHead is whether the other one stands before it in a queue that lets nobody
+	// pass; if not, it is an equal.
+	IsHead bool
+}
+
+// BlockerOf finds what a Workload waits for of which Kueue has said nothing; nil if
+// it is not such a one, or nothing explains it.
+func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
+	if f == nil || f.Kueue == nil || !isInQueue(w) || quotaOf(w) != nil {
+		return nil
+	}
+	queue := f.clusterQueueOf(w)
+	if queue == nil {
+		return nil
+	}
+	isStrict := queue.Spec.QueueingStrategy == kueue.StrictFIFO
+	var first *kueue.Workload
+	for _, o := range f.Kueue.Workloads {
+		switch {
+		case o == w || !isInQueue(o) || !isShortOfQuota(quotaOf(o)) || f.clusterQueueOf(o) != queue:
+		case isStrict && byTurn(o, w) < 0 && (first == nil || byTurn(o, first) < 0), !isStrict && o.IsLike(w):
+			first = o
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &Blocker{Queue: queue, Workload: first, Condition: quotaOf(first), IsHead: isStrict}
+}
+
+// clusterQueueOf is the ClusterQueue that a Workload's LocalQueue leads to, nil if it
+// is not known.
+func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
+	local := f.Kueue.LocalQueueNamed(w.Namespace, w.Spec.QueueName)
+	if local == nil {
+		return nil
+	}
+	return f.Kueue.ClusterQueueNamed(local.Spec.ClusterQueue)
+}
+
+func quotaOf(w *kueue.Workload) *metav1.Condition {
+	return meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
+}
+
+// isInQueue says whether a Workload is one that a queue tries to find room for.
+func isInQueue(w *kueue.Workload) bool {
+	return (w.Spec.Active == nil || *w.Spec.Active) && w.DeletionTimestamp == nil && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished)
+}
+
+// isShortOfQuota says whether a Workload is held for want of quota, as a blocked head
+// is. What is wrong with its queue, or holds it by itself, blocks nobody.
+func isShortOfQuota(c *metav1.Condition) bool {
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return false
+	}
+	switch c.Reason {
+	case "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed", "WaitingForPreemptedWorkloads":
+		return true
+	case "Pending":
+		// Before Kueue 0.19.
+		return strings.Contains(c.Message, "couldn't assign flavors")
+	}
+	return false
+}
+
+// byTurn is the order of a queue: by priority, then by age. What MultiKueue or its
+// pods' slow start took out of it stands where that happened.
+func byTurn(a, b *kueue.Workload) int {
+	return cmp.Or(-cmp.Compare(deref(a.Spec.Priority), deref(b.Spec.Priority)), queuedAt(a).Compare(queuedAt(b)), cmp.Compare(a.UID, b.UID))
+}
+
+func queuedAt(w *kueue.Workload) time.Time {
+	evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.Evicted)
+	if evicted != nil && evicted.Status == metav1.ConditionTrue && slices.Contains([]string{"AdmissionCheck", "PodsReadyTimeout"}, evicted.Reason) {
+		return evicted.LastTransitionTime.Time
+	}
+	return w.CreationTimestamp.Time
+}

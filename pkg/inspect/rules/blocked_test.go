@@ -1,0 +1,71 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+const (
+	recordedHead = "strict-fifo-head-blocks"
+	blockedCopy  = "Workload/job-behind-e21a8"
+	headCopy     = "Workload/job-head-dcbbb"
+)
+
+// onBoth is one patch on both workers.
+func onBoth(object, text string) []edit {
+	return []edit{patch("kwok-w1", object, text), patch("kwok-w2", object, text)}
+}
+
+func blockedCases() []testCase {
+	bestEffort := onBoth("ClusterQueue/cluster-queue", `{spec: {queueingStrategy: BestEffortFIFO}}`)
+	alike := slices.Concat(bestEffort,
+		onBoth(blockedCopy, `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [{name: same}]}}}]}}`),
+		onBoth(headCopy, `{spec: {podSets: [{name: main, count: 1, template: {metadata: {labels: {job: head}}, spec: {containers: [{name: same}]}}}]}}`))
+	first := onBoth(blockedCopy, `{spec: {priority: 100}}`)
+	held := func(reason string) []edit {
+		return onBoth(headCopy, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: `+reason+`, message: "", lastTransitionTime: "2026-11-22T05:50:38Z"}]}}`)
+	}
+	return []testCase{
+		{name: "behind the head of a StrictFIFO queue", code: "JM115", base: recordedHead, fires: true},
+		{name: "behind one that can never fit", code: "JM115", base: recordedHead, fires: true, edits: held("ExceedsMaxQuota")},
+		{name: "equal to one that does not fit", code: "JM115", base: recordedHead, fires: true, edits: alike},
+		{name: "not equal", code: "JM115", base: recordedHead, edits: bestEffort},
+		{name: "the head is held by its queue", code: "JM115", base: recordedHead, edits: held("Misconfigured")},
+		{name: "it goes before the head", code: "JM115", base: recordedHead, edits: first},
+		{name: "Kueue does not run", code: "JM115", base: recordedKueueDown},
+		{name: "behind the head of a StrictFIFO queue", code: "JM031", base: recordedHead},
+		{name: "before the head, and Kueue is at work no more", code: "JM031", base: recordedHead, fires: true, edits: first},
+	}
+}
+
+// TestWaitsBehind: whom a Job waits for is told, and nothing is said against Kueue.
+func TestWaitsBehind(t *testing.T) {
+	findings := judge(t, inventory(t, recordings+"/"+recordedHead), rules.All(), 0)
+	assert.Equal(t, strings.Join(codesOf(findings), " "), "JM029 JM115")
+	f := findings[1]
+	assert.Equal(t, f.Severity, inspect.Info)
+	assert.Equal(t, f.Jobs[0].Name, "behind")
+	assert.Equal(t, f.Message, "waits behind Job default/head, which has no room and lets nobody pass (StrictFIFO), in ClusterQueue cluster-queue of kwok-w1; "+
+		"nothing is wrong with Kueue there")
+	assert.Equal(t, len(f.Evidence), 6, "%q", f.Evidence)
+
+	// A trace reads no more of others than that takes.
+	v := open(t, recordings+"/"+recordedHead).traced(t, "", "behind")
+	trace := v.Trace(v.Subjects()[0])
+	var told []string
+	for _, h := range trace.Hops {
+		if strings.HasPrefix(h.Message, "waits behind") {
+			told = append(told, h.Context+" "+h.Message)
+		}
+	}
+	assert.DeepEqual(t, told, []string{
+		"kwok-w1 waits behind Workload default/job-head-dcbbb in ClusterQueue cluster-queue, which is StrictFIFO",
+		"kwok-w2 waits behind Workload default/job-head-dcbbb in ClusterQueue cluster-queue, which is StrictFIFO",
+	})
+}
