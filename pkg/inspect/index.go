@@ -1,8 +1,10 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -111,6 +113,24 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 		}
 	}
 	return found
+}
+
+// Present is the one of an object's Workloads that tells how it is now, nil if there is
+// none: an elastic Job has one for each size that it had. It is the latest of those
+// that have not finished, or else of all.
+func Present(workloads []*kueue.Workload) *kueue.Workload {
+	if len(workloads) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(workloads, func(a, b *kueue.Workload) int {
+		order := func(w *kueue.Workload) int {
+			if meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(order(a), order(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // PodsOf are the pods that a Job controls, or those that say so by their kind's

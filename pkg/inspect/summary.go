@@ -136,7 +136,7 @@ func (v *Inventory) waitsFor(p Pair) string {
 	if len(workloads) == 0 {
 		return v.withoutWorkload(p, f)
 	}
-	w := workloads[len(workloads)-1]
+	w := Present(workloads)
 	for _, c := range w.Status.AdmissionChecks {
 		if c.State == kueue.CheckRejected {
 			return fmt.Sprintf("rejected by %s: %s", c.Name, c.Message)

@@ -127,7 +127,7 @@ func (v *View) submission(p inspect.Pair) Submission {
 	if len(workloads) == 0 {
 		return s
 	}
-	s.Workload = workloads[len(workloads)-1]
+	s.Workload = inspect.Present(workloads)
 	s.Check = v.checkState(f, s.Workload)
 	return s
 }

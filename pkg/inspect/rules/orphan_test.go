@@ -1,6 +1,15 @@
 package rules_test
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
 
 // originUIDs are those of Jobs that cases add; the names of their Workloads hold
 // them.
@@ -179,4 +188,20 @@ func olderCases() []testCase {
 			again, patch("kwok-w1", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:43:41Z", finalizers: [foregroundDeletion]}}`),
 		}},
 	}
+}
+
+// TestCollectedByKueue: nobody is told to start Kueue where it is seen at work, and
+// what its garbage collection cannot have come to is told for information.
+func TestCollectedByKueue(t *testing.T) {
+	rule, _ := rules.ByCode("JM053")
+	const base = "origin-deleted-controller-down"
+	f := judge(t, inventory(t, recordings+"/"+base), []rules.Rule{rule}, 0)[0]
+	assert.Equal(t, f.Severity, inspect.Warning)
+	assert.Assert(t, strings.HasPrefix(string(f.Remedy), "start Kueue on kwok-mgr"), f.Remedy)
+	atWork := add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default,
+		creationTimestamp: "2026-11-20T23:27:30Z"}, status: {conditions: [
+		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`)
+	f = judge(t, testCase{base: base, edits: []edit{atWork}}.make(t), []rules.Rule{rule}, 0)[0]
+	assert.Equal(t, f.Severity, inspect.Info)
+	assert.Assert(t, strings.HasPrefix(string(f.Remedy), "wait: Kueue on kwok-mgr is at work"), f.Remedy)
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -50,7 +51,7 @@ the Job on the worker, and then the Workload.`,
 					continue
 				}
 				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
-					v.Report(gone(d, s))
+					v.Report(gone(v, d, s))
 				}
 			}
 		},
@@ -58,12 +59,21 @@ the Job on the worker, and then the Workload.`,
 }
 
 // gone tells of what is left of an origin that was deleted.
-func gone(d *dispatcher, s stray) Sighting {
+func gone(v *View, d *dispatcher, s stray) Sighting {
 	sighting := Sighting{
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("a copy of a Workload that %s no longer has is still queued, or holds quota, on %s", d.Context, s.worker.Context),
 		Remedy:   command.Say("start Kueue on %s, which deletes it within a minute, or %s", d.Context, s.delete()),
+	}
+	if last := v.lastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, last.UTC().Format(time.RFC3339)))
+		sighting.Remedy = command.Say("wait: Kueue on %s is at work, and deletes it within a minute (gcInterval) if it reaches %s; if it is still there then, %s",
+			d.Context, s.worker.Context, s.delete())
+		if v.Age(s.worker.Context, s.since()) < collected {
+			// It cannot have been left out yet.
+			sighting.Severity = inspect.Info
+		}
 	}
 	if s.job == nil {
 		return sighting
@@ -79,6 +89,19 @@ func gone(d *dispatcher, s stray) Sighting {
 		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it is still on %s", d.Context, s.worker.Context)
 	}
 	return sighting
+}
+
+// collected is within how long Kueue's garbage collection comes by, unless gcInterval
+// says otherwise.
+const collected = time.Minute
+
+// lastSeen is when an actor was last seen to act, by our own clock; the zero time if
+// it never was.
+func (v *View) lastSeen(a inspect.Actor) time.Time {
+	if r := v.inventory.RecordOf(a); r != nil && len(r.Deeds) > 0 {
+		return r.Deeds[len(r.Deeds)-1].Done
+	}
+	return time.Time{}
 }
 
 // lacksWorkload is whether a mirror has no Workload, without which Kueue's garbage

@@ -24,7 +24,7 @@ const workerLost = 15 * time.Minute
 
 func workerUnreachable() Rule {
 	return Rule{
-		Code: "JM043", Title: "the worker that runs it is unreachable", Severity: inspect.Warning,
+		Code: "JM043", Title: "the worker that runs it is lost to its manager", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -46,13 +46,28 @@ come back, see to it that the Jobs do not run twice then (JM056).`,
 					continue
 				}
 				sighting := lostSighting(v, s, active)
-				sighting.Message = sighting.Object.Name + " is unreachable, so the status of what it runs is frozen; what is lost for 15 minutes starts anew on another worker"
-				sighting.Remedy = command.Say("make %s reachable from %s again; this tells how that goes: %s",
+				sighting.Message = fmt.Sprintf("%s %s, so the status of what it runs is frozen; what is lost for workerLostTimeout, 15 minutes by default, starts anew on another worker",
+					sighting.Object.Name, lostHow(active))
+				sighting.Remedy = command.Say("make %s usable from %s again; this tells how that goes: %s",
 					place(v, s), s.Manager.Context, command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io", s.Chosen(), "-o", "jsonpath={.status.conditions}"))
 				v.Report(sighting)
 			}
 		},
 	}
+}
+
+// lostHow says in words that follow its name why a worker's connection is lost: not
+// each that cannot be used is out of reach.
+func lostHow(active *metav1.Condition) string {
+	switch connectionFault(strings.ToLower(active.Message)) {
+	case "JM003":
+		return "does not accept the manager's credentials"
+	case "JM005", "JM007":
+		return "does not serve what the manager needs"
+	case "JM006":
+		return "forbids the manager what it needs"
+	}
+	return "is unreachable"
 }
 
 // lost is the Active condition of the MultiKueueCluster that runs a Job, if it is

@@ -1,0 +1,31 @@
+package inspect_test
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// TestPresent: of the Workloads that an elastic Job had, one for each size, the latest
+// that has not finished tells how it is, whatever order a server lists them in.
+func TestPresent(t *testing.T) {
+	made := func(name string, minute int, finished bool) *kueue.Workload {
+		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Date(2026, 11, 22, 4, minute, 0, 0, time.UTC))}}
+		if finished {
+			w.Status.Conditions = []metav1.Condition{{Type: kueue.Finished, Status: metav1.ConditionTrue}}
+		}
+		return w
+	}
+	small, larger, largest := made("z-small", 1, true), made("a-larger", 2, false), made("b-largest", 3, false)
+	given := made("c-given-up", 4, true)
+	for _, order := range [][]*kueue.Workload{{small, larger, largest, given}, {given, largest, larger, small}, {largest, given, small, larger}} {
+		assert.Equal(t, inspect.Present(order).Name, "b-largest")
+	}
+	assert.Equal(t, inspect.Present([]*kueue.Workload{given, small}).Name, "c-given-up")
+	assert.Assert(t, inspect.Present(nil) == nil)
+}
