@@ -92,8 +92,12 @@ validation: ## Test that Kubernetes' own validation takes every status that disp
 	cd test/validation && go test ./...
 
 .PHONY: churn
-churn: build clusters ## Have check look at healthy Jobs that come and go, for a minute
+churn: build clusters ## Have check look at healthy Jobs that come and go, briefly
 	CHURN=1 $(RACE_ENV) go test $(RACE) -count=1 -timeout 10m -v -run TestNoFalseAlarms ./test/e2e
+
+.PHONY: churn-long
+churn-long: build clusters ## The same for longer, with bursts of 100 Jobs and a slow MultiKueue
+	CHURN=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 30m -v -run TestNoFalseAlarms ./test/e2e
 
 .PHONY: bench
 bench: build clusters ## Measure ls beside kubectl and a raw download, and how fast dispatch and completion are, in minutes
