@@ -47,7 +47,7 @@ func (e *estate) misplaced() []misplaced {
 			if w.Status.ClusterName != nil {
 				x.chosen = *w.Status.ClusterName
 			}
-			if x.chosen != "" && e.ContextOf(d.Facts, x.chosen) == m.Job.Context {
+			if x.chosen != "" && e.mayBeOn(d.Facts, x.chosen, m.Job) {
 				continue
 			}
 			x.check = e.checkState(d.Facts, w)
@@ -55,6 +55,14 @@ func (e *estate) misplaced() []misplaced {
 		}
 	}
 	return found
+}
+
+// mayBeOn says whether a mirror may be on a MultiKueueCluster of a manager: it was found
+// on no other one, or it is not known where that is, so that the mirror may have been
+// seen there by another address. What is said to be elsewhere is told to be deleted.
+func (e *estate) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.Job) bool {
+	f, known := e.Worker(manager, cluster)
+	return f == nil || known == j.Context
 }
 
 // since is when the management cluster took the Job from where the mirror is.
