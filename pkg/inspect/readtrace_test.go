@@ -41,7 +41,7 @@ func (s serves) RoundTrip(r *http.Request) (*http.Response, error) {
 
 const (
 	whichCluster = "/api/v1/namespaces/kube-system"
-	none       = `{"apiVersion":"v1","kind":"List","metadata":{},"items":[]}`
+	none         = `{"apiVersion":"v1","kind":"List","metadata":{},"items":[]}`
 )
 
 func identity(uid string) string {
