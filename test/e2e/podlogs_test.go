@@ -40,6 +40,12 @@ func podOf(t *testing.T, cluster, ns, job string) (name string) {
 	return name
 }
 
+func patchPod(t *testing.T, cluster, ns, pod, patch string) {
+	t.Helper()
+	_, err := client(t, cluster).CoreV1().Pods(ns).Patch(t.Context(), pod, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	assert.NilError(t, err)
+}
+
 // TestLogsOfPods reads and follows logs that real API servers fetch from kwok: of a
 // dispatched Job, on the cluster that runs it, of two containers and of their earlier
 // runs, to its end; and of one on the other worker.
@@ -59,6 +65,8 @@ func TestLogsOfPods(t *testing.T) {
 	assert.NilError(t, podlogs.OfPod(t.Context(), dynamicClient(t, worker1), ns, pod,
 		podlogs.Log{Containers: []string{"main"}, File: file("main"), Previous: file("before")},
 		podlogs.Log{Containers: []string{"sidecar"}, File: file("sidecar")}))
+	patchPod(t, worker1, ns, pod, `{"status": {"containerStatuses": [{"name": "main", "restartCount": 1,
+		"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}}`)
 	args := []string{"train", "-n", ns, "--contexts", management + "," + worker1}
 	// kwok learns of it by a watch.
 	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -112,11 +120,9 @@ func TestLogsOfPods(t *testing.T) {
 	f.expect("^" + pod + " sidecar uploaded$")
 	// The pod ends, and so does the Job.
 	assert.NilError(t, podlogs.Append(file("main"), time.Now(), "done"))
-	ended := []byte(`{"status": {"phase": "Succeeded", "containerStatuses": [
+	patchPod(t, worker1, ns, pod, `{"status": {"phase": "Succeeded", "containerStatuses": [
 		{"name": "main", "state": {"running": null, "terminated": {"exitCode": 0}}},
 		{"name": "sidecar", "state": {"running": null, "terminated": {"exitCode": 0}}}]}}`)
-	_, err = client(t, worker1).CoreV1().Pods(ns).Patch(t.Context(), pod, types.StrategicMergePatchType, ended, metav1.PatchOptions{}, "status")
-	assert.NilError(t, err)
 	f.expect("^" + pod + " main done$")
 	for range f.ch {
 	}

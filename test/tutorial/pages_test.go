@@ -69,7 +69,9 @@ func TestPagesKnowTheCodes(t *testing.T) {
 			assert.Check(t, known, "%s: there is no code %s", name, code)
 		}
 	}
-	isMultiKueues := func(r *rules.Rule) bool { return r.Code < "JM200" && slices.Equal(r.Families, []rules.Family{rules.FamilyMultiKueue}) }
+	isMultiKueues := func(r *rules.Rule) bool {
+		return r.Code < "JM200" && slices.Equal(r.Families, []rules.Family{rules.FamilyMultiKueue})
+	}
 	for name, concerns := range map[string]func(r *rules.Rule) bool{
 		"docs/multikueue.md": func(r *rules.Rule) bool {
 			// Who names an owner that nobody knows does not get to MultiKueue.
