@@ -35,6 +35,9 @@ import (
 	"k8s.io/kubernetes/pkg/controller/serviceaccount"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
 	"k8s.io/kubernetes/pkg/controller/ttlafterfinished"
+	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
+	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
+	"k8s.io/kubernetes/pkg/controller/volume/pvprotection"
 	quotainstall "k8s.io/kubernetes/pkg/quota/v1/install"
 )
 
@@ -47,6 +50,7 @@ const (
 	collectorSync    = 30 * time.Second
 	quotaSync        = 5 * time.Minute
 	quotaResources   = 30 * time.Second
+	claimSync        = 15 * time.Second
 	namespaceResync  = 5 * time.Minute
 	leastResync      = 12 * time.Hour
 	nodeStartupGrace = 60 * time.Second
@@ -111,7 +115,7 @@ func (o *managerOptions) run(ctx context.Context) error {
 		return err
 	}
 	for _, start := range []func(context.Context) error{
-		m.jobs, m.namespaces, m.accounts, m.collector, m.quota, m.nodes, m.roles,
+		m.jobs, m.namespaces, m.accounts, m.collector, m.quota, m.nodes, m.claims, m.roles,
 	} {
 		if err := start(ctx); err != nil {
 			return err
@@ -322,6 +326,32 @@ func (m *manager) nodes(ctx context.Context) error {
 		return err
 	}
 	m.loop(taints.Run)
+	return nil
+}
+
+// claims binds claims to the volumes that there are, and lets go of both when they
+// are deleted. Nothing makes volumes.
+func (m *manager) claims(ctx context.Context) error {
+	client, err := m.client("persistent-volume-binder")
+	if err != nil {
+		return err
+	}
+	core := m.informers.Core().V1()
+	binder, err := persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
+		KubeClient: client, SyncPeriod: claimSync, VolumeInformer: core.PersistentVolumes(), ClaimInformer: core.PersistentVolumeClaims(),
+		ClassInformer: m.informers.Storage().V1().StorageClasses(), PodInformer: core.Pods(), NodeInformer: core.Nodes(),
+	})
+	if err != nil {
+		return err
+	}
+	m.loop(binder.Run)
+	claims, err := pvcprotection.NewPVCProtectionController(klog.FromContext(ctx), core.PersistentVolumeClaims(), core.Pods(), client)
+	if err != nil {
+		return err
+	}
+	m.loop(func(ctx context.Context) { claims.Run(ctx, 1) })
+	volumes := pvprotection.NewPVProtectionController(klog.FromContext(ctx), core.PersistentVolumes(), client)
+	m.loop(func(ctx context.Context) { volumes.Run(ctx, 1) })
 	return nil
 }
 
