@@ -73,7 +73,7 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 .PHONY: test
 # Those with clusters first: they wait, and what computes goes on beside them.
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
-	$(GOTEST) -parallel 8 $(CLUSTER_TESTS) ./...
+	$(GOTEST) -parallel 24 $(CLUSTER_TESTS) ./...
 	$(SLOWEST)
 	@$(MAKE) --no-print-directory validation
 
@@ -84,7 +84,7 @@ test-unit: $(TOOLS)/gotestsum ## Run the tests that need no cluster
 
 .PHONY: test-clusters
 test-clusters: build clusters $(TOOLS)/gotestsum ## Run the tests that need clusters
-	$(GOTEST) -parallel 8 $(CLUSTER_TESTS)
+	$(GOTEST) -parallel 24 $(CLUSTER_TESTS)
 	$(SLOWEST)
 
 .PHONY: validation

@@ -97,7 +97,8 @@ func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
 		actor := v.OwnerOf(j)
 		deed := Deed{Duty: DutyStatus, Subject: j.UID, Done: v.Ours(f.Context, deref(j.StatusWrittenAt).Time)}
 		if j.FinishedTime != nil {
-			deed.Duty, deed.Began = DutyEnd, v.Ours(f.Context, j.FinishedTime.Time)
+			// An owner may tell an end from before the Job was there: its turn is not as old.
+			deed.Duty, deed.Began = DutyEnd, v.Ours(f.Context, later(j.FinishedTime.Time, j.CreationTimestamp.Time))
 		}
 		did(actor, deed)
 	}
@@ -120,4 +121,11 @@ func (v *Inventory) OwnerOf(j *Job) Actor {
 		return Actor{Role: RoleController, Context: j.Context, Name: j.Kind}
 	}
 	return Actor{Role: RoleOwner, Context: j.Context, Name: string(j.ManagedBy)}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -46,9 +46,6 @@ const (
 	// breath is how long something may take that an actor at work comes to: MultiKueue
 	// was seen to be twelve seconds behind where a hundred Jobs came at once.
 	breath = 15 * time.Second
-	// longest is how long an actor may be thought to take, whatever the dates of what it
-	// did say: some are not its own, such as the start that a status tells.
-	longest = time.Minute
 	// lately is how far back it is looked at how long an actor takes.
 	lately = 10 * time.Minute
 )
@@ -76,7 +73,7 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 			continue
 		}
 		if took, known := d.latency(); known {
-			slowest = max(slowest, min(took, longest))
+			slowest = max(slowest, took)
 		}
 		overtaken = overtaken || isSame && d.Began.After(t.Since)
 	}

@@ -249,7 +249,7 @@ func TestWhoMayNotReadLogs(t *testing.T) {
 	c.run("train-0", "main")
 	assert.ErrorContains(t, follow(t, c, all()).wait(), `context worker: could not read the log of container main of pod train-0: pods/log "train-0" is forbidden: no`)
 	call := newCall(t, all())
-	assert.ErrorContains(t, call.reader.Read(t.Context(), []logs.Target{c.target()}), "is forbidden: no; kubectl auth can-i")
+	assert.ErrorContains(t, call.reader.Read(t.Context(), []logs.Target{c.target()}), "is forbidden: no; `kubectl --context worker auth can-i --list` tells")
 }
 
 // TestKubeletDoesNotAnswer: it is tried again, and told once.

@@ -194,7 +194,7 @@ func (l *lines) ends(last string) {
 }
 
 func TestLogsFindTheCluster(t *testing.T) {
-	reshapes(t)
+	changes(t, &servedKinds, &kubelets)
 	const ns = "logs"
 	manager, paris, tokyo := playKueue(t, ns)
 	playKubelet(t, management)
@@ -266,7 +266,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 // TestLogsFollow: from before there are pods, over broken connections and on another
 // cluster, to the end.
 func TestLogsFollow(t *testing.T) {
-	reshapes(t)
+	changes(t, &servedKinds, &kubelets)
 	const ns = "logs-follow"
 	manager, paris, tokyo := playKueue(t, ns)
 	one, two := playKubelet(t, worker1), playKubelet(t, worker2)
@@ -306,7 +306,7 @@ func TestLogsFollow(t *testing.T) {
 }
 
 func TestLogsFollowRetries(t *testing.T) {
-	reshapes(t)
+	changes(t, &kubelets)
 	const ns = "logs-retries"
 	k := playKubelet(t, management)
 	createJobs(t, management, fixture.New(ns, "flaky", fixture.RunsFor("2h")))
@@ -349,7 +349,7 @@ func TestLogsFollowOverARestart(t *testing.T) {
 // TestLogsTellWhatCouldNotBeRead: a cluster that is down does not keep the others
 // from being read.
 func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
-	reshapes(t)
+	changes(t, &kubelets)
 	const ns = "logs-partial"
 	k := playKubelet(t, worker1)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy("flows.example.com/runner")))

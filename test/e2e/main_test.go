@@ -31,18 +31,19 @@ const (
 // after the other.
 var set *clusters.Set
 
-// shape is held by the test that changes what clusters are for all of their users:
-// which kinds they serve, Kueue's among them, or where their nodes are found.
-var shape sync.Mutex
+// Of what clusters are for all of their users, a test at a time may change which
+// kinds they serve, Kueue's among them, and where their nodes are found.
+var servedKinds, kubelets sync.Mutex
 
-// reshapes runs a test that changes what clusters are beside others, but not beside
-// one that does so, too.
-func reshapes(t *testing.T) {
+// changes runs a test beside others, but not beside those that change the same.
+func changes(t *testing.T, what ...*sync.Mutex) {
 	t.Helper()
 	t.Parallel()
-	shape.Lock()
-	// Cleanups run last to first: after those that change it back.
-	t.Cleanup(shape.Unlock)
+	for _, m := range what {
+		m.Lock()
+		// Cleanups run last to first: after those that change it back.
+		t.Cleanup(m.Unlock)
+	}
 }
 
 // TestMain makes commands of this test binary, so that kubectl finds the plugin

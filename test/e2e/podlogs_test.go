@@ -50,7 +50,7 @@ func patchPod(t *testing.T, cluster, ns, pod, patch string) {
 // dispatched Job, on the cluster that runs it, of two containers and of their earlier
 // runs, to its end; and of one on the other worker.
 func TestLogsOfPods(t *testing.T) {
-	reshapes(t)
+	changes(t, &kubelets)
 	const ns = "pod-logs"
 	origin(t, ns, "train", fixture.RunsFor("2h"), sidecar)
 	d := dispatches(t, ns, "train", "--detach-after-start")
@@ -65,8 +65,9 @@ func TestLogsOfPods(t *testing.T) {
 	assert.NilError(t, podlogs.OfPod(t.Context(), dynamicClient(t, worker1), ns, pod,
 		podlogs.Log{Containers: []string{"main"}, File: file("main"), Previous: file("before")},
 		podlogs.Log{Containers: []string{"sidecar"}, File: file("sidecar")}))
-	patchPod(t, worker1, ns, pod, `{"status": {"containerStatuses": [{"name": "main", "restartCount": 1,
-		"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}}`)
+	patchPod(t, worker1, ns, pod, `{"status": {"containerStatuses": [
+		{"name": "main", "restartCount": 1, "state": {"running": {}}, "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}},
+		{"name": "sidecar", "state": {"running": {}}}]}}`)
 	args := []string{"train", "-n", ns, "--contexts", management + "," + worker1}
 	// kwok learns of it by a watch.
 	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -121,8 +122,8 @@ func TestLogsOfPods(t *testing.T) {
 	// The pod ends, and so does the Job.
 	assert.NilError(t, podlogs.Append(file("main"), time.Now(), "done"))
 	patchPod(t, worker1, ns, pod, `{"status": {"phase": "Succeeded", "containerStatuses": [
-		{"name": "main", "state": {"running": null, "terminated": {"exitCode": 0}}},
-		{"name": "sidecar", "state": {"running": null, "terminated": {"exitCode": 0}}}]}}`)
+		{"name": "main", "state": {"terminated": {"exitCode": 0}}},
+		{"name": "sidecar", "state": {"terminated": {"exitCode": 0}}}]}}`)
 	f.expect("^" + pod + " main done$")
 	for range f.ch {
 	}

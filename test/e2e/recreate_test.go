@@ -217,7 +217,7 @@ func TestRecreateAsks(t *testing.T) {
 // TestRecreateForMultiKueue takes a Job into a queue, and leaves one alone that a
 // worker runs.
 func TestRecreateForMultiKueue(t *testing.T) {
-	reshapes(t)
+	changes(t, &servedKinds)
 	const ns = "recreate-kueue"
 	manager, paris, _ := playKueue(t, ns)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))

@@ -64,7 +64,7 @@ func trace(t *testing.T, args ...string) inspect.Trace {
 const healthy = "--contexts=" + management + "," + worker1 + "," + worker2
 
 func TestTraceOverLiveClusters(t *testing.T) {
-	reshapes(t)
+	changes(t, &servedKinds)
 	const ns = "traced"
 	manager, paris, tokyo := playKueue(t, ns)
 	c := client(t, management)

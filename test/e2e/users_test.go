@@ -148,7 +148,7 @@ func findings(t *testing.T, kubeconfig, ns string) (codes []string) {
 // and of a developer for one worker, who may not read which cluster that is, by the same
 // address and by another one: one Job with one mirror stays that.
 func TestTwoUsersOfOneCluster(t *testing.T) {
-	reshapes(t)
+	changes(t, &kubelets)
 	const ns = "two-users"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
 	createJobs(t, management, fixture.New(ns, "idle", fixture.ManagedBy("flows.example.com/runner")))
@@ -225,7 +225,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 // TestTheDeveloperAlone: the same where there is no other context for the worker than
 // the developer's.
 func TestTheDeveloperAlone(t *testing.T) {
-	reshapes(t)
+	changes(t, &kubelets)
 	const ns = "one-user"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
 	developers(t, ns, management, worker1)
