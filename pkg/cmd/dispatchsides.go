@@ -35,10 +35,10 @@ func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fle
 }
 
 // otherSides are those of the contexts that reach the cluster of another one.
-func otherSides(opened *fleet.Fleet, context string) ([]*apiserver.Side, error) {
+func otherSides(opened *fleet.Fleet, contextName string) ([]*apiserver.Side, error) {
 	var others []*apiserver.Side
-	for _, way := range opened.Ways(context) {
-		if way.Context == context {
+	for _, way := range opened.Ways(contextName) {
+		if way.Context == contextName {
 			continue
 		}
 		side, err := apiserver.NewSide(way)

@@ -59,7 +59,7 @@ func (e Environment) displayName() string {
 	if !ok {
 		return "kubectl jobs-managedby"
 	}
-	return strings.Join([]string{"kubectl", strings.ReplaceAll(strings.ReplaceAll(words, "-", " "), "_", "-")}, " ")
+	return "kubectl " + strings.ReplaceAll(strings.ReplaceAll(words, "-", " "), "_", "-")
 }
 
 // own is a command of ours as the user calls the plugin.

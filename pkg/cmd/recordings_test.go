@@ -42,8 +42,10 @@ func eachRecording(t *testing.T, do func(t *testing.T, name, dir string)) {
 // tracedJob is the Job of a recording that is traced: the only one, or of several the
 // one that waits.
 func tracedJob(recording string) string {
-	some := map[string]string{"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
-		"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind"}
+	some := map[string]string{
+		"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
+		"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind",
+	}
 	return cmp.Or(some[recording], "train")
 }
 

@@ -41,9 +41,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 
 // interrupted returns the signal that ended ctx as an error, or nil.
 func interrupted(ctx context.Context) error {
-	var signal *signalError
-	if errors.As(context.Cause(ctx), &signal) {
-		return signal
+	var stopped *signalError
+	if errors.As(context.Cause(ctx), &stopped) {
+		return stopped
 	}
 	return nil
 }

@@ -50,8 +50,11 @@ func TestSay(t *testing.T) {
 	said := command.Say("%s of %q (%v, %d): %s; or %s: %v", "a `rm -rf /`", "`x`", name("`y`"), 7, c, command.Say("wait: %s", command.Of("true")), errors.New("`z`"))
 	assert.Equal(t, string(said), "a 'rm -rf /' of \"'x'\" ('y', 7): `kubectl jobs-managedby cancel $'a\\140b' -n ml`; or wait: `true`: 'z'")
 	assert.DeepEqual(t, said.Parts(), []command.Part{
-		{Text: "a 'rm -rf /' of \"'x'\" ('y', 7): "}, {Text: "kubectl jobs-managedby cancel $'a\\140b' -n ml", IsCommand: true},
-		{Text: "; or wait: "}, {Text: "true", IsCommand: true}, {Text: ": 'z'"},
+		{Text: "a 'rm -rf /' of \"'x'\" ('y', 7): "},
+		{Text: "kubectl jobs-managedby cancel $'a\\140b' -n ml", IsCommand: true},
+		{Text: "; or wait: "},
+		{Text: "true", IsCommand: true},
+		{Text: ": 'z'"},
 	})
 	assert.Equal(t, command.Join([]command.Prose{command.Text("a`b"), c.Prose()}, ", or "), "a'b, or "+command.Prose(c.String()))
 }

@@ -35,7 +35,7 @@ func isPrintable(text string) bool {
 func escaped(text string) string {
 	var b strings.Builder
 	b.WriteString("$'")
-	for len(text) > 0 {
+	for text != "" {
 		r, size := utf8.DecodeRuneInString(text)
 		switch {
 		case r == 0:

@@ -27,10 +27,8 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 	}
 	for _, w := range x.Workers {
 		mirror, is, err := locate(ctx, w, x.kind, place)
-		isOurs := mirror != nil &&
-			(mirror.GetLabels()[delegation.OriginUIDLabel] == x.ref.UID || named.UID != "" && string(mirror.GetUID()) == named.UID)
 		switch {
-		case isOurs:
+		case mirror != nil && x.isMirror(mirror, named):
 			x.worker, x.mirror = w, mirror
 			return nil
 		case is == delegation.CertainlyOther:
@@ -49,6 +47,13 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 			x.ref.WithKind(), delegation.MirrorAnnotation, delegation.OriginUIDLabel, x.ref.UID, strings.ToLower(x.kind.Kind))
 	}
 	return x.unfound(look)
+}
+
+// isMirror is whether what was found is the origin's mirror: it has its mark, or, as a
+// mark can be taken off, the uid that the origin names.
+func (x *cancellation) isMirror(found *unstructured.Unstructured, named delegation.Place) bool {
+	return found.GetLabels()[delegation.OriginUIDLabel] == x.ref.UID ||
+		named.UID != "" && string(found.GetUID()) == named.UID
 }
 
 // search is what became of looking for a mirror that was not found.

@@ -47,7 +47,8 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		return nil, nil, err
 	}
 	isForeign := record.HolderIdentity != "" && record.HolderIdentity != k.lease.identity
-	if k.lease.foreign.Store(isForeign); isForeign {
+	k.lease.foreign.Store(isForeign)
+	if isForeign {
 		// The elector would try to renew it until its deadline.
 		k.stop()
 	}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -243,9 +244,8 @@ func TestKilledAnywhere(t *testing.T) {
 		before := s.mirror()
 		revived.Store(true)
 		_, next, stop := s.begins()
-		for deadline := time.Now().Add(20 * time.Second); !s.isWhole(); time.Sleep(5 * time.Millisecond) {
-			assert.Assert(t, time.Now().Before(deadline), "killed before request %d, it is not completed", n)
-		}
+		err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) { return s.isWhole(), nil })
+		assert.NilError(t, err, "killed before request %d, it is not completed", n)
 		assert.Assert(t, before == nil || before.GetUID() == s.mirror().GetUID())
 		stop()
 		awaits(t, next, "it ends")

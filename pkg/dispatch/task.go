@@ -114,6 +114,13 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 		}
 		return 0, err
 	}
+	return t.carryOut(ctx, origin)
+}
+
+// carryOut sees to it that an origin which is ours to run has its mirror, has it name
+// that before anything is copied, so that whoever goes on finds the same one, and brings
+// both into step.
+func (t *task) carryOut(ctx context.Context, origin *unstructured.Unstructured) (time.Duration, error) {
 	mirror, err := t.ensureMirror(ctx, origin)
 	if err != nil || mirror == nil {
 		return 0, err

@@ -100,9 +100,9 @@ func (f *Fleet) Covered() []Alias {
 }
 
 // Ways are the contexts that reach the cluster of a member, that one first.
-func (f *Fleet) Ways(context string) []*Cluster {
+func (f *Fleet) Ways(contextName string) []*Cluster {
 	for _, m := range f.members {
-		if m.context == context {
+		if m.context == contextName {
 			return slices.Clone(m.ways)
 		}
 	}

@@ -63,10 +63,10 @@ func readPod(o *corev1.Pod) *Pod {
 		if c.LastTransitionTime.After(p.Changed.Time) {
 			p.Changed = c.LastTransitionTime
 		}
-		switch c.Type {
-		case corev1.PodReady:
+		if c.Type == corev1.PodReady {
 			p.Ready = c.Status == corev1.ConditionTrue
-		case corev1.PodScheduled:
+		}
+		if c.Type == corev1.PodScheduled {
 			p.IsLookedAt, p.Scheduled = true, c.LastTransitionTime
 		}
 	}

@@ -39,7 +39,7 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	var first *kueue.Workload
 	for _, o := range f.Kueue.Workloads {
 		switch {
-		case o == w || !isInQueue(o) || !isShortOfQuota(quotaOf(o)) || f.clusterQueueOf(o) != queue:
+		case o == w || !f.isHeldIn(queue, o):
 		case isStrict && byTurn(o, w) < 0 && (first == nil || byTurn(o, first) < 0), !isStrict && o.IsLike(w):
 			first = o
 		}
@@ -48,6 +48,12 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 		return nil
 	}
 	return &Blocker{Queue: queue, Workload: first, Condition: quotaOf(first), IsHead: isStrict}
+}
+
+// isHeldIn says whether a Workload is held in a queue for want of quota. Only such a one
+// can be what others wait for.
+func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
+	return isInQueue(w) && isShortOfQuota(quotaOf(w)) && f.clusterQueueOf(w) == queue
 }
 
 // clusterQueueOf is the ClusterQueue that a Workload's LocalQueue leads to, nil if it

@@ -189,9 +189,7 @@ func places(clusters []*Facts) []delegation.Place {
 	return found
 }
 
-// findElsewhere reads the Jobs that marks lead to. Where it is not known whether a
-// cluster is the one that is meant, the Job that has the uid is taken, and no other. That
-// there is something that may not be looked at hides nothing else of the cluster.
+// findElsewhere reads the Jobs that marks lead to.
 func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *Facts) error {
 	for _, p := range r.elsewhere {
 		is := p.On(facts.Cluster())
@@ -204,19 +202,28 @@ func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *
 			return r.doing(err)
 		}
 		for i := range kinds {
-			o, err := getObject[map[string]any](ctx, c, kinds[i].Resource, p.Namespace, p.Name)
-			if err == nil && o != nil && (is == delegation.CertainlySame || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
-				err = r.keep(ctx, c, facts, &kinds[i], []map[string]any{*o})
-			}
-			switch refused := apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err); {
-			case refused && is == delegation.CertainlySame:
-				facts.gap(PartOf(kinds[i]), r.doing(err))
-			case refused:
-				// It is not known to be the cluster that is meant.
-			case err != nil:
+			if err = r.readPlace(ctx, c, facts, &kinds[i], p, is == delegation.CertainlySame); err != nil {
 				return r.doing(err)
 			}
 		}
+	}
+	return nil
+}
+
+// readPlace reads what is of a kind at a place. Where it is not known whether the cluster
+// is the one that is meant, the Job that has the uid is taken, and no other. That there is
+// something that may not be looked at hides nothing else of the cluster.
+func (r *oneReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *Facts, kind *delegation.Kind, p delegation.Place, isMeant bool) error {
+	o, err := getObject[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
+	if err == nil && o != nil && (isMeant || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
+		err = r.keep(ctx, c, facts, kind, []map[string]any{*o})
+	}
+	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+		return err
+	}
+	// It is a gap only in what is known to be the cluster that is meant.
+	if isMeant {
+		facts.gap(PartOf(*kind), r.doing(err))
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func NewRecord(deeds []Deed) *Record {
 // Standing judges a turn at a time, both by our own clock. A nil Record is an empty
 // one.
 func (r *Record) Standing(t Turn, now time.Time) Standing {
-	s := Standing{State: Unseen}
+	var s Standing
 	var overtaken bool
 	slowest := blink
 	for d := range r.others(t) {
@@ -77,17 +77,23 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 		}
 		overtaken = overtaken || isSame && d.Began.After(t.Since)
 	}
+	s.State = s.judge(t, now, slowest, overtaken)
+	return s
+}
+
+// judge tells the state from what was found out of the others: how long the slowest of
+// them took of late, and whether one whose turn came later was served.
+func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, overtaken bool) StandingState {
 	waits := now.Sub(t.Since)
 	// Where others had to wait as long, it is no sign that nobody was served since.
 	isUsual := waits <= slowest && now.Sub(s.Last.Done) <= lately
 	switch {
 	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since):
+		return Unseen
 	case waits <= 2*max(slowest, breath) || s.Like.Done.After(t.Since) && !overtaken:
-		s.State = Behind
-	default:
-		s.State = PassedOver
+		return Behind
 	}
-	return s
+	return PassedOver
 }
 
 // others are the deeds for other objects, the latest last. What is dated in the

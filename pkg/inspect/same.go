@@ -142,24 +142,31 @@ func (f *Facts) with(g *Facts) *Facts {
 	}
 	c.Kueue = f.Kueue.with(g.Kueue)
 	c.NoKueue = c.Kueue == nil && (f.NoKueue || g.NoKueue)
-	c.Gaps, c.Unasked = map[Part]error{}, map[Part]bool{}
-	for _, part := range slices.Concat(f.parts(), g.parts()) {
-		switch {
-		case c.Gaps[part] != nil:
-		case f.Gaps[part] != nil && !g.covers(f, part):
-			c.Gaps[part] = f.Gaps[part]
-		case g.Gaps[part] != nil && !f.covers(g, part):
-			c.Gaps[part] = g.Gaps[part]
-		}
-		if f.Unasked[part] && g.Unasked[part] {
-			c.Unasked[part] = true
-		}
-	}
+	c.Gaps, c.Unasked = stillLacking(f, g)
 	if c.Namespace != g.Namespace && g.Namespace == "" {
 		c.Namespace = ""
 	}
 	c.index, c.podUIDs = nil, nil
 	return &c
+}
+
+// stillLacking is what could not be read, and what was not asked for, through either of
+// two contexts of a cluster: what one lacks is no gap where the other has read it.
+func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
+	gaps, unasked = map[Part]error{}, map[Part]bool{}
+	for _, part := range slices.Concat(f.parts(), g.parts()) {
+		switch {
+		case gaps[part] != nil:
+		case f.Gaps[part] != nil && !g.covers(f, part):
+			gaps[part] = f.Gaps[part]
+		case g.Gaps[part] != nil && !f.covers(g, part):
+			gaps[part] = g.Gaps[part]
+		}
+		if f.Unasked[part] && g.Unasked[part] {
+			unasked[part] = true
+		}
+	}
+	return gaps, unasked
 }
 
 // covers says whether f has wholly read a part that other facts of the same cluster

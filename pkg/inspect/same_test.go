@@ -144,7 +144,7 @@ func TestWatchedOnce(t *testing.T) {
 	}
 	told := func(c Change) (texts []string) {
 		for _, one := range b.Apply(c) {
-			texts = append(texts, string(one.Type)+" "+one.Context+" "+one.Job.Context)
+			texts = append(texts, string(one.Type)+" "+one.Context+" by "+one.Job.Context)
 		}
 		return texts
 	}
@@ -154,23 +154,23 @@ func TestWatchedOnce(t *testing.T) {
 		}
 		return contexts
 	}
-	assert.DeepEqual(t, told(change(Added, "admin")), []string{"ADDED admin admin"})
+	assert.DeepEqual(t, told(change(Added, "admin")), []string{"ADDED admin by admin"})
 	assert.DeepEqual(t, told(change(Added, "dev")), []string(nil))
 	assert.DeepEqual(t, shown(), []string{"admin"})
 	assert.DeepEqual(t, told(change(Modified, "dev")), []string(nil))
-	assert.DeepEqual(t, told(change(Modified, "admin")), []string{"MODIFIED admin admin"})
+	assert.DeepEqual(t, told(change(Modified, "admin")), []string{"MODIFIED admin by admin"})
 
 	// While the one does not answer, the other one tells in its place.
 	b.Apply(Change{Type: Lost, Context: "admin", Err: errors.New("gone")})
 	ended := func(j *Job) { j.Status = delegation.Complete }
-	assert.DeepEqual(t, told(change(Modified, "dev", ended)), []string{"MODIFIED admin admin"})
+	assert.DeepEqual(t, told(change(Modified, "dev", ended)), []string{"MODIFIED admin by admin"})
 	assert.Equal(t, b.List(Filter{}).All()[0].Status, delegation.Complete)
 	b.Apply(Change{Type: Found, Context: "admin"})
 
 	// One that is behind tells of it still.
-	assert.DeepEqual(t, told(change(Deleted, "admin")), []string{"DELETED admin admin"})
+	assert.DeepEqual(t, told(change(Deleted, "admin")), []string{"DELETED admin by admin"})
 	assert.DeepEqual(t, told(change(Modified, "dev")), []string(nil))
 	assert.Equal(t, len(shown()), 0)
 	assert.DeepEqual(t, told(change(Deleted, "dev")), []string(nil))
-	assert.DeepEqual(t, told(change(Added, "dev")), []string{"ADDED dev dev"})
+	assert.DeepEqual(t, told(change(Added, "dev")), []string{"ADDED dev by dev"})
 }

@@ -104,16 +104,8 @@ func (v *Inventory) runsOn(p Pair, m Mirror, t *Trace) string {
 		text += ": nobody there has taken up the mirror"
 	}
 	for _, h := range t.Hops {
-		switch {
-		case h.Context != m.Job.Context || h.Health == HealthOK:
-		case h.Kind == "Pods" && h.State == "none":
-			text += "; no pods: " + h.Message
-		case h.Kind == "Pods" && h.Health == HealthBad && h.Message != "":
-			text += "; pods: " + h.State + ": " + h.Message
-		case h.Kind == "Pods":
-			text += "; pods: " + h.State
-		case h.Kind == "Workload" && h.Health == HealthBad:
-			text += "; " + h.Message
+		if h.Context == m.Job.Context && h.Health != HealthOK {
+			text += hopSummary(h)
 		}
 	}
 	for _, d := range t.Differences {
@@ -122,6 +114,22 @@ func (v *Inventory) runsOn(p Pair, m Mirror, t *Trace) string {
 		}
 	}
 	return text
+}
+
+// hopSummary is what a hop that is not well adds to the summary of a mirror: why it does
+// not run, which its status does not tell; "" if nothing.
+func hopSummary(h Hop) string {
+	switch {
+	case h.Kind == "Pods" && h.State == "none":
+		return "; no pods: " + h.Message
+	case h.Kind == "Pods" && h.Health == HealthBad && h.Message != "":
+		return "; pods: " + h.State + ": " + h.Message
+	case h.Kind == "Pods":
+		return "; pods: " + h.State
+	case h.Kind == "Workload" && h.Health == HealthBad:
+		return "; " + h.Message
+	}
+	return ""
 }
 
 // waitsFor tells what a Job of Kueue's waits for, "" if that is not known. While

@@ -49,8 +49,10 @@ func TestPlacesOfRecordings(t *testing.T) {
 		}
 		f := fleet.Open(t.Context(), contexts, fleet.Options{})
 		// Of several Jobs, the one that waits.
-		name := cmp.Or(map[string]string{"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
-			"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind"}[e.Name()], "train")
+		name := cmp.Or(map[string]string{
+			"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
+			"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind",
+		}[e.Name()], "train")
 		v := inspect.ReadOne(t.Context(), f, inspect.Wanted{Name: name, Namespace: contexts[0].Namespace}, addresses, b.TakenAt)
 		fmt.Fprintf(&text, "%s\n", e.Name())
 		p, err := logs.Choose(v, name)

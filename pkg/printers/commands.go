@@ -36,11 +36,11 @@ func advice(text command.Prose, indent string, o TableOptions) []string {
 
 // continued is a shell's command in lines that are joined by backslashes. A word, with
 // all that is quoted in it, is never broken, even if it is wider.
-func continued(command, indent string, width int) []string {
+func continued(typed, indent string, width int) []string {
 	const onward = ` \`
 	var lines []string
 	line := indent
-	for i, word := range words(command) {
+	for i, word := range words(typed) {
 		switch {
 		case i == 0:
 			line += word
@@ -55,10 +55,10 @@ func continued(command, indent string, width int) []string {
 }
 
 // words are the words of a command, quotes and all.
-func words(command string) []string {
+func words(typed string) []string {
 	var within rune
 	isEscaped := false
-	return strings.FieldsFunc(command, func(r rune) bool {
+	return strings.FieldsFunc(typed, func(r rune) bool {
 		switch {
 		case isEscaped:
 			isEscaped = false

@@ -111,7 +111,9 @@ func TestReplacementKeepsAManualSelector(t *testing.T) {
 // template what it had put there itself, be it the new one or what a backup brings back.
 func TestReplacementTakesKueuesLeftovers(t *testing.T) {
 	leftovers := []edit{
-		{"spec.managedBy", string(delegation.MultiKueue)}, {"spec.suspend", true}, {"metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"},
+		{"spec.managedBy", string(delegation.MultiKueue)},
+		{"spec.suspend", true},
+		{"metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"},
 		{"spec.template.metadata.labels[kueue.x-k8s.io/podset]", "main"},
 		{"spec.template.metadata.labels[kueue.x-k8s.io/local-queue-name]", "gpus"},
 		{"spec.template.metadata.annotations[kueue.x-k8s.io/workload]", "job-train-b0014"},
@@ -287,7 +289,8 @@ func TestBackup(t *testing.T) {
 	}
 
 	// What restores it is one command, on a line of its own.
-	hostile := filepath.Join(t.TempDir(), "it's\n\\`x`; rm -rf ~ #.yaml")
+	const hostileName = "it's\n\\`x`; rm -rf ~ #.yaml"
+	hostile := filepath.Join(t.TempDir(), hostileName)
 	assert.NilError(t, r.WriteBackup(hostile, "prod\nkind: Secret $(x)", now))
 	text2, err := os.ReadFile(hostile)
 	assert.NilError(t, err)

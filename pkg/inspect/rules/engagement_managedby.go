@@ -93,9 +93,7 @@ func reportToBeRejected(v *View) {
 			continue
 		}
 		for _, j := range v.Jobs(f) {
-			row := j.Row()
-			isAside := j.Queue() == "" || j.ManagedBy == delegation.MultiKueue || isMirror(j) || j.IsPart() || row.Template || row.IsUnmanaged()
-			if isAside || j.DeletedAt != nil || j.Status.IsFinished() {
+			if !mayBeRejected(j) {
 				continue
 			}
 			workloads, _ := v.WorkloadsOf(inspect.Pair{Origin: j}, f)
@@ -107,6 +105,16 @@ func reportToBeRejected(v *View) {
 			}
 		}
 	}
+}
+
+// mayBeRejected says whether an object is in a queue, and will be looked at, without
+// being MultiKueue's.
+func mayBeRejected(j *inspect.Job) bool {
+	row := j.Row()
+	if row.Template || row.IsUnmanaged() || j.IsPart() || isMirror(j) {
+		return false
+	}
+	return j.Queue() != "" && j.ManagedBy != delegation.MultiKueue && j.DeletedAt == nil && !j.Status.IsFinished()
 }
 
 func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting {

@@ -132,7 +132,7 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 		case grace == 0:
 		case r.Goes && age >= patience:
 			s.Severity = inspect.Warning
-		case age < patience && !(r.Goes && age >= inspect.Settling):
+		case age < patience && (!r.Goes || age < inspect.Settling):
 			continue
 		}
 		if i, known := byCause[s.Cause]; known && s.Cause != "" {

@@ -131,10 +131,13 @@ forbidden, the user, the verb and the resource.`,
 // forbiddenPattern finds who may not do what.
 const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
 
+// isName says whether a word of a message can be an object's name, or a resource's.
+func isName(word string) bool { return len(validation.IsDNS1123Subdomain(word)) == 0 }
+
 // allow is how to give the manager's user on a worker what it lacks.
 func allow(v *View, b brokenWorker) command.Prose {
 	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
-	if m == nil || len(validation.IsDNS1123Subdomain(m[2])) > 0 || m[3] != "" && len(validation.IsDNS1123Subdomain(m[3])) > 0 {
+	if len(m) == 0 || !isName(m[2]) || m[3] != "" && !isName(m[3]) {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
 	role, resource := "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")

@@ -16,7 +16,7 @@ import (
 )
 
 // quoted is a command as a remedy has it.
-func quoted(command string) string { return "`" + command + "`" }
+func quoted(words string) string { return "`" + words + "`" }
 
 // programs are what a person has who uses kubectl, or has on the machine that the
 // remedy names.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -183,7 +182,7 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 // the message, as an Event, or the name, in a pod template; what cannot be a name is none.
 func missingIn(message string) (kind, name string) {
 	found := regexp.MustCompile(`(?i)\b(serviceaccount|secret|configmap|persistentvolumeclaim|runtimeclass) "([^"]+)" not found`).FindStringSubmatch(message)
-	if found == nil || len(validation.IsDNS1123Subdomain(found[2])) > 0 {
+	if len(found) == 0 || !isName(found[2]) {
 		return "", ""
 	}
 	return strings.ToLower(found[1]), found[2]

@@ -16,7 +16,7 @@ import (
 )
 
 // dispatchedThrough is a Job that was dispatched, on a manager, and its mirror as it is
-// seen through several contexts of one worker, as "context clusterUID".
+// seen through several contexts of one worker, as "context=clusterUID".
 func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inventory {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	job := func(context, clusterUID, uid string) *inspect.Job {
@@ -37,14 +37,14 @@ func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inven
 	clusters := []*inspect.Facts{facts("manager", "m", origin)}
 	var addresses []fleet.Address
 	for _, c := range contexts {
-		context, clusterUID, _ := strings.Cut(c, " ")
+		context, clusterUID, _ := strings.Cut(c, "=")
 		if clusterUID == "dead" {
 			clusters = append(clusters, &inspect.Facts{Context: context, Err: errors.New("dead")})
 			continue
 		}
 		var jobs []*inspect.Job
 		if clusterUID, isEmpty := strings.CutSuffix(clusterUID, " empty"); isEmpty {
-			clusters = append(clusters, facts(context, strings.TrimSpace(clusterUID)))
+			clusters = append(clusters, facts(context, clusterUID))
 			continue
 		}
 		mirror := job(context, clusterUID, "the-mirror")
@@ -61,7 +61,7 @@ func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inven
 // runs once, and nothing is wrong with it.
 func TestOneMirrorThroughTwoContexts(t *testing.T) {
 	mark := delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "train", UID: "the-mirror"}
-	for _, contexts := range [][]string{{"kb-dev ", "kwok-kb w"}, {"kwok-kb w", "kb-dev "}, {"kb-dev ", "other-dev "}} {
+	for _, contexts := range [][]string{{"kb-dev=", "kwok-kb=w"}, {"kwok-kb=w", "kb-dev="}, {"kb-dev=", "other-dev="}} {
 		judgment := rules.Judge(dispatchedThrough(mark, contexts...), rules.All(), rules.Options{})
 		assert.Equal(t, len(judgment.Findings), 0, "%v: %v", contexts, judgment.Findings)
 	}
@@ -75,12 +75,12 @@ func TestMarkOfUnknownCluster(t *testing.T) {
 		contexts []string
 		gone     bool
 	}{
-		"read with more rights than then":     {"unknown", []string{"w w"}, false},
-		"read with fewer":                     {"w", []string{"w "}, false},
-		"its cluster does not answer":         {"unknown", []string{"w dead", "v  empty"}, false},
-		"another cluster that is known":       {"unknown", []string{"v v empty"}, false},
-		"one that is not known is no proof":   {"w", []string{"v  empty"}, false},
-		"it was looked for, and is not there": {"w", []string{"w w empty"}, true},
+		"read with more rights than then":     {"unknown", []string{"w=w"}, false},
+		"read with fewer":                     {"w", []string{"w="}, false},
+		"its cluster does not answer":         {"unknown", []string{"w=dead", "v= empty"}, false},
+		"another cluster that is known":       {"unknown", []string{"v=v empty"}, false},
+		"one that is not known is no proof":   {"w", []string{"v= empty"}, false},
+		"it was looked for, and is not there": {"w", []string{"w=w empty"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := dispatchedThrough(delegation.Place{ClusterUID: tt.cluster, Namespace: "ml", Name: "train", UID: "the-mirror"}, tt.contexts...)

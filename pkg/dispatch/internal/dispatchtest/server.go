@@ -161,21 +161,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// /apis/GROUP/VERSION[/namespaces/NAMESPACE]/PLURAL[/NAME[/SUBRESOURCE]]
-	steps := strings.Split(r.URL.Path, "/")
-	at := slices.Index(steps, "namespaces")
-	if at < 0 && steps[1] == "apis" {
-		at = 2
-	}
-	if at < 0 || len(steps) < at+3 {
+	collection, path, ok := placesOf(r.URL.Path)
+	if !ok {
 		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "", 0, true)
 	}
-	collection := strings.Join(steps[:at+3], "/")
-	path := strings.Join(steps[:min(len(steps), at+4)], "/")
-	resource := schema.GroupResource{Resource: steps[at+2]}
-	isOne := len(steps) > at+3
+	resource := schema.GroupResource{Resource: lastOf(collection)}
+	isOne := path != collection
 	if isOne && s.objects[path] == nil {
-		return nil, apierrors.NewNotFound(resource, steps[at+3])
+		return nil, apierrors.NewNotFound(resource, lastOf(path))
 	}
 	switch {
 	case r.Method == http.MethodGet && isOne:
@@ -210,6 +203,25 @@ func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusErr
 	return nil, apierrors.NewMethodNotSupported(resource, r.Method)
 }
 
+// placesOf returns the paths of the collection and of the object that a request is for,
+// the collection's twice if it is for no single object: what is asked of a subresource is
+// answered by the object. It is not ok if the request is for neither.
+func placesOf(asked string) (collection, object string, ok bool) {
+	// /apis/GROUP/VERSION[/namespaces/NAMESPACE]/PLURAL[/NAME[/SUBRESOURCE]]
+	steps := strings.Split(asked, "/")
+	at := slices.Index(steps, "namespaces")
+	if at < 0 && steps[1] == "apis" {
+		at = 2
+	}
+	if at < 0 || len(steps) < at+3 {
+		return "", "", false
+	}
+	return strings.Join(steps[:at+3], "/"), strings.Join(steps[:min(len(steps), at+4)], "/"), true
+}
+
+// lastOf is the last step of a path.
+func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+
 func objectOf(o *unstructured.Unstructured) any {
 	if o == nil {
 		return nil
@@ -229,7 +241,7 @@ func (s *Server) note(kind, path string, o *unstructured.Unstructured) {
 func (s *Server) create(collection string, o *unstructured.Unstructured) (*unstructured.Unstructured, *apierrors.StatusError) {
 	path := collection + "/" + o.GetName()
 	if s.objects[path] != nil {
-		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: collection[strings.LastIndex(collection, "/")+1:]}, o.GetName())
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: lastOf(collection)}, o.GetName())
 	}
 	o = o.DeepCopy()
 	o.SetUID(uuid.NewUUID())
