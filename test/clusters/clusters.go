@@ -99,6 +99,9 @@ func (s *Set) create(ctx context.Context, c Config) error {
 		args := []string{
 			"create", "cluster", "--runtime", "binary", "--wait", "2m",
 			"--kubeconfig", s.Kubeconfig, "--config", stagesFile, "--disable-qps-limits", "--enable-crds", "Logs,ClusterLogs",
+			// A kwok that is started again plays no node until its Lease of the earlier one
+			// has run out: by default 200 s.
+			"--node-lease-duration-seconds", "10",
 		}
 		for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))

@@ -203,7 +203,7 @@ func TestLease(t *testing.T) {
 // eventuallyComplete waits until a Job has completed.
 func eventuallyComplete(t *testing.T, cluster, ns, name string) {
 	t.Helper()
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		j, err := client(t, cluster).BatchV1().Jobs(ns).Get(ctx, name, metav1.GetOptions{})
 		return err == nil && j.Status.CompletionTime != nil, err
 	}))
