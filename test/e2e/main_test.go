@@ -35,7 +35,8 @@ var set *clusters.Set
 // kinds they serve, Kueue's among them, and where their nodes are found.
 var servedKinds, kubelets sync.Mutex
 
-// changes runs a test beside others, but not beside those that change the same.
+// changes runs a test beside others, but not beside those that change the same, or
+// cannot have it changed.
 func changes(t *testing.T, what ...*sync.Mutex) {
 	t.Helper()
 	t.Parallel()

@@ -178,7 +178,8 @@ func obstacles() []obstacle {
 // and nothing else told, carries the remedy out, and sees it go away. Nothing is
 // ever written by looking.
 func TestPreflightObstacles(t *testing.T) {
-	t.Parallel()
+	// It looks at all kinds that there are.
+	changes(t, &servedKinds)
 	for i, o := range obstacles() {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()

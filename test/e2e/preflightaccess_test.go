@@ -205,7 +205,8 @@ func TestPreflightOldServers(t *testing.T) {
 
 // TestPreflightCreate is about origins that come from a file.
 func TestPreflightCreate(t *testing.T) {
-	t.Parallel()
+	// It looks at all kinds that there are.
+	changes(t, &servedKinds)
 	const ns = "preflight-create"
 	f := newFlight(t, ns)
 	check := func(job *unstructured.Unstructured) []preflight.Problem {

@@ -392,21 +392,3 @@ status: {clusterName: worker1, admissionChecks: [{name: multikueue, state: Ready
 	assert.Equal(t, f.Kind+"/"+f.Name, "MultiKueueCluster/worker1")
 	assert.Equal(t, len(f.Jobs), 2)
 }
-
-// TestLostHow: a worker that answers the manager, and forbids what it asks for, is not
-// called unreachable.
-func TestLostHow(t *testing.T) {
-	for message, want := range map[string]string{
-		"dial tcp 10.0.0.1:443: connect: connection refused":       "worker1 is unreachable, ",
-		`jobs.batch is forbidden: User \"m\" cannot list resource`: "worker1 forbids the manager what it needs, ",
-		"Unauthorized": "worker1 does not accept the manager's credentials, ",
-		`no matches for kind \"JobSet\" in version \"jobset.x-k8s.io/v1alpha2\"`: "worker1 does not serve what the manager needs, ",
-	} {
-		c := testCase{base: "worker-lost", edits: []edit{patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: [
-			{type: Active, status: "False", reason: ClientConnectionFailed, message: "`+message+`", lastTransitionTime: "2026-11-20T23:28:01Z"}]}}`)}}
-		rule, _ := rules.ByCode("JM043")
-		findings := judge(t, c.make(t), []rules.Rule{rule}, 0)
-		assert.Equal(t, len(findings), 1)
-		assert.Assert(t, strings.HasPrefix(findings[0].Message, want), findings[0].Message)
-	}
-}
