@@ -59,7 +59,8 @@ func (e Environment) displayName() string {
 	if !ok {
 		return "kubectl jobs-managedby"
 	}
-	return "kubectl " + strings.ReplaceAll(strings.ReplaceAll(words, "-", " "), "_", "-")
+	typed := append([]string{"kubectl"}, strings.Split(words, "-")...)
+	return strings.ReplaceAll(strings.Join(typed, " "), "_", "-")
 }
 
 // own is a command of ours as the user calls the plugin.
