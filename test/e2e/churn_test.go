@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
@@ -54,12 +53,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	size := churnOf(t)
 	const ns = "churn"
 	manager, paris, tokyo := playKueue(t, ns)
-	quick, err := set.Config(management)
-	assert.NilError(t, err)
-	quick = rest.CopyConfig(quick)
-	quick.QPS = -1
-	c, err := kubernetes.NewForConfig(quick)
-	assert.NilError(t, err)
+	c := client(t, management)
 	ctx, cancel := context.WithTimeout(t.Context(), size.lasts)
 	defer cancel()
 	var lived atomic.Int64
@@ -99,12 +93,7 @@ func TestNoFalseAlarmsOfASlowMultiKueue(t *testing.T) {
 	size := churnOf(t)
 	const ns = "burst"
 	manager, paris, tokyo := playKueue(t, ns)
-	config, err := set.Config(management)
-	assert.NilError(t, err)
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	c, err := kubernetes.NewForConfig(config)
-	assert.NilError(t, err)
+	c := client(t, management)
 	contexts := healthyKubeconfig(t)
 	looks, behind := 0, 0
 	look := func(grace string) {
