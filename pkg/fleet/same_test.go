@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -23,11 +24,16 @@ import (
 type user struct {
 	answers map[string]string
 	refusal int
-	asked   []string
+
+	// Several contexts may lead the same user to it, at the same time.
+	mu    sync.Mutex
+	asked []string
 }
 
 func (u *user) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.mu.Lock()
 	u.asked = append(u.asked, r.Method+" "+r.URL.Host+r.URL.Path)
+	u.mu.Unlock()
 	code, body := http.StatusOK, u.answers[r.URL.Path]
 	if body == "" {
 		code = u.refusal

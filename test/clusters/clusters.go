@@ -15,18 +15,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 //go:embed stages.yaml
 var stages []byte
+
+// components is what the programs are told beside what kwokctl tells them.
+const components = `
+---
+apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokctlConfiguration
+componentsPatches:
+# There is one scheduler. With a Lease to keep it ends with an API server that is away.
+- name: kube-scheduler
+  extraArgs:
+  - {key: leader-elect, value: "false"}
+`
 
 // Config says what to bring up.
 type Config struct {
@@ -57,6 +67,8 @@ type Set struct {
 	dir   string
 	names []string
 	guard *guard
+	// started is to be called once a cluster is up again that was stopped.
+	started func()
 }
 
 // Up brings up clusters. If that fails, nothing is left of them.
@@ -92,22 +104,19 @@ func Up(ctx context.Context, c Config) (*Set, error) {
 
 func (s *Set) create(ctx context.Context, c Config) error {
 	stagesFile := filepath.Join(s.dir, "stages.yaml")
-	if err := os.WriteFile(stagesFile, append(append([]byte{}, stages...), append([]byte("\n---\n"), c.Stages...)...), 0o644); err != nil {
+	if err := os.WriteFile(stagesFile, slices.Concat(stages, []byte(components), []byte("\n---\n"), c.Stages), 0o644); err != nil {
 		return err
 	}
 	for _, name := range s.names {
 		args := []string{
 			"create", "cluster", "--runtime", "binary", "--wait", "2m",
 			"--kubeconfig", s.Kubeconfig, "--config", stagesFile, "--disable-qps-limits", "--enable-crds", "Logs,ClusterLogs",
-			// A kwok that is started again plays no node until its Lease of the earlier one
-			// has run out: by default 200 s.
-			"--node-lease-duration-seconds", "10",
 		}
 		for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))
 		}
 		args = append(args, "--kwok-controller-binary", filepath.Join(s.Programs, "kwok"))
-		if err := alone(ctx, func() error { return s.kwokctl(ctx, name, args...) }); err != nil {
+		if err := s.createOne(ctx, name, args...); err != nil {
 			return err
 		}
 		if err := s.Scale(ctx, name, c.Nodes); err != nil {
@@ -117,42 +126,18 @@ func (s *Set) create(ctx context.Context, c Config) error {
 	return s.renameContexts()
 }
 
-// alone runs do while no other process of this user runs one: two kwokctl that
-// look for unused ports at the same time find the same ones.
-func alone(ctx context.Context, do func() error) error {
-	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("jobmanagedby-clusters-%d.lock", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
+func (s *Set) createOne(ctx context.Context, name string, args ...string) error {
+	free, err := alone(ctx)
 	if err != nil {
 		return err
 	}
-	// Closing it gives the lock back.
-	defer func() { _ = lock.Close() }()
-	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
-		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return false, nil
-		}
-		return err == nil, err
-	})
-	if err != nil {
-		return fmt.Errorf("wait for others that bring up clusters, by %s: %w", lock.Name(), err)
-	}
-	return do()
+	defer free()
+	return s.kwokctl(ctx, name, args...)
 }
 
 // Scale gives a cluster that many nodes.
 func (s *Set) Scale(ctx context.Context, name string, nodes int) error {
 	return s.kwokctl(ctx, name, "scale", "node", "--replicas", strconv.Itoa(nodes))
-}
-
-// Stop ends all processes of a cluster, and Start starts them again, on the same
-// ports and with the data they had.
-func (s *Set) Stop(ctx context.Context, name string) error {
-	return s.kwokctl(ctx, name, "stop", "cluster")
-}
-
-// Start starts a cluster that Stop has ended, and waits until it answers.
-func (s *Set) Start(ctx context.Context, name string) error {
-	return s.kwokctl(ctx, name, "start", "cluster", "--wait", "2m")
 }
 
 // Down takes the clusters down and removes their folder.

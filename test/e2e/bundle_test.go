@@ -69,40 +69,43 @@ func TestBundleIsTheFleet(t *testing.T) {
 
 	// Somebody may see a part of it only.
 	allow(t, client(t, management), ns, "bundle-jobs-only", "batch", "jobs")
-	for _, tt := range []struct {
-		args []string
-		code int
-	}{
-		{args: []string{"-A", "--all-contexts", "--context-timeout", "3s"}, code: 4},
-		{args: []string{"-A", "--contexts", "management,worker-*"}},
-		{args: []string{"-n", ns, "--contexts", "worker-1,nobody"}, code: 4},
-		// What nobody may not read is read as management is: they are one cluster.
-		{args: []string{"-n", ns, "--contexts", "worker-1,management,nobody"}},
-		{args: []string{"-n", ns, "--context", management, "--as", "bundle-jobs-only"}},
-	} {
-		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			var live, dir string
-			// Others' Jobs may still be moving.
-			assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-				dir = filepath.Join(t.TempDir(), "new")
-				before, _, code := run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
-				assert.Equal(t, code, tt.code)
-				_, told, code := run(t, append([]string{"snapshot", dir}, tt.args...)...)
-				if code != tt.code && !strings.Contains(told, "could not read") {
-					t.Fatalf("exit code %d: %s", code, told)
+	t.Run("as it is", func(t *testing.T) {
+		for _, tt := range []struct {
+			args []string
+			code int
+		}{
+			{args: []string{"-A", "--all-contexts", "--context-timeout", "3s"}, code: 4},
+			{args: []string{"-A", "--contexts", "management,worker-*"}},
+			{args: []string{"-n", ns, "--contexts", "worker-1,nobody"}, code: 4},
+			// What nobody may not read is read as management is: they are one cluster.
+			{args: []string{"-n", ns, "--contexts", "worker-1,management,nobody"}},
+			{args: []string{"-n", ns, "--context", management, "--as", "bundle-jobs-only"}},
+		} {
+			t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+				t.Parallel()
+				var live, dir string
+				// Others' Jobs may still be moving.
+				assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+					dir = filepath.Join(t.TempDir(), "new")
+					before, _, code := run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
+					assert.Equal(t, code, tt.code)
+					_, told, code := run(t, append([]string{"snapshot", dir}, tt.args...)...)
+					if code != tt.code && !strings.Contains(told, "could not read") {
+						t.Fatalf("exit code %d: %s", code, told)
+					}
+					live, _, _ = run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
+					return live == before, nil
+				}))
+				args := []string{"ls", "-o", "json", "--from", dir}
+				if tt.args[0] == "-A" {
+					args = append(args, "-A")
 				}
-				live, _, _ = run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
-				return live == before, nil
-			}))
-			args := []string{"ls", "-o", "json", "--from", dir}
-			if tt.args[0] == "-A" {
-				args = append(args, "-A")
-			}
-			back, _, code := run(t, args...)
-			assert.Equal(t, code, tt.code)
-			assert.Equal(t, back, live)
-		})
-	}
+				back, _, code := run(t, args...)
+				assert.Equal(t, code, tt.code)
+				assert.Equal(t, back, live)
+			})
+		}
+	})
 
 	t.Run("the state of then", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new")

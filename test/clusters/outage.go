@@ -1,0 +1,80 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Stop ends the API server of a cluster, at once and without a word, so that
+// connections are refused until Start. What else there is of the cluster goes on, as
+// it does where an API server is gone. One cluster at a time can be stopped.
+func (s *Set) Stop(ctx context.Context, name string) error {
+	// Or a cluster that comes up meanwhile takes the port for unused.
+	free, err := alone(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.kill(name); err != nil {
+		free()
+		return fmt.Errorf("stop the API server of cluster %s: %w", name, err)
+	}
+	s.started = free
+	return nil
+}
+
+func (s *Set) kill(name string) error {
+	file := filepath.Join(workdir(s.dir), "clusters", name, "pids", "kube-apiserver.pid")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	// kwokctl starts what has none.
+	return os.Remove(file)
+}
+
+// Start starts what Stop has ended, on the same port and with the data it had, and
+// waits until it answers.
+func (s *Set) Start(ctx context.Context, name string) error {
+	defer s.started()
+	return s.kwokctl(ctx, name, "start", "cluster", "--wait", "2m")
+}
+
+// alone waits until no other process of this user holds ports that nobody listens at,
+// or looks for some: two kwokctl that look for unused ports at the same time find the
+// same ones. It holds others off until free is called, or this process has ended.
+func alone(ctx context.Context) (free func(), err error) {
+	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("jobmanagedby-clusters-%d.lock", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// Closing it gives the lock back.
+	free = func() { _ = lock.Close() }
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		free()
+		return nil, fmt.Errorf("wait for others that bring up clusters, by %s: %w", lock.Name(), err)
+	}
+	return free, nil
+}
