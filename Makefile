@@ -23,7 +23,7 @@ RACE := -race $(if $(filter linux,$(shell go env GOOS)),-ldflags=-linkmode=inter
 RACE_ENV := CGO_ENABLED=1 GOFLAGS="$(filter-out -trimpath,$(GOFLAGS))"
 # Tests wait for clusters more than they compute, so more of them run at once than
 # there are processors.
-GOTEST = $(RACE_ENV) $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json -- $(RACE) -timeout 30m
+GOTEST = $(RACE_ENV) GOGC=400 GOMEMLIMIT=2GiB $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json -- $(RACE) -timeout 30m
 CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/tutorial
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
 

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -71,10 +72,8 @@ func decodePieces(pieces [][]byte) (items [][]byte, ok bool) {
 				if i >= len(pieces) {
 					return
 				}
-				list, err := yaml.YAMLToJSON(pieces[i])
-				item, found := bytes.CutPrefix(list, []byte("["))
-				item, closed := bytes.CutSuffix(item, []byte("]"))
-				if err != nil || !found || !closed || pieces[i][0] != '-' {
+				item, ok := decodePiece(pieces[i])
+				if !ok {
 					failed.Store(true)
 				}
 				items[i] = item
@@ -83,6 +82,22 @@ func decodePieces(pieces [][]byte) (items [][]byte, ok bool) {
 	}
 	wg.Wait()
 	return items, !failed.Load()
+}
+
+// decodePiece parses a piece, which holds one item behind its dash. An item in JSON,
+// which is YAML too, needs no parser of YAML.
+func decodePiece(piece []byte) (item []byte, ok bool) {
+	behind, ok := bytes.CutPrefix(piece, []byte("-"))
+	if !ok {
+		return nil, false
+	}
+	if behind = bytes.TrimSpace(behind); bytes.HasPrefix(behind, []byte("{")) && json.Valid(behind) {
+		return behind, true
+	}
+	list, err := yaml.YAMLToJSON(piece)
+	item, opened := bytes.CutPrefix(list, []byte("["))
+	item, closed := bytes.CutSuffix(item, []byte("]"))
+	return item, err == nil && opened && closed
 }
 
 func decodeWhole(data []byte) ([][]byte, error) {

@@ -84,6 +84,7 @@ func TestUnusualLists(t *testing.T) {
 		"---\napiVersion: v1\r\nkind: List\r\nitems:\r\n- a: 1\r\n- b: 2\r\n",
 		"# a\n\n--- \napiVersion: v1\nkind: List\nitems:\n# b\n- a: 1\n\n- b: 2",
 		"apiVersion: v1\nkind: List\nitems:\n  - a: 1\n  - b: 2\n",
+		"apiVersion: v1\nkind: List\nitems:\n- {\"a\":1}\n-   {\"b\":2, \"c\": \"- {}\"} \n",
 		"items:\n- a: &one 1\n- b: 2\n  c: *one\napiVersion: v1\nkind: List\n",
 		"kind: List\napiVersion: v1\nmore:\n- x\nitems:\n- a: 1\n- b: 2\n",
 		"kind: List\napiVersion: v1\nitems:\n- a: 1\n- b: 2\nmore:\n- x\n",

@@ -51,7 +51,7 @@ func recorded(t *testing.T, path string) []item {
 		var parsed []map[string]any
 		assert.NilError(t, yaml.Unmarshal(one, &parsed))
 		assert.Equal(t, len(parsed), 1)
-		items = append(items, item{object: parsed[0], text: one})
+		items = append(items, item{object: parsed[0], text: asItem(t, parsed[0])})
 	}
 	files[path] = items
 	return slices.Clone(items)
@@ -83,12 +83,18 @@ func writeItems(t *testing.T, path string, items []item) {
 	text := []byte(listHead)
 	for _, i := range items {
 		if i.text == nil {
-			object, err := json.Marshal(i.object)
-			assert.NilError(t, err)
-			// JSON is YAML too, and takes less time to write.
-			i.text = slices.Concat([]byte("- "), object, []byte("\n"))
+			i.text = asItem(t, i.object)
 		}
 		text = append(text, i.text...)
 	}
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
+}
+
+// asItem is an object as an item of a list. JSON is YAML too, and takes less time to
+// write and to read.
+func asItem(t *testing.T, object map[string]any) []byte {
+	t.Helper()
+	text, err := json.Marshal(object)
+	assert.NilError(t, err)
+	return slices.Concat([]byte("- "), text, []byte("\n"))
 }
