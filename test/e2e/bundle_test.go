@@ -129,7 +129,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 // TestBundleHoldsNoSecrets: of the kubeconfigs that MultiKueue keeps in Secrets
 // nothing that opens anything reaches the disk.
 func TestBundleHoldsNoSecrets(t *testing.T) {
-	changes(t, &servedKinds)
+	serving(t, alone, worker2)
 	crd := strings.NewReplacer("workload", "multikueuecluster", "Workload", "MultiKueueCluster", "Namespaced", "Cluster").Replace(workloadCRD)
 	installCRD(t, worker2, crd)
 	create1(t, worker2, "multikueueclusters", "", &unstructured.Unstructured{Object: map[string]any{

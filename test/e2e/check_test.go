@@ -107,7 +107,7 @@ type kueueFleet struct {
 // TestRemedies breaks a healthy fleet in one way after the other, sees the code of
 // each and nothing else, carries the remedy out, and sees it go away.
 func TestRemedies(t *testing.T) {
-	changes(t, &servedKinds)
+	serving(t, alone, all...)
 	f := &kueueFleet{ns: "remedies"}
 	f.manager, f.paris, f.tokyo = playKueue(t, f.ns)
 	createJobs(t, management, submitted(f.ns, "healthy"))

@@ -210,7 +210,7 @@ func TestDispatchOfAFailure(t *testing.T) {
 func TestDispatchResumes(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-resumes"
-	origin(t, ns, "long", fixture.Pods(2), fixture.RunsFor("30s"))
+	origin(t, ns, "long", fixture.Pods(2), fixture.RunsFor("2h"))
 	d := dispatches(t, ns, "long")
 	made := d.expect(dispatch.MirrorCreated, "long")
 	d.expect(dispatch.StatusCopied, "long")
@@ -236,6 +236,7 @@ func TestDispatchResumes(t *testing.T) {
 	d = dispatches(t, ns, "long")
 	d.expect(dispatch.MirrorFound, "long")
 	assert.Equal(t, d.count(dispatch.LeaseWaiting), 0)
+	succeed(t, worker1, ns, runningPods(t, worker1, ns, "long", 2)...)
 	assert.Equal(t, d.end(), 0, d.told.String())
 	sameEnd(t, ns, "long")
 	assert.Equal(t, string(jobOf(t, worker1, ns, "long").UID), made.Mirror.UID)

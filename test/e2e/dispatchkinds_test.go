@@ -20,7 +20,7 @@ import (
 // TestDispatchKinds dispatches objects of other kinds than Job. Nobody runs them: the
 // tests write what their controllers would.
 func TestDispatchKinds(t *testing.T) {
-	changes(t, &servedKinds)
+	serving(t, alone, management, worker1)
 	for _, cluster := range []string{management, worker1} {
 		servesKinds(t, cluster, kinds.Known, kinds.Others)
 	}

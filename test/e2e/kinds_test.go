@@ -31,7 +31,7 @@ type kindsFleet struct {
 
 // TestKinds has clusters serve all kinds that can be delegated.
 func TestKinds(t *testing.T) {
-	changes(t, &servedKinds)
+	serving(t, alone, all...)
 	for cluster, parts := range map[string][]kinds.Part{
 		management: {kinds.Known, kinds.Others, kinds.Decoys}, worker1: {kinds.Known, kinds.Others}, worker2: {kinds.Old},
 	} {

@@ -43,15 +43,35 @@ type kubelet struct {
 	cuts  int
 }
 
-// playKubelet has the nodes of a cluster lead to a kubelet of the test's own.
-func playKubelet(t *testing.T, cluster string) *kubelet {
+// players are the kubelets of all tests, by their clusters and namespaces.
+var players sync.Map
+
+// playKubelet has the nodes of a cluster lead to where each test has a kubelet of its
+// own, for its namespace.
+func playKubelet(t *testing.T, cluster, ns string) *kubelet {
 	t.Helper()
 	k := &kubelet{t: t, cluster: cluster, changed: make(chan struct{}), logs: map[string][]string{}, ended: map[string]bool{}}
+	players.Store(cluster+"/"+ns, k)
+	t.Cleanup(func() { players.Delete(cluster + "/" + ns) })
+	kubelets[cluster].enter(t, "the tests'", func() func() { return leadNodes(t, cluster) })
+	t.Cleanup(k.cut)
+	return k
+}
+
+// leadNodes has the nodes of a cluster lead to the tests' kubelets, and undo back.
+func leadNodes(t *testing.T, cluster string) (undo func()) {
+	t.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.serve)
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
+		player, ok := players.Load(cluster + "/" + r.PathValue("namespace"))
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		k, _ := player.(*kubelet)
+		k.serve(w, r)
+	})
 	server := httptest.NewTLSServer(mux)
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections)
 	address, err := url.Parse(server.URL)
 	assert.NilError(t, err)
 	patch := fmt.Appendf(nil, `{"status": {"addresses": [{"type": "InternalIP", "address": %q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %s}}}}`, address.Hostname(), address.Port())
@@ -61,14 +81,20 @@ func playKubelet(t *testing.T, cluster string) *kubelet {
 	for _, n := range list.Items {
 		_, err := nodes.Patch(t.Context(), n.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		assert.NilError(t, err)
-		t.Cleanup(func() {
-			back, err := json.Marshal(map[string]any{"status": map[string]any{"addresses": n.Status.Addresses, "daemonEndpoints": n.Status.DaemonEndpoints}})
-			assert.NilError(t, err)
-			_, err = nodes.Patch(context.Background(), n.Name, types.MergePatchType, back, metav1.PatchOptions{}, "status")
-			assert.NilError(t, err)
-		})
 	}
-	return k
+	return func() {
+		for _, n := range list.Items {
+			back, err := json.Marshal(map[string]any{"status": map[string]any{"addresses": n.Status.Addresses, "daemonEndpoints": n.Status.DaemonEndpoints}})
+			if err == nil {
+				_, err = nodes.Patch(context.Background(), n.Name, types.MergePatchType, back, metav1.PatchOptions{}, "status")
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+		server.CloseClientConnections()
+		server.Close()
+	}
 }
 
 func (k *kubelet) change(do func()) {
@@ -92,33 +118,13 @@ func (k *kubelet) succeed(ns string, pods ...string) {
 	k.t.Helper()
 	for _, pod := range pods {
 		k.change(func() { k.ended[pod] = true })
-		_, err := client(k.t, k.cluster).CoreV1().Pods(ns).Patch(k.t.Context(), pod, types.StrategicMergePatchType,
-			[]byte(`{"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "state": {"running": null, "terminated": {"exitCode": 0}}}]}}`), metav1.PatchOptions{}, "status")
-		assert.NilError(k.t, err)
+		succeed(k.t, k.cluster, ns, pod)
 	}
 }
 
-// pods waits until a Job has so many running pods, and returns their names in the
-// order of their completion indexes.
 func (k *kubelet) pods(ns, job string, n int) []string {
 	k.t.Helper()
-	var names []string
-	err := wait.PollUntilContextTimeout(k.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		list, err := client(k.t, k.cluster).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
-		names = nil
-		for _, p := range list.Items {
-			if p.Status.Phase == corev1.PodRunning {
-				names = append(names, p.Annotations[batchv1.JobCompletionIndexAnnotation]+" "+p.Name)
-			}
-		}
-		return err == nil && len(names) == n, err
-	})
-	assert.NilError(k.t, err)
-	slices.Sort(names)
-	for i := range names {
-		_, names[i], _ = strings.Cut(names[i], " ")
-	}
-	return names
+	return runningPods(k.t, k.cluster, ns, job, n)
 }
 
 // serve serves a log in the way of a kubelet.
@@ -194,11 +200,10 @@ func (l *lines) ends(last string) {
 }
 
 func TestLogsFindTheCluster(t *testing.T) {
-	changes(t, &servedKinds, &kubelets)
 	const ns = "logs"
-	manager, paris, tokyo := playKueue(t, ns)
-	playKubelet(t, management)
-	one := playKubelet(t, worker1)
+	manager, paris, tokyo := sharesKueue(t, ns)
+	playKubelet(t, management, ns)
+	one := playKubelet(t, worker1, ns)
 	indexed := func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
 	createJobs(t, management, submitted(ns, "train", fixture.Pods(2), indexed), submitted(ns, "sweep", fixture.Suspended()), submitted(ns, "done"))
 	createJobs(t, management, fixture.New(ns, "alone", fixture.RunsFor("2h")))
@@ -266,10 +271,9 @@ func TestLogsFindTheCluster(t *testing.T) {
 // TestLogsFollow: from before there are pods, over broken connections and on another
 // cluster, to the end.
 func TestLogsFollow(t *testing.T) {
-	changes(t, &servedKinds, &kubelets)
 	const ns = "logs-follow"
-	manager, paris, tokyo := playKueue(t, ns)
-	one, two := playKubelet(t, worker1), playKubelet(t, worker2)
+	manager, paris, tokyo := sharesKueue(t, ns)
+	one, two := playKubelet(t, worker1, ns), playKubelet(t, worker2, ns)
 	createJobs(t, management, submitted(ns, "train", fixture.Suspended()))
 	assert.NilError(t, manager.Hold(t.Context(), ns, "train", "insufficient quota for gpu", paris, tokyo))
 	l := followsLogs(t, "train", "-n", ns, healthy)
@@ -306,9 +310,9 @@ func TestLogsFollow(t *testing.T) {
 }
 
 func TestLogsFollowRetries(t *testing.T) {
-	changes(t, &kubelets)
+	t.Parallel()
 	const ns = "logs-retries"
-	k := playKubelet(t, management)
+	k := playKubelet(t, management, ns)
 	createJobs(t, management, fixture.New(ns, "flaky", fixture.RunsFor("2h")))
 	first := k.pods(ns, "flaky", 1)[0]
 	k.write(first, "fails\n")
@@ -327,7 +331,7 @@ func TestLogsFollowRetries(t *testing.T) {
 // TestLogsFollowOverARestart of the API server.
 func TestLogsFollowOverARestart(t *testing.T) {
 	const ns = "logs-restart"
-	k := playKubelet(t, worker2)
+	k := playKubelet(t, worker2, ns)
 	createJobs(t, worker2, fixture.New(ns, "steady", fixture.RunsFor("2h")))
 	pod := k.pods(ns, "steady", 1)[0]
 	l := followsLogs(t, "steady", "-n", ns, "--context", worker2)
@@ -349,9 +353,9 @@ func TestLogsFollowOverARestart(t *testing.T) {
 // TestLogsTellWhatCouldNotBeRead: a cluster that is down does not keep the others
 // from being read.
 func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
-	changes(t, &kubelets)
+	t.Parallel()
 	const ns = "logs-partial"
-	k := playKubelet(t, worker1)
+	k := playKubelet(t, worker1, ns)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy("flows.example.com/runner")))
 	createJobs(t, worker1, fixture.New(ns, "train", fixture.RunsFor("2h")))
 	pod := k.pods(ns, "train", 1)[0]

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,26 +25,10 @@ const (
 )
 
 // set are the clusters that all tests share; each test has namespaces of its
-// own in them, so that they run at the same time (t.Parallel), but for those that
-// stop a cluster, or want the whole of one to stand still: these run first, one
-// after the other.
+// own in them, so that they run at the same time (t.Parallel), as far as they agree on
+// what is common to all (shared_test.go); but for those that stop a cluster, or want the
+// whole of one to stand still: these run first, one after the other.
 var set *clusters.Set
-
-// Of what clusters are for all of their users, a test at a time may change which
-// kinds they serve, Kueue's among them, and where their nodes are found.
-var servedKinds, kubelets sync.Mutex
-
-// changes runs a test beside others, but not beside those that change the same, or
-// cannot have it changed.
-func changes(t *testing.T, what ...*sync.Mutex) {
-	t.Helper()
-	t.Parallel()
-	for _, m := range what {
-		m.Lock()
-		// Cleanups run last to first: after those that change it back.
-		t.Cleanup(m.Unlock)
-	}
-}
 
 // TestMain makes commands of this test binary, so that kubectl finds the plugin
 // on PATH, race detector and all.
@@ -157,6 +140,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("KUBECONFIG", own)
 			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+set.Programs)
 			env.Setenv("HOME", env.WorkDir)
+			// How the runtimes of Go are told to be quick with tests.
+			for _, name := range []string{"GORACE", "GOGC", "GOMEMLIMIT"} {
+				env.Setenv(name, os.Getenv(name))
+			}
 			return os.WriteFile(own, config, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},

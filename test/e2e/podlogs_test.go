@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,19 +26,38 @@ func sidecar(j *batchv1.Job) {
 	s.Containers = append(s.Containers, corev1.Container{Name: "sidecar", Image: "registry.example/sidecar:1"})
 }
 
-// podOf waits for the running pod of a Job, and returns its name.
-func podOf(t *testing.T, cluster, ns, job string) (name string) {
+// runningPods waits until a Job has so many running pods, and returns their names in the
+// order of their completion indexes.
+func runningPods(t *testing.T, cluster, ns, job string, n int) []string {
 	t.Helper()
+	var names []string
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		list, err := client(t, cluster).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
-		if err != nil || len(list.Items) == 0 || list.Items[0].Status.Phase != corev1.PodRunning {
+		if err != nil {
 			return false, err
 		}
-		name = list.Items[0].Name
-		return true, nil
+		names = nil
+		for _, p := range list.Items {
+			if p.Status.Phase == corev1.PodRunning {
+				names = append(names, p.Annotations[batchv1.JobCompletionIndexAnnotation]+" "+p.Name)
+			}
+		}
+		return len(names) == n, nil
 	})
 	assert.NilError(t, err)
-	return name
+	slices.Sort(names)
+	for i := range names {
+		_, names[i], _ = strings.Cut(names[i], " ")
+	}
+	return names
+}
+
+// succeed ends pods.
+func succeed(t *testing.T, cluster, ns string, pods ...string) {
+	t.Helper()
+	for _, pod := range pods {
+		patchPod(t, cluster, ns, pod, `{"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "state": {"running": null, "terminated": {"exitCode": 0}}}]}}`)
+	}
 }
 
 func patchPod(t *testing.T, cluster, ns, pod, patch string) {
@@ -50,12 +70,15 @@ func patchPod(t *testing.T, cluster, ns, pod, patch string) {
 // dispatched Job, on the cluster that runs it, of two containers and of their earlier
 // runs, to its end; and of one on the other worker.
 func TestLogsOfPods(t *testing.T) {
-	changes(t, &kubelets)
+	t.Parallel()
+	for _, cluster := range []string{worker1, worker2} {
+		kubelets[cluster].enter(t, "kwok's", nil)
+	}
 	const ns = "pod-logs"
 	origin(t, ns, "train", fixture.RunsFor("2h"), sidecar)
 	d := dispatches(t, ns, "train", "--detach-after-start")
 	assert.Equal(t, d.end(), 0, d.told.String())
-	pod := podOf(t, worker1, ns, "train")
+	pod := runningPods(t, worker1, ns, "train", 1)[0]
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	start := time.Now().Add(-time.Hour).Truncate(time.Second)

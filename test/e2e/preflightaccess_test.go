@@ -206,7 +206,7 @@ func TestPreflightOldServers(t *testing.T) {
 // TestPreflightCreate is about origins that come from a file.
 func TestPreflightCreate(t *testing.T) {
 	// It looks at all kinds that there are.
-	changes(t, &servedKinds)
+	serving(t, "no others", all...)
 	const ns = "preflight-create"
 	f := newFlight(t, ns)
 	check := func(job *unstructured.Unstructured) []preflight.Problem {

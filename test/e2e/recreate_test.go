@@ -217,9 +217,8 @@ func TestRecreateAsks(t *testing.T) {
 // TestRecreateForMultiKueue takes a Job into a queue, and leaves one alone that a
 // worker runs.
 func TestRecreateForMultiKueue(t *testing.T) {
-	changes(t, &servedKinds)
 	const ns = "recreate-kueue"
-	manager, paris, _ := playKueue(t, ns)
+	manager, paris, _ := sharesKueue(t, ns)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	queue := submitted(ns, "any").Labels[delegation.QueueNameLabel]
 	backup, _ := toFile(t)

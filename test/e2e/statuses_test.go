@@ -132,7 +132,7 @@ const workloadCRD = `{
 // TestMultiKueueClaims: a Job of MultiKueue that waits in a queue has no status,
 // and yet is not unclaimed; its Workload tells.
 func TestMultiKueueClaims(t *testing.T) {
-	changes(t, &servedKinds)
+	serving(t, alone, worker2)
 	const ns = "claims"
 	config, err := set.Config(worker2)
 	assert.NilError(t, err)

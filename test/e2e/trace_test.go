@@ -23,26 +23,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
 
-// playKueue makes a manager of the management cluster, and workers of the others
-// under names that are not their contexts'.
-func playKueue(t *testing.T, namespaces ...string) (manager, one, two *multikueue.Cluster) {
-	t.Helper()
-	play := func(name, kubeContext string) *multikueue.Cluster {
-		config, err := set.Config(kubeContext)
-		assert.NilError(t, err)
-		c, err := multikueue.NewCluster(t.Context(), name, config, "v1beta1", "v1beta2")
-		assert.NilError(t, err)
-		t.Cleanup(func() { assert.NilError(t, c.Remove(context.Background())) })
-		return c
-	}
-	manager, one, two = play("manager", management), play("paris", worker1), play("tokyo", worker2)
-	for _, c := range []*multikueue.Cluster{manager, one, two} {
-		assert.NilError(t, c.AddQueues(t.Context(), c == manager, namespaces...))
-	}
-	assert.NilError(t, manager.Manage(t.Context(), one, two))
-	return manager, one, two
-}
-
 // submitted is a Job as it is submitted to MultiKueue.
 func submitted(namespace, name string, options ...fixture.Option) *batchv1.Job {
 	return fixture.New(namespace, name, append([]fixture.Option{
@@ -64,9 +44,8 @@ func trace(t *testing.T, args ...string) inspect.Trace {
 const healthy = "--contexts=" + management + "," + worker1 + "," + worker2
 
 func TestTraceOverLiveClusters(t *testing.T) {
-	changes(t, &servedKinds)
 	const ns = "traced"
-	manager, paris, tokyo := playKueue(t, ns)
+	manager, paris, tokyo := sharesKueue(t, ns)
 	c := client(t, management)
 	createJobs(t, management, submitted(ns, "train", fixture.Pods(4)))
 	createJobs(t, management, submitted(ns, "sweep", fixture.Suspended()))

@@ -148,12 +148,12 @@ func findings(t *testing.T, kubeconfig, ns string) (codes []string) {
 // and of a developer for one worker, who may not read which cluster that is, by the same
 // address and by another one: one Job with one mirror stays that.
 func TestTwoUsersOfOneCluster(t *testing.T) {
-	changes(t, &kubelets)
+	t.Parallel()
 	const ns = "two-users"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
 	createJobs(t, management, fixture.New(ns, "idle", fixture.ManagedBy("flows.example.com/runner")))
 	developers(t, ns, management, worker1)
-	k := playKubelet(t, worker1)
+	k := playKubelet(t, worker1, ns)
 	alone := kubeconfigWith(t, "management=management", "a-dev=worker-1 developer")
 	both := kubeconfigWith(t, "management=management", "mgmt-dev=management developer", "a-dev=worker-1 developer", "b-far=worker-1 elsewhere", "worker-1=worker-1")
 	here := []string{"-n", ns, "--context", management}
@@ -225,11 +225,11 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 // TestTheDeveloperAlone: the same where there is no other context for the worker than
 // the developer's.
 func TestTheDeveloperAlone(t *testing.T) {
-	changes(t, &kubelets)
+	t.Parallel()
 	const ns = "one-user"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
 	developers(t, ns, management, worker1)
-	k := playKubelet(t, worker1)
+	k := playKubelet(t, worker1, ns)
 	alone := kubeconfigWith(t, "management=management developer", "a-dev=worker-1 developer")
 	here := []string{"-n", ns, "--context", management}
 	for range 2 {
