@@ -53,6 +53,13 @@ type Kind struct {
 	// Loses are the paths of fields, besides ManagedBy, that a copy for another
 	// cluster must not have.
 	Loses [][]string
+	// Claims is the path, through lists, of templates of PersistentVolumeClaims that its
+	// controller makes; to pods that mount one by its name it adds the volume. Nil for
+	// none.
+	Claims []string
+	// RayCluster is the path of the specification of a RayCluster, which Ray's own
+	// autoscaler sizes where it is told to; nil where there is none.
+	RayCluster []string
 	// Selector is the label selector that picks those objects of a kind which can be
 	// delegated at all; "" means all of them.
 	Selector string

@@ -62,6 +62,8 @@ func jobSetKinds() []Kind {
 			Running:   countsOfJobs("status.replicatedJobsStatus"),
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
+		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, from 0.11 on.
+		Claims: []string{"spec", "volumeClaimPolicies", "templates"},
 	}}
 }
 

@@ -70,6 +70,19 @@ func Objects(value any) []map[string]any {
 	return nil
 }
 
+// ObjectsAt are the objects at a path, which may lead through lists.
+func ObjectsAt(value any, path ...string) []map[string]any {
+	all := Objects(value)
+	for _, field := range path {
+		var below []map[string]any
+		for _, object := range all {
+			below = append(below, Objects(object[field])...)
+		}
+		all = below
+	}
+	return all
+}
+
 // Walk visits all objects in a value, those that hold others first, in the order of
 // their paths.
 func Walk(path string, value any, visit func(path string, object map[string]any)) {

@@ -222,10 +222,10 @@ func TestDriftNever(t *testing.T) {
 		"backoffLimitPerIndex":  {origin: indexed(), worker: []edit{{"spec.backoffLimitPerIndex", int64(7)}}, want: never("spec.backoffLimitPerIndex")},
 		"priorityClassName":     {origin: []edit{{"spec.template.spec.priorityClassName", "low"}}, worker: []edit{{"spec.template.spec.priorityClassName", "high"}}, want: never("spec.template.spec.priorityClassName")},
 		"pods beside others":    {origin: affinity("podAffinity", "a"), worker: affinity("podAffinity", "b"), want: never("spec.template.spec.affinity.podAffinity")},
-		"a field of the future": {origin: []edit{{"spec.scheduling", "yaml:{gang: 1}"}}, worker: []edit{{"spec.scheduling", "yaml:{gang: 2}"}}, want: never("spec.scheduling")},
+		"a field of the future": {origin: []edit{{"spec.novelty", "yaml:{gang: 1}"}}, worker: []edit{{"spec.novelty", "yaml:{gang: 2}"}}, want: never("spec.novelty")},
 		"what one side lacks": {
-			origin: []edit{{"spec.scheduling", "yaml:{gang: 1}"}, {"spec.template.spec.hostUsers", false}},
-			worker: []edit{{"spec.scheduling", nil}, {"spec.template.spec.hostUsers", nil}, {"spec.template.spec.enableServiceLinks", true}},
+			origin: []edit{{"spec.novelty", "yaml:{gang: 1}"}, {"spec.template.spec.hostUsers", false}},
+			worker: []edit{{"spec.novelty", nil}, {"spec.template.spec.hostUsers", nil}, {"spec.template.spec.enableServiceLinks", true}},
 		},
 		"the same quantities": {
 			origin: []edit{{"spec.template.spec.volumes", "yaml:[{name: a, emptyDir: {sizeLimit: 1024Mi}}]"}},

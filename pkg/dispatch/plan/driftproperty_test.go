@@ -49,6 +49,10 @@ func randomEdits(r *rand.Rand, isIndexed, isOrigin bool) []edit {
 			return []edit{{pod + "containers", "yaml:[{name: main, image: 'i:1', resources: " + resources() + "}, {name: side, image: 'i:2'}]"}}
 		},
 	}
+	all = append(all, func() []edit {
+		n := number().(int64)
+		return []edit{{"spec.parallelism", n}, {gangCount, maybe(n - int64(r.IntN(int(n))))}}
+	})
 	if isIndexed {
 		all = append(all, func() []edit {
 			n := number()
@@ -81,19 +85,22 @@ func converges(t *testing.T, r *rand.Rand) {
 	if isIndexed {
 		origin = append(append(origin, indexed()...), edit{"spec.maxFailedIndexes", int64(1)})
 	}
-	stored := driftJob(t, append(origin, randomEdits(r, isIndexed, true)...)...)
+	stored := allowed(t, driftJob(t, append(origin, randomEdits(r, isIndexed, true)...)...))
 	before := planFor(t, stored, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), randomEdits(r, isIndexed, false)...)
-	mirror = settled(t, mirror)
+	mirror = settled(t, allowed(t, mirror))
 	fresh := asStored(t, before, "u2")
 	assert.Assert(t, driftOf(t, before, before, fresh).Patch == nil)
 	assert.Assert(t, driftOf(t, before, nil, fresh).Patch == nil)
 
-	planned := planFor(t, edited(t, stored, randomEdits(r, isIndexed, true)...), into).Mirror
+	planned := planFor(t, allowed(t, edited(t, stored, randomEdits(r, isIndexed, true)...)), into).Mirror
 	drift := driftOf(t, planned, before, mirror)
 	for writes := 0; drift.Patch != nil; writes++ {
 		assert.Assert(t, writes < 4, "%v", drift.Fields)
 		next := applied(t, mirror, drift.Patch)
+		if count, has := at(next, gangCount).(int64); has {
+			assert.Assert(t, count <= at(next, "spec.parallelism").(int64), "the server refuses %v", drift.Fields)
+		}
 		before, mirror = drift.Written(planned, before), next
 		drift = driftOf(t, planned, before, mirror)
 		if drift.Patch == nil && len(drift.Deferred) > 0 {
@@ -114,6 +121,17 @@ func converges(t *testing.T, r *rand.Rand) {
 	labels, _, _ := unstructured.NestedStringMap(mirror.Object, "spec", "template", "metadata", "labels")
 	assert.Equal(t, labels["batch.kubernetes.io/controller-uid"], "u2")
 	assert.Equal(t, len(drift.Immutable) > 0, !isIndexed && at(planned, "spec.completions") != at(mirror, "spec.completions"), "%v", drift.Immutable)
+}
+
+// allowed is a Job of which no more pods have to start together than it has: servers
+// refuse others.
+func allowed(t *testing.T, job *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	count, has := at(job, gangCount).(int64)
+	if most, _ := at(job, "spec.parallelism").(int64); has && count > most {
+		return edited(t, job, edit{gangCount, most})
+	}
+	return job
 }
 
 // settled is a mirror once its controller has seen it.

@@ -21,6 +21,7 @@ func (d *drifter) spec() {
 		d.optional("maxFailedIndexes")
 	}
 	d.completions()
+	d.gang()
 	d.suspend()
 }
 
@@ -90,7 +91,7 @@ func (d *drifter) fixed() {
 	d.compare("spec.", planned, now, func(field string) bool {
 		switch field {
 		case "template", "managedBy", "manualSelector", "ttlSecondsAfterFinished", "suspend", "parallelism", "completions",
-			"activeDeadlineSeconds", "backoffLimit", "maxFailedIndexes", "podReplacementPolicy":
+			"activeDeadlineSeconds", "backoffLimit", "maxFailedIndexes", "podReplacementPolicy", "scheduling":
 			return true
 		case "selector":
 			// The worker makes one itself.
@@ -98,6 +99,7 @@ func (d *drifter) fixed() {
 		}
 		return false
 	})
+	d.fixedScheduling()
 	pod, podNow := content.MapAt(d.planned, "spec", "template", "spec"), content.MapAt(d.mirror, "spec", "template", "spec")
 	d.compare("spec.template.spec.", pod, podNow, func(field string) bool {
 		switch field {

@@ -81,6 +81,10 @@ func actingAnnotation(key string) string {
 		return "without meaning since Kubernetes 1.27"
 	case object.InDomain(key, "kueue.x-k8s.io"):
 		return "Kueue's, about the origin"
+	case key == "scheduling.k8s.io/group-template-name", key == "scheduling.k8s.io/parent-compositepodgroup":
+		// kubernetes: pkg/apis/scheduling/annotation_key_constants.go; they mean the
+		// Workload of the object that controls this one, which a mirror has none of.
+		return "names a group of pods that is on the origin's cluster"
 	case object.InDomain(key, "karmada.io"), object.InDomain(key, "open-cluster-management.io"), object.InDomain(key, object.OurDomain):
 		return actingLabel(key, "")
 	}

@@ -109,6 +109,8 @@ func TestPlanAnnotations(t *testing.T) {
 		"apps.open-cluster-management.io/hosting":          "removed v",
 		"batch.kubernetes.io/job-tracking":                 "removed v",
 		"jobmanagedby.github.io/mirror":                    "removed v",
+		"scheduling.k8s.io/group-template-name":            "removed v",
+		"scheduling.k8s.io/parent-compositepodgroup":       "removed v",
 		"cronjob.kubernetes.io/instantiate":                "kept v",
 		"batch.kubernetes.io/cronjob-scheduled-timestamp":  "kept v",
 		"argocd.argoproj.io/sync-wave":                     "",

@@ -58,6 +58,11 @@ func (p *planner) warnOfReferences() {
 			references[name] = !wrapped[name]
 		}
 	}
+	if p.options.Kind.IsJob() {
+		for _, name := range namesIn(content.MapAt(p.origin, "spec", "scheduling")) {
+			references[name] = true
+		}
+	}
 	maps.DeleteFunc(references, func(_ string, isElsewhere bool) bool { return !isElsewhere })
 	if len(references) > 0 {
 		p.warn("In namespace %s the pod template names other objects than in %s: %s.",

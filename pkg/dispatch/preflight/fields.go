@@ -27,7 +27,8 @@ type dropped struct {
 func droppedFields(sent, stored *unstructured.Unstructured) []dropped {
 	spec, _, _ := unstructured.NestedMap(sent.Object, "spec")
 	var fields []dropped
-	for _, p := range content.LostIn("spec", sent.Object["spec"], stored.Object["spec"]) {
+	lost := content.LostIn("spec", sent.Object["spec"], stored.Object["spec"])
+	for _, p := range append(lost, lostChoices(sent, stored, lost)...) {
 		if isDefault(p, spec) {
 			continue
 		}
@@ -52,15 +53,39 @@ func isDefault(l content.Lost, spec map[string]any) bool {
 	case "spec.template.spec.hostUsers":
 		return l.Value == true
 	}
-	return false
+	return strings.HasSuffix(l.Path, ".httpGet.protocol") && l.Value == "HTTP1" ||
+		strings.HasSuffix(l.Path, ".grpc.mode") && l.Value == "Plaintext"
+}
+
+// lostChoices are those fields of which it is enough that they are there, empty as
+// they may be, to change what the Job does, and that a server does not store: that its
+// pods start together or none does, and that they are disturbed together. Their
+// alternatives, basic and single, are what happens without. What is told already is
+// left out.
+func lostChoices(sent, stored *unstructured.Unstructured, told []content.Lost) []content.Lost {
+	var lost []content.Lost
+	for _, path := range [][]string{{"spec", "scheduling", "schedulingPolicy", "gang"}, {"spec", "scheduling", "disruptionMode", "all"}} {
+		choice := content.MapAt(sent, path...)
+		if choice == nil || len(choice) > 0 || content.At(stored, path...) != nil {
+			continue
+		}
+		l := content.Lost{Path: content.Dotted(path), Value: choice}
+		if !slices.ContainsFunc(told, func(t content.Lost) bool { return strings.HasPrefix(l.Path, t.Path+".") }) {
+			lost = append(lost, l)
+		}
+	}
+	return lost
 }
 
 // consequence is a field without which a Job does something else. The path has []
-// for any element of a list.
+// for any element of a list, and * for one field or several.
 type consequence struct{ path, since string }
 
 func (c consequence) covers(path string) bool {
 	path = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]")
+	if parent, field, isBelow := strings.Cut(c.path, ".*."); isBelow {
+		return strings.HasPrefix(path, parent+".") && strings.HasSuffix(path, "."+field)
+	}
 	rest, ok := strings.CutPrefix(path, c.path)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
@@ -79,7 +104,7 @@ func mattering() []consequence {
 		{"spec.podFailurePolicy", "1.26"},
 		{"spec.completionMode", "1.22"},
 		{"spec.suspend", "1.22"},
-		{"spec.schedulingGroup", ""},
+		{"spec.scheduling", ""},
 		{pod + "initContainers[].restartPolicy", "1.29"},
 		{pod + "initContainers[].restartPolicyRules", "1.35"},
 		{pod + "containers[].restartPolicy", "1.35"},
@@ -88,6 +113,12 @@ func mattering() []consequence {
 		{pod + "containers[].resources", ""},
 		{pod + "initContainers[].env", ""},
 		{pod + "containers[].env", ""},
+		{pod + "initContainers[].volumeMounts[].bindMountOptions", ""},
+		{pod + "containers[].volumeMounts[].bindMountOptions", ""},
+		{pod + "initContainers[].*.grpc.mode", ""},
+		{pod + "containers[].*.grpc.mode", ""},
+		{pod + "initContainers[].*.httpGet.protocol", ""},
+		{pod + "containers[].*.httpGet.protocol", ""},
 		{pod + "resourceClaims", "1.34"},
 		{pod + "schedulingGates", "1.27"},
 		{pod + "schedulingGroup", ""},

@@ -78,6 +78,57 @@ func TestDroppedFields(t *testing.T) {
 			[]string{"spec.template.spec.hostnameOverride"},
 		},
 		{
+			"pods that start together",
+			`{spec: {scheduling: {schedulingPolicy: {gang: {minCount: 2}}, resourceClaims: [{name: a, resourceClaimName: x}]}, template: {spec: {schedulingGroup: {podGroupName: g}}}}}`,
+			`{spec: {template: {spec: {}}}}`,
+			[]string{"spec.scheduling", "spec.template.spec.schedulingGroup"},
+			nil,
+		},
+		{
+			"all of them, which takes no number",
+			`{spec: {scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}}}}`, `{spec: {}}`,
+			[]string{"spec.scheduling.schedulingPolicy.gang", "spec.scheduling.disruptionMode.all"},
+			nil,
+		},
+		{
+			"all of them, and in a place that is told",
+			`{spec: {scheduling: {schedulingPolicy: {gang: {}}, schedulingConstraints: {topology: [{key: rack}]}}}}`, `{spec: {}}`,
+			[]string{"spec.scheduling"},
+			nil,
+		},
+		{
+			"all of them, on a server that knows it",
+			`{spec: {scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}}}}`,
+			`{spec: {scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}}}}`,
+			nil, nil,
+		},
+		{
+			"one by one, as without",
+			`{spec: {scheduling: {schedulingPolicy: {basic: {}}, disruptionMode: {single: {}}}}}`, `{spec: {}}`,
+			nil, nil,
+		},
+		{
+			"how volumes are mounted, and probes asked",
+			`{spec: {template: {spec: {
+				initContainers: [{name: proxy, startupProbe: {grpc: {port: 1, mode: TLS}}, volumeMounts: [{name: v, bindMountOptions: [noexec]}]}],
+				containers: [{name: main, livenessProbe: {httpGet: {port: 1, protocol: HTTP2}}, lifecycle: {preStop: {httpGet: {port: 1, protocol: HTTP2}}}, volumeMounts: [{name: v, bindMountOptions: [nodev]}]}]}}}}`,
+			`{spec: {template: {spec: {
+				initContainers: [{name: proxy, startupProbe: {grpc: {port: 1}}, volumeMounts: [{name: v}]}],
+				containers: [{name: main, livenessProbe: {httpGet: {port: 1}}, lifecycle: {preStop: {httpGet: {port: 1}}}, volumeMounts: [{name: v}]}]}}}}`,
+			[]string{
+				"spec.template.spec.containers[0].lifecycle.preStop.httpGet.protocol", "spec.template.spec.containers[0].livenessProbe.httpGet.protocol",
+				"spec.template.spec.containers[0].volumeMounts[0].bindMountOptions", "spec.template.spec.initContainers[0].startupProbe.grpc.mode",
+				"spec.template.spec.initContainers[0].volumeMounts[0].bindMountOptions",
+			},
+			nil,
+		},
+		{
+			"probes that are asked as they always were",
+			`{spec: {template: {spec: {containers: [{name: main, livenessProbe: {httpGet: {port: 1, protocol: HTTP1}}, readinessProbe: {grpc: {port: 1, mode: Plaintext}}}]}}}}`,
+			`{spec: {template: {spec: {containers: [{name: main, livenessProbe: {httpGet: {port: 1}}, readinessProbe: {grpc: {port: 1}}}]}}}}`,
+			nil, nil,
+		},
+		{
 			"a name that begins alike is another field",
 			`{spec: {suspendAfter: 1m}}`, `{spec: {}}`, nil,
 			[]string{"spec.suspendAfter"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
 // versions are the ones that an object may be served in, newest first.
@@ -150,7 +151,25 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 			blocks:  true, versions: versions(storageClasses()),
 		})
 	}
+	for _, claim := range c.claimTemplates() {
+		class, _ := content.In(claim, "spec", "storageClassName").(string)
+		needs = append(needs, need{
+			kind: "StorageClass", name: class,
+			message: fmt.Sprintf("does not exist, and the claim %v that is made for the pods names it", content.In(claim, "metadata", "name")),
+			remedy:  command.Say("name one of those in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
+			blocks:  true, versions: versions(storageClasses()),
+		})
+	}
 	return c.all(ctx, needs)
+}
+
+// claimTemplates are those of the claims that the kind's controller makes for the
+// pods.
+func (c *check) claimTemplates() []map[string]any {
+	if len(c.kind.Claims) == 0 {
+		return nil
+	}
+	return content.ObjectsAt(c.mirror.Object, c.kind.Claims...)
 }
 
 // drivers looks at the CSI drivers of volumes that are made with the pod.
@@ -199,28 +218,53 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 // resourceClaims looks at the ResourceClaims and their templates. A server that
 // does not serve them has none.
 func (c *check) resourceClaims(ctx context.Context) []Problem {
-	var claims []corev1.PodResourceClaim
+	var claims []map[string]any
 	for _, p := range c.templates {
-		claims = append(claims, p.spec.ResourceClaims...)
+		claims = append(claims, content.ObjectsAt(p.Pod(), "resourceClaims")...)
+	}
+	if c.kind.IsJob() {
+		// Those that all of a Job's pods share (Kubernetes 1.37).
+		claims = append(claims, content.ObjectsAt(c.mirror.Object, "spec", "scheduling", "resourceClaims")...)
 	}
 	var needs []need
 	for _, claim := range claims {
-		for kind, name := range map[string]*string{"ResourceClaim": claim.ResourceClaimName, "ResourceClaimTemplate": claim.ResourceClaimTemplateName} {
-			if name == nil {
-				continue
-			}
+		for kind, field := range map[string]string{"ResourceClaim": "resourceClaimName", "ResourceClaimTemplate": "resourceClaimTemplateName"} {
+			name, _ := claim[field].(string)
 			plural := strings.ToLower(kind) + "s"
-			served := make([]schema.GroupVersionResource, 0, 3)
-			for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
-				served = append(served, schema.GroupVersionResource{Group: "resource.k8s.io", Version: version, Resource: plural})
-			}
 			needs = append(needs, need{
-				kind: kind, namespace: c.namespace(), name: *name,
-				message:  fmt.Sprintf("does not exist, and the pods' resource claim %s needs it", claim.Name),
-				remedy:   command.Say("make it there; this is the origin's: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", plural, *name, "-o", "yaml")),
-				versions: served, blocks: true,
+				kind: kind, namespace: c.namespace(), name: name,
+				message:  fmt.Sprintf("does not exist, and the pods' resource claim %v needs it", claim["name"]),
+				remedy:   command.Say("make it there; this is the origin's: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", plural, name, "-o", "yaml")),
+				versions: ofGroup("resource.k8s.io", plural, "v1", "v1beta2", "v1beta1"), blocks: true,
 			})
 		}
+	}
+	return c.all(ctx, needs)
+}
+
+// ofGroup are the versions of a resource, newest first.
+func ofGroup(group, plural string, named ...string) []schema.GroupVersionResource {
+	all := make([]schema.GroupVersionResource, len(named))
+	for i, version := range named {
+		all[i] = schema.GroupVersionResource{Group: group, Version: version, Resource: plural}
+	}
+	return all
+}
+
+// podGroups looks at the groups that templates name: without, the scheduler leaves
+// their pods alone (kubernetes: KEP-4671). A server that does not serve them drops the
+// field, which is told besides.
+func (c *check) podGroups(ctx context.Context) []Problem {
+	var needs []need
+	for _, p := range c.templates {
+		name, _ := content.In(p.Pod(), "schedulingGroup", "podGroupName").(string)
+		needs = append(needs, need{
+			kind: "PodGroup", namespace: c.namespace(), name: name,
+			message: "does not exist, and the pods wait for it (schedulingGroup)",
+			remedy: command.Say("make it there; this is the origin's: %s",
+				c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "podgroups.scheduling.k8s.io", name, "-o", "yaml")),
+			versions: ofGroup("scheduling.k8s.io", "podgroups", "v1beta1", "v1alpha3", "v1alpha2"), blocks: true,
+		})
 	}
 	return c.all(ctx, needs)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
@@ -126,6 +127,7 @@ func putAside(pod *unstructured.Unstructured, missing string) bool {
 func (c *check) podOf(of *pods) *unstructured.Unstructured {
 	template := runtime.DeepCopyJSON(of.Object)
 	spec, _ := template["spec"].(map[string]any)
+	c.addClaims(spec)
 	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
 	pod.SetGenerateName(c.mirror.GetName() + "-")
 	pod.SetNamespace(c.namespace())
@@ -144,6 +146,23 @@ func (c *check) podOf(of *pods) *unstructured.Unstructured {
 		UID: types.UID("00000000-0000-0000-0000-000000000000"), Controller: new(true),
 	}})
 	return pod
+}
+
+// addClaims adds the volumes of claims that the kind's controller makes, as it does
+// itself: to pods that mount one by its name.
+func (c *check) addClaims(pod map[string]any) {
+	for _, claim := range c.claimTemplates() {
+		name, _ := content.In(claim, "metadata", "name").(string)
+		named := func(v map[string]any) bool { return v["name"] == name }
+		mounts := append(content.ObjectsAt(pod, "containers", "volumeMounts"), content.ObjectsAt(pod, "initContainers", "volumeMounts")...)
+		volumes, _ := pod["volumes"].([]any)
+		if name == "" || !slices.ContainsFunc(mounts, named) || slices.ContainsFunc(content.Objects(volumes), named) {
+			continue
+		}
+		pod["volumes"] = append(volumes, map[string]any{
+			"name": name, "persistentVolumeClaim": map[string]any{"claimName": name + "-" + c.mirror.GetName()},
+		})
+	}
 }
 
 // otherLabels are those that do not name the Job.

@@ -49,7 +49,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 		return slices.Concat(rights, lacking, c.worker.Access(ctx, c.namespace(), rightsToCopy(c.dependencies)))
 	}
 	looks := []look{
-		c.every(c.pods), c.dataNeeds, c.claims, c.resourceClaims, c.storageClasses, c.drivers, c.trustBundles,
+		c.every(c.pods), c.dataNeeds, c.claims, c.resourceClaims, c.podGroups, c.storageClasses, c.drivers, c.trustBundles,
 		c.every(c.subdomain), c.every(c.surprises), c.mirrorQueue,
 	}
 	if there == nobodys && isServed {

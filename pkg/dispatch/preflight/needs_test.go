@@ -1,0 +1,116 @@
+package preflight
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// checkOf is a check of a mirror, by two clusters that serve what they are told to.
+func checkOf(t *testing.T, k delegation.Kind, mirror *unstructured.Unstructured, serve func(path string) bool) (*check, *dispatchtest.Server) {
+	t.Helper()
+	server := dispatchtest.NewServer(t)
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if !serve(r.URL.Path) {
+			return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, true)
+		}
+		return nil
+	}
+	objects, err := dynamic.NewForConfig(server.Config())
+	assert.NilError(t, err)
+	there := Probe{&apiserver.Side{Context: "there", Dynamic: objects}, &memo{}}
+	here := Probe{&apiserver.Side{Context: "here"}, &memo{}}
+	c := &check{Checker: &Checker{}, kind: k, mirror: mirror, Request: Request{Origin: mirror}, origin: here, worker: there}
+	assert.Equal(t, len(c.readTemplates()), 0)
+	return c, server
+}
+
+// TestPodGroups: a template that names the group that its pods are scheduled with.
+func TestPodGroups(t *testing.T) {
+	for _, version := range []string{"v1beta1", "v1alpha3", "v1alpha2", ""} {
+		t.Run("served: "+version, func(t *testing.T) {
+			job := dispatchtest.SmallJob(t)
+			dispatchtest.Set(t, job, "spec.template.spec.schedulingGroup", "yaml:{podGroupName: gang}")
+			c, server := checkOf(t, delegation.Job(), job, func(path string) bool {
+				return version != "" && strings.HasPrefix(path, "/apis/scheduling.k8s.io/"+version+"/")
+			})
+			found := c.podGroups(t.Context())
+			assert.Equal(t, len(found), 1, "%v", found)
+			assert.Assert(t, found[0].Blocking && found[0].Object == "PodGroup ml/gang", "%v", found)
+			assert.Assert(t, strings.Contains(string(found[0].Remedy), "podgroups.scheduling.k8s.io gang"), "%v", found)
+			if version == "" {
+				return
+			}
+			server.Create(t, schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"},
+				dispatchtest.FromYAML(t, `{apiVersion: v, kind: PodGroup, metadata: {name: gang, namespace: ml}}`))
+			c.worker.memo = &memo{}
+			assert.Equal(t, len(c.podGroups(t.Context())), 0)
+		})
+	}
+	job := dispatchtest.SmallJob(t)
+	c, _ := checkOf(t, delegation.Job(), job, func(string) bool { return false })
+	assert.Equal(t, len(c.podGroups(t.Context())), 0, "no group, no need")
+}
+
+// TestSharedResourceClaims: those that stand beside the template, for all pods of a Job.
+func TestSharedResourceClaims(t *testing.T) {
+	job := dispatchtest.SmallJob(t)
+	dispatchtest.Set(t, job, "spec.scheduling", "yaml:{resourceClaims: [{name: fabric, resourceClaimName: one}, {name: gpus, resourceClaimTemplateName: each}]}")
+	dispatchtest.Set(t, job, "spec.template.spec.resourceClaims", "yaml:[{name: own, resourceClaimName: two}]")
+	c, _ := checkOf(t, delegation.Job(), job, func(string) bool { return false })
+	found := map[string]bool{}
+	for _, p := range c.resourceClaims(t.Context()) {
+		found[p.Object] = p.Blocking
+	}
+	assert.DeepEqual(t, found, map[string]bool{"ResourceClaim ml/one": true, "ResourceClaimTemplate ml/each": true, "ResourceClaim ml/two": true})
+}
+
+// TestClaimsThatAreMade: a JobSet's controller adds the volumes of its claims to the
+// pods that mount them, so a pod without them is none of its.
+func TestClaimsThatAreMade(t *testing.T) {
+	jobSet, _ := delegation.KindNamed("jobset")
+	c, _ := checkOf(t, jobSet, dispatchtest.AsServed(t, `
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: ml}
+spec:
+  volumeClaimPolicies:
+  - templates: [{metadata: {name: data}, spec: {storageClassName: fast}}, {metadata: {name: cache}}]
+  - templates: [{metadata: {name: logs}, spec: {storageClassName: slow}}]
+  replicatedJobs:
+  - name: workers
+    template:
+      spec:
+        template:
+          spec:
+            initContainers: [{name: load, image: i, volumeMounts: [{name: data, mountPath: /data}]}]
+            containers: [{name: main, image: i, volumeMounts: [{name: logs, mountPath: /logs}, {name: cache, mountPath: /c}, {name: typo, mountPath: /t}]}]
+            volumes: [{name: cache, emptyDir: {}}]
+`), func(string) bool { return false })
+	assert.Equal(t, len(c.templates), 1)
+	pod := c.podOf(&c.templates[0])
+	volumes, _, err := unstructured.NestedSlice(pod.Object, "spec", "volumes")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, volumes, []any{
+		map[string]any{"name": "cache", "emptyDir": map[string]any{}},
+		map[string]any{"name": "data", "persistentVolumeClaim": map[string]any{"claimName": "data-train"}},
+		map[string]any{"name": "logs", "persistentVolumeClaim": map[string]any{"claimName": "logs-train"}},
+	})
+	_, has := c.templates[0].Pod()["volumes"].([]any)
+	assert.Assert(t, has && len(c.templates[0].spec.Volumes) == 1, "the template is left as it is")
+	var classes []string
+	for _, p := range c.storageClasses(t.Context()) {
+		classes = append(classes, p.Object)
+	}
+	assert.DeepEqual(t, classes, []string{"StorageClass fast", "StorageClass slow"})
+}
