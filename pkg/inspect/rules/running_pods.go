@@ -19,13 +19,16 @@ func podsCannotStart() Rule {
 		Code: "JM049", Title: "the mirror's pods cannot start", Severity: inspect.Error,
 		Families: []Family{FamilyMultiKueue, FamilyDispatch, FamilyAny},
 		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartEvents},
+		// A controller that says what it is refused is at work, though it writes no status.
+		Covers: []string{"JM121"},
 		Why: `Only the Job is copied to the worker, and nothing of what its pods refer to: a ServiceAccount, Secrets,
 ConfigMaps, PersistentVolumeClaims, a RuntimeClass, an image that is pulled from within the management cluster. Where one
 of them is missing on the worker, the pods cannot be created, or their containers cannot start. The origin tells none of
 that; its status is that of a Job that is about to start. Kueue evicts it after half an hour by default, and offers it
 again.`,
 		Shows: `Pods of the mirror wait with a reason such as ImagePullBackOff or CreateContainerConfigError, or have
-had no node for more than ten minutes (or at all, with --grace 0s); or the mirror has no pods, and its last warning is FailedCreate.`,
+had no node for more than ten minutes (or at all, with --grace 0s); or the mirror has no pods, and its last warning is FailedCreate,
+or, from Kubernetes 1.37 on, FailedWorkloadCompilation or FailedWorkloadCreate.`,
 		Remedy: `Create on the worker what is missing there, as it is on the management cluster. The pods then start by
 themselves.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
@@ -131,10 +134,28 @@ func isHindered(p *inspect.Pod) bool {
 // refusedPods tells of a mirror whose pods cannot be made.
 func refusedPods(v *View, f *inspect.Facts, j *inspect.Job, latestPod time.Time) *obstacle {
 	warning, _ := v.LastWarning(f, j)
-	if warning == nil || warning.Reason != "FailedCreate" || j.StartTime == nil || !warning.Time.After(latestPod) {
+	if warning == nil || !warning.Time.After(latestPod) {
 		return nil
 	}
-	return &obstacle{reason: warning.Reason, message: warning.Message, since: newest(j.StartTime.Time, latestPod)}
+	var since time.Time
+	switch warning.Reason {
+	case "FailedCreate":
+		if j.StartTime == nil {
+			return nil
+		}
+		since = newest(j.StartTime.Time, latestPod)
+	case "FailedWorkloadCompilation", "FailedWorkloadCreate":
+		// What groups its pods comes before them, and before startTime (kubernetes:
+		// pkg/controller/job/job_scheduling_manager.go, from 1.37 on). A Job that has
+		// started since, or been changed, may have got over it.
+		since = newest(j.CreationTimestamp.Time, timeOf(j.SpecWrittenAt))
+		if j.StartTime != nil || warning.Time.Before(since) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return &obstacle{reason: warning.Reason, message: warning.Message, since: since}
 }
 
 func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {

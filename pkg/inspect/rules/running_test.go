@@ -311,6 +311,12 @@ func podCases() []testCase {
 		{name: "no node for an hour", code: "JM049", base: "starting", fires: true, edits: []edit{unschedulable(noRoom, before)}},
 		{name: "no node so far", code: "JM049", base: "starting", fires: true, edits: []edit{unschedulable(noRoom, now)}},
 		{name: "no node that has its label", code: "JM049", base: "pods-unschedulable", fires: true},
+		{name: "no group for its pods", code: "JM049", base: ignoredMirror, fires: true, edits: []edit{ungrouped("FailedWorkloadCreate", "2026-11-22T04:38:40Z")}},
+		{name: "no group that can be", code: "JM049", base: ignoredMirror, fires: true, edits: []edit{ungrouped("FailedWorkloadCompilation", "2026-11-22T04:38:40Z")}},
+		{name: "no group, but it has started since", code: "JM049", base: ignoredMirror, edits: []edit{
+			ungrouped("FailedWorkloadCreate", "2026-11-22T04:38:40Z"), patch("kwok-w2", "Job/train", `{status: {startTime: "2026-11-22T04:38:41Z"}}`),
+		}},
+		{name: "no group, but it was changed since", code: "JM049", base: ignoredMirror, edits: []edit{ungrouped("FailedWorkloadCreate", "2026-11-22T04:38:10Z")}},
 		{name: "its containers are being created", code: "JM049", base: "starting"},
 		{name: "it crashes", code: "JM049", base: "starting", edits: []edit{waits("CrashLoopBackOff", "back-off 10s restarting failed container")}},
 		{
