@@ -22,16 +22,22 @@ func rayKinds() []Kind {
 	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
 	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodValue = []string{"status", "rayClusterName"}
+	job.RayCluster = []string{"spec", "rayClusterSpec"}
 
 	cluster := rayKind("raycluster", "RayCluster", "KubeRay v1.3.0")
 	cluster.Reading.Failed = []Sign{field("status.state", "failed"), condition("ReplicaFailure")}
 	cluster.Reading.Suspended = []Sign{field("status.state", "suspended"), condition("RayClusterSuspended")}
 	cluster.Reading.Running = []Sign{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}
+	cluster.RayCluster = []string{"spec"}
 
 	service := rayKind("rayservice", "RayService", "KubeRay v1.6.0")
 	service.Reading.Suspended = []Sign{condition("Suspended")}
 	service.Reading.Running = []Sign{condition("Ready"), field("status.serviceStatus", "Running")}
 	service.PodValue = []string{"status", "activeServiceStatus", "rayClusterName"}
+	service.RayCluster = []string{"spec", "rayClusterConfig"}
+	// Before KubeRay 1.7 it cannot be suspended itself, and Kueue up to 0.19 holds its
+	// cluster (kueue: pkg/controller/jobs/rayservice/rayservice_controller.go).
+	service.Reading.Held = append(service.Reading.Held, field("spec.rayClusterConfig.suspend", "true"))
 
 	return []Kind{job, cluster, service, {
 		Name:      "raycronjob",

@@ -23,6 +23,10 @@ const (
 	// ElasticMark, an annotation, if "true" says that an object may change its size while
 	// it runs, which makes a new Workload each time.
 	ElasticMark = "kueue.x-k8s.io/elastic-job"
+	// RayGenerationAnnotation is on elastic objects of Ray that their own autoscaler sizes:
+	// the generation of the RayCluster, with its uid in front on a manager. It is in the names of their Workloads
+	// (kueue: pkg/controller/jobs/raycluster/common.go, from 0.17 on).
+	RayGenerationAnnotation = "kueue.x-k8s.io/raycluster-generation"
 
 	// MultiKueueOriginUIDAnnotation is on the mirrors of kinds without managedBy: the
 	// origin's uid (reference: multikueue.md 0).
@@ -51,6 +55,8 @@ type Marks struct {
 	MultiKueueOriginUID, PodGroup string
 	// Elastic is whether ElasticMark is "true".
 	Elastic bool
+	// RayGeneration is the value of RayGenerationAnnotation.
+	RayGeneration string
 	// OriginUID is the value of OriginUIDLabel.
 	OriginUID string
 	// Origin is what OriginAnnotation names, without a uid; Mirror is what
@@ -141,6 +147,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 		Queue:            labels[QueueNameLabel],
 		PodGroup:         labels[PodGroupLabel],
 		Elastic:          annotations[ElasticMark] == "true",
+		RayGeneration:    annotations[RayGenerationAnnotation],
 		OriginUID:        labels[OriginUIDLabel],
 
 		MultiKueueOriginUID: uidOf(annotations[MultiKueueOriginUIDAnnotation]),
@@ -157,7 +164,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 func IsMark(key string) bool {
 	switch key {
 	case MultiKueueOriginLabel, MultiKueueOriginUIDAnnotation, PrebuiltWorkload, QueueNameLabel, PodGroupLabel, ElasticMark,
-		OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
+		RayGenerationAnnotation, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
 		return true
 	}
 	return false

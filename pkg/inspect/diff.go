@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -194,7 +196,8 @@ func (c *comparison) compareStatus(origin, mirror *Job) {
 // expected are fields of a spec that differ between an origin and its mirror in
 // a healthy fleet: what delegation takes away, what the server fills in anew, and
 // what Kueue adds on either side (reference: multikueue.md B and D-VI).
-func expected(kind delegation.Kind) sets.Set[string] {
+func expected(origin *Job) sets.Set[string] {
+	kind := origin.Row()
 	same := sets.New(
 		strings.Join(kind.ManagedBy, "."), strings.Join(kind.TTL(), "."), "spec.runPolicy.suspend",
 		"spec.managedBy", "spec.selector", "spec.manualSelector", "spec.suspend", "spec.ttlSecondsAfterFinished",
@@ -204,11 +207,26 @@ func expected(kind delegation.Kind) sets.Set[string] {
 	for _, path := range kind.Loses {
 		same.Insert(strings.Join(path, "."))
 	}
+	if path := kind.RayCluster; len(path) > 0 {
+		// Kueue up to 0.19 holds the cluster of a RayService, not the service.
+		same.Insert(strings.Join(path, ".") + ".suspend")
+		if isScaledThere(origin) {
+			groups := strings.Join(path, ".") + ".workerGroupSpecs."
+			same.Insert(groups+"replicas", groups+"scaleStrategy")
+		}
+	}
 	if kind.IsUnmanaged() {
 		// Of a pod, what schedules it and where to; the gate that holds it back.
 		same.Insert("spec.schedulingGates", "spec.nodeName", "spec.nodeSelector", "spec.tolerations")
 	}
 	return same
+}
+
+// isScaledThere says whether Ray's own autoscaler changes the size of an object, on the
+// worker alone (kueue: KEP-13243, from 0.20 on).
+func isScaledThere(origin *Job) bool {
+	scales, _, _ := unstructured.NestedBool(origin.Object.Object, append(slices.Clone(origin.Row().RayCluster), "enableInTreeAutoscaling")...)
+	return scales && origin.Marks != nil && origin.Marks.Elastic
 }
 
 func (c *comparison) compareSpec(origin, mirror *Job) {
@@ -217,12 +235,12 @@ func (c *comparison) compareSpec(origin, mirror *Job) {
 		c.compare("spec.completions", count(origin.Completions), count(mirror.Completions))
 		return
 	}
-	c.walk("spec", origin.Object.Object["spec"], mirror.Object.Object["spec"], expected(origin.Row()))
+	c.walk("spec", origin.Object.Object["spec"], mirror.Object.Object["spec"], expected(origin))
 }
 
 // walk goes down both trees to the fields that differ.
 func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
-	if without.Has(path) {
+	if without.Has(inAnyElement(path)) {
 		return
 	}
 	x, isMap := a.(map[string]any)
@@ -233,6 +251,7 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 		}
 		return
 	}
+	a, b = withoutKueues(a), withoutKueues(b)
 	l, isList := a.([]any)
 	m, bothLists := b.([]any)
 	if isList && bothLists && len(l) == len(m) {
@@ -242,6 +261,30 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 		return
 	}
 	c.compare(path, a, b)
+}
+
+// inAnyElement is a path without the names of the elements of lists that it leads
+// through.
+func inAnyElement(path string) string {
+	return regexp.MustCompile(`\[[^]]*\]`).ReplaceAllString(path, "")
+}
+
+// withoutKueues is a list without what Kueue on either cluster has put there for itself,
+// and says so: spec.runtimePatches of a TrainJob (kueue:
+// pkg/controller/jobs/trainjob). Nil in place of a list of nothing else.
+func withoutKueues(value any) any {
+	list, isList := value.([]any)
+	isKueues := func(element any) bool {
+		o, _ := element.(map[string]any)
+		return o["manager"] == "kueue.x-k8s.io/manager"
+	}
+	if !isList || !slices.ContainsFunc(list, isKueues) {
+		return value
+	}
+	if list = slices.DeleteFunc(slices.Clone(list), isKueues); len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 // elementName is what a person calls an element of a list: its name, if it has

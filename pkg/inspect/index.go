@@ -65,13 +65,21 @@ func (f *Facts) buildIndex() {
 // jobUID is the uid of the Job that a Workload was made for on its own cluster,
 // "" if it does not tell.
 func jobUID(w *kueue.Workload) string {
-	if uid := w.Labels[kueue.JobUIDLabel]; uid != "" {
+	owner := metav1.GetControllerOf(w)
+	switch {
+	case w.IsVariant():
+		return ""
+	case owner != nil && owner.Kind == "Pod":
+		// From Kueue 0.20 on its label names the Deployment that has the pod.
+		return string(owner.UID)
+	case owner == nil && slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }):
+		// Of a group of pods, the name tells.
+		return ""
+	}
+	if uid := w.Labels[kueue.JobUIDLabel]; uid != "" || owner == nil {
 		return uid
 	}
-	if owner := metav1.GetControllerOf(w); owner != nil {
-		return string(owner.UID)
-	}
-	return ""
+	return string(owner.UID)
 }
 
 // Workload finds a Workload by namespace and name; nil if there is none.

@@ -160,7 +160,7 @@ func chosenClusters(ctx context.Context, r *factReader, jobs []*Job) (map[string
 		}
 		err = listObjects(ctx, r.cluster, r.resource("workloads"), commonNamespace(some), madeForThem, func(w *kueue.Workload) {
 			// Once a Workload has finished, MultiKueue removes what it has made elsewhere.
-			if name := chosen(w); name != "" && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+			if name := chosen(w); name != "" && !w.IsVariant() && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 				names[w.Labels[kueue.JobUIDLabel]] = name
 			}
 		})

@@ -188,7 +188,15 @@ func (p *pairer) byMultiKueue(j *Job) {
 		p.orphans = append(p.orphans, j)
 		return
 	}
-	pair.add(j, ByMultiKueue, j.Marks.Prebuilt == "" && notBefore(j, pair.Origin))
+	isProof := j.Marks.Prebuilt != "" && !pair.Origin.hasUnknownSizes()
+	pair.add(j, ByMultiKueue, !isProof && notBefore(j, pair.Origin))
+}
+
+// hasUnknownSizes says whether the names of an object's Workloads do not follow from the
+// object: Ray's own autoscaler sizes elastic ones, on the worker. A Workload of another
+// name is then no proof of another incarnation.
+func (j *Job) hasUnknownSizes() bool {
+	return len(j.Row().RayCluster) > 0 && j.Marks != nil && j.Marks.Elastic
 }
 
 // byUnmanaged finds the origin of what carries MultiKueue's label and is of a kind
@@ -291,9 +299,6 @@ func notBefore(mirror, origin *Job) bool {
 	return mirror.CreationTimestamp.Add(recreated).After(origin.CreationTimestamp.Time)
 }
 
-// generations is how far back the Workloads of an elastic object are looked for.
-const generations = 20
-
 // isWorkloadOf says whether a Workload of that name was made for this very
 // incarnation of an origin.
 func isWorkloadOf(origin *Job, workload string) bool {
@@ -303,13 +308,13 @@ func isWorkloadOf(origin *Job, workload string) bool {
 // workloadNames are the names that the Workloads of a Job can have.
 func workloadNames(j *Job) []string {
 	kind := j.Row()
-	names := kind.WorkloadNames(j.Name, j.UID, 0)
+	names := kind.WorkloadNames(j.Name, j.UID, "")
 	if j.Marks != nil && j.Marks.PodGroup != "" {
 		names = append(names, j.Marks.PodGroup)
 	}
 	if j.Marks != nil && j.Marks.Elastic {
-		for g := j.Generation; g > max(0, j.Generation-generations); g-- {
-			names = append(names, kind.WorkloadNames(j.Name, j.UID, g)...)
+		for _, size := range kind.Sizes(j.Generation, j.Marks.RayGeneration) {
+			names = append(names, kind.WorkloadNames(j.Name, j.UID, size)...)
 		}
 	}
 	return names

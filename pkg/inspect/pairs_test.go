@@ -30,7 +30,7 @@ func uid(u string) func(*Job)                 { return func(j *Job) { j.UID = u 
 func created(d time.Duration) func(*Job)      { return func(j *Job) { j.CreationTimestamp = *at(d) } }
 
 // prebuilt is the name that Kueue gives to the Workload of a Job.
-func prebuilt(name, uid string) string { return delegation.Job().WorkloadNames(name, uid, 0)[0] }
+func prebuilt(name, uid string) string { return delegation.Job().WorkloadNames(name, uid, "")[0] }
 
 // mirrorOf marks a Job as MultiKueue's mirror of the incarnation with that uid.
 func mirrorOf(name, uid string) func(*Job) {
@@ -131,7 +131,7 @@ func TestPairUp(t *testing.T) {
 			[]*Job{
 				object("m", "ns", "a", multiKueue, uid("u"), marked(delegation.Marks{Elastic: true}), func(j *Job) { j.Generation = 4 }),
 				object("w", "ns", "a", marked(delegation.Marks{
-					MultiKueueOrigin: "x", Prebuilt: delegation.Job().WorkloadNames("a", "u", 3)[0],
+					MultiKueueOrigin: "x", Prebuilt: delegation.Job().WorkloadNames("a", "u", "3")[0],
 				})),
 			},
 			[]string{"m/a: w/a multikueue current"},

@@ -40,7 +40,17 @@ func TestPairUpKinds(t *testing.T) {
 	}
 	workload := func(kind, name, uid string) string {
 		row, _ := delegation.KindNamed(kind)
-		return row.WorkloadNames(name, uid, 0)[0]
+		return row.WorkloadNames(name, uid, "")[0]
+	}
+	sized := func(u, generation string) *Job {
+		return object("m", "ns", "a", multiKueue, uid(u), ofKind(t, "rayjob"), func(j *Job) { j.Generation = 2 },
+			marked(delegation.Marks{Elastic: true, RayGeneration: generation}))
+	}
+	rayJob, _ := delegation.KindNamed("rayjob")
+	sizedMirror := func(size string, since time.Duration) *Job {
+		return object("w", "ns", "a", ofKind(t, "rayjob"), created(since), marked(delegation.Marks{
+			MultiKueueOrigin: "x", Elastic: true, Prebuilt: rayJob.WorkloadNames("a", "u", size)[0],
+		}))
 	}
 	for name, tt := range map[string]struct {
 		jobs []*Job
@@ -75,6 +85,18 @@ func TestPairUpKinds(t *testing.T) {
 				}),
 			},
 			[]string{"m/a: w/a multikueue current"},
+		},
+		"elastic, and sized by Ray's autoscaler": {
+			[]*Job{sized("u", "rc-7"), sizedMirror("2_rc-7", 0)},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"elastic, of a size that nobody remembers": {
+			[]*Job{sized("u", "rc-70"), sizedMirror("2_rc-7", 0)},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"elastic, and made anew since": {
+			[]*Job{sized("v", "rc-7"), sizedMirror("2_rc-7", -time.Hour)},
+			[]string{"m/a: w/a multikueue old"},
 		},
 		"a StatefulSet, by its origin's uid": {
 			[]*Job{object("m", "ns", "a", statefulSet, submitted, uid("u")), object("w", "ns", "a", statefulSet, copied("u"))},

@@ -106,8 +106,17 @@ func (t *timeline) conditions(context, object string, conditions []metav1.Condit
 // isBeginning says whether a condition only tells that something has not happened
 // so far, as it is written when a Workload is made.
 func isBeginning(c metav1.Condition) bool {
-	return c.Status != metav1.ConditionTrue &&
-		(c.Type == kueue.Admitted || c.Type == kueue.PodsReady && c.Reason == "WaitForStart")
+	if c.Status == metav1.ConditionTrue {
+		return false
+	}
+	switch c.Type {
+	case kueue.Admitted:
+		return true
+	case kueue.PodsReady, kueue.PodsScheduled:
+		// WaitForScheduling is from Kueue 0.20 on (KEP-13502).
+		return c.Reason == "WaitForStart" || c.Reason == "WaitForScheduling"
+	}
+	return false
 }
 
 func (t *timeline) workload(f *Facts, w *kueue.Workload) {

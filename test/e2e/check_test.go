@@ -261,7 +261,7 @@ func workloadNamed(t *testing.T, namespace, name string) string {
 	t.Helper()
 	j, err := client(t, management).BatchV1().Jobs(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	assert.NilError(t, err)
-	return delegation.Job().WorkloadNames(j.Name, string(j.UID), 0)[0]
+	return delegation.Job().WorkloadNames(j.Name, string(j.UID), "")[0]
 }
 
 // deleteSick deletes the Job called sick as kubectl delete does, and waits until

@@ -294,7 +294,7 @@ func TestLogsFollow(t *testing.T) {
 	one.change(func() { one.ended[pod] = true })
 	origin, err := manager.Mirror(t.Context(), ns, "train")
 	assert.NilError(t, err)
-	assert.NilError(t, manager.Delete(t.Context(), "Workload", ns, delegation.Job().WorkloadNames("train", string(origin.UID), 0)[0]))
+	assert.NilError(t, manager.Delete(t.Context(), "Workload", ns, delegation.Job().WorkloadNames("train", string(origin.UID), "")[0]))
 	_, err = manager.Dispatch(t.Context(), ns, "train", tokyo)
 	assert.NilError(t, err)
 	l.expect("^note: reading the pods of job logs-follow/train on worker-2; its origin is on management$")

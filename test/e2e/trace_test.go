@@ -153,7 +153,7 @@ func hopStates(tr inspect.Trace) (states []string) {
 }
 
 func workloadName(j *inspect.Job) string {
-	return delegation.Job().WorkloadNames(j.Name, j.UID, 0)[0]
+	return delegation.Job().WorkloadNames(j.Name, j.UID, "")[0]
 }
 
 // createJobs creates Jobs in a namespace that may be there already.

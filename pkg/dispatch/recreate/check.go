@@ -165,7 +165,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
 		return nil
 	}
-	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), 0) {
+	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), "") {
 		workload, err := asked.Find(ctx, namespace, name, kueueVersions("workloads")...)
 		if err != nil || workload == nil {
 			continue

@@ -42,6 +42,7 @@ const (
 	Evicted       = "Evicted"
 	Finished      = "Finished"
 	PodsReady     = "PodsReady"
+	PodsScheduled = "PodsScheduled"
 )
 
 // StrictFIFO is the queueing strategy that lets nobody pass the head of the queue.
@@ -60,6 +61,14 @@ type Workload struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              WorkloadSpec   `json:"spec"`
 	Status            WorkloadStatus `json:"status"`
+}
+
+// IsVariant says whether it is one of several that Kueue tries at once in place of
+// another Workload, which controls it, and whose labels it has (kueue: KEP-8691). It is
+// not its Job's: that one is.
+func (w *Workload) IsVariant() bool {
+	owner := metav1.GetControllerOf(w)
+	return owner != nil && owner.Kind == "Workload" && strings.HasPrefix(owner.APIVersion, Group+"/")
 }
 
 // PodSet is what is kept of the pods of one kind that a Workload stands for: how many,

@@ -85,7 +85,7 @@ func addJob(facts []*inspect.Facts, n int, when metav1.Time) {
 		}
 	}
 	origin, mirror := job(0, delegation.MultiKueue), job(w, delegation.BuiltIn)
-	workload := delegation.Job().WorkloadNames(name, origin.UID, 0)[0]
+	workload := delegation.Job().WorkloadNames(name, origin.UID, "")[0]
 	mirror.Marks.MultiKueueOrigin, mirror.Marks.Prebuilt = "multikueue", workload
 	facts[0].Jobs, facts[w].Jobs = append(facts[0].Jobs, origin), append(facts[w].Jobs, mirror)
 	for _, j := range []*inspect.Job{origin, mirror} {

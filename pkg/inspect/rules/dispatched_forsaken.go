@@ -27,7 +27,7 @@ func (v *View) eachUnattended(visit func(*View, forsaken)) {
 	jobs := newJobFinder(v)
 	for _, p := range v.Pairs() {
 		o := p.Origin
-		if o.DeletedAt != nil || !o.IsDispatched() || !o.Row().IsJob() {
+		if o.DeletedAt != nil || !o.IsDispatched() || !mayDispatch(o.Row()) {
 			continue
 		}
 		lease, held, known := v.Lease(o)

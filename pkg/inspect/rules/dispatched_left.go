@@ -71,8 +71,8 @@ func reportKept(v *View, x forsaken) {
 		return
 	}
 	remedy := command.Say("delete it: %s", deleteJob(m))
-	if pinned(o).UID == m.UID {
-		// Of what has ended, dispatch finds no other mirror than that.
+	if pinned(o).UID == m.UID && m.Row().IsJob() {
+		// Not every other kind has a field for that. Of what has ended, dispatch finds no other mirror than that.
 		remedy = command.Say("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))
 	}
 	ended := newest(timeOf(o.FinishedTime), v.On(o.Context, m.Context, timeOf(m.FinishedTime)))

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -24,7 +25,7 @@ func as(v *inspect.Inventory, row delegation.Kind) *inspect.Inventory {
 	for _, f := range v.Clusters {
 		for _, j := range f.Jobs {
 			if j.Row().IsJob() {
-				names[job.WorkloadNames(j.Name, j.UID, 0)[0]] = row.WorkloadNames(j.Name, j.UID, 0)[0]
+				names[job.WorkloadNames(j.Name, j.UID, "")[0]] = row.WorkloadNames(j.Name, j.UID, "")[0]
 			}
 		}
 	}
@@ -32,8 +33,14 @@ func as(v *inspect.Inventory, row delegation.Kind) *inspect.Inventory {
 		c := *f
 		c.Kinds = []delegation.Kind{row}
 		c.Jobs = nil
+		c.Leases = maps.Clone(f.Leases)
 		for _, j := range f.Jobs {
 			c.Jobs = append(c.Jobs, jobAs(j, row, names))
+			if l := f.Leases[j.Namespace+"/"+j.Row().LeaseName(j.Name)]; l != nil && j.Row().IsJob() {
+				lease := *l
+				lease.Name = row.LeaseName(j.Name)
+				c.Leases[j.Namespace+"/"+lease.Name] = &lease
+			}
 		}
 		if f.Kueue != nil {
 			k := *f.Kueue
@@ -89,8 +96,6 @@ func jobsAlone() map[string]string {
 		"JM050": "the size of other kinds is not read",
 		"JM125": "other kinds count their pods in several sets, each in its own way",
 		"JM109": "JM301 and JM302 tell of other kinds",
-		"JM201": "dispatch takes Jobs alone", "JM202": "dispatch takes Jobs alone",
-		"JM203": "dispatch takes Jobs alone", "JM204": "dispatch takes Jobs alone",
 	}
 }
 

@@ -28,8 +28,8 @@ it. MultiKueue finds it gone, takes that for a loss, and has the whole Job run a
 ttlSecondsAfterFinished that is no longer than it had been admitted before that. That the TTL did it is likely; it
 cannot be proved, because the mirror is gone.`,
 		Remedy: `Create Jobs that are delegated without ttlSecondsAfterFinished, or with a long one; MultiKueue deletes
-the mirrors itself. Later versions of Kueue do not copy it (feature gate
-MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster).`,
+the mirrors itself. Kueue 0.20 does not copy the TTL of Jobs if its feature gate
+MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster is on, which it is not by default.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/14734",
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {

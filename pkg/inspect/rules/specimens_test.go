@@ -109,7 +109,7 @@ func specimenOf(kind string) specimen {
 func (s specimen) uid() string    { return "uid-of-" + s.name }
 func (s specimen) mirror() string { return "mirror-of-" + s.name }
 
-func (s specimen) workload() string { return s.row.WorkloadNames(s.name, s.uid(), 0)[0] }
+func (s specimen) workload() string { return s.row.WorkloadNames(s.name, s.uid(), "")[0] }
 
 // object is one of the specimen's kind; spec may hold its owner already.
 func (s specimen) object(uid, metadata, spec, status string) string {

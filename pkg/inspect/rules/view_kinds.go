@@ -131,7 +131,7 @@ func (v *View) proofOf(f *inspect.Facts, origin, mirror *inspect.Job) string {
 	if prebuilt != "" {
 		w, _ = v.Workload(f, mirror.Namespace, prebuilt)
 	}
-	names := origin.Row().WorkloadNames(origin.Name, origin.UID, 0)
+	names := origin.Row().WorkloadNames(origin.Name, origin.UID, "")
 	switch {
 	case mirror.Marks.OriginUID == origin.UID:
 		return markOf(mirror)

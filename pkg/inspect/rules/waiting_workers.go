@@ -139,9 +139,9 @@ func preemptionGated() Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
-		Why: `With Kueue's feature gate MultiKueueOrchestratedPreemption, copies of a Workload must not preempt on all
-workers at once. Each has a gate, and MultiKueue opens one of them every five minutes. A worker that would have to
-preempt waits until then.`,
+		Why: `From Kueue 0.20 on, and before with the feature gate MultiKueueOrchestratedPreemption, copies of a Workload must
+not preempt on all workers at once. Each has a gate, and MultiKueue opens one of them every five minutes. A worker that
+would have to preempt waits until then. That is meant to be so.`,
 		Shows:  `The Workload's copy on the worker has BlockedOnPreemptionGates=True.`,
 		Remedy: `Wait: five minutes a worker. If no gate opens, see whether Kueue runs on the management cluster.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/blob/main/keps/8303-multikueue-orchestrated-preemption/README.md",

@@ -1,0 +1,24 @@
+package delegation_test
+
+import (
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// TestSizes: what Kueue tells the Workloads of an elastic object apart by.
+func TestSizes(t *testing.T) {
+	rayJob, _ := delegation.KindNamed("rayjob")
+	assert.DeepEqual(t, rayJob.Sizes(2, ""), []string{"2", "1"})
+	assert.DeepEqual(t, rayJob.Sizes(2, "rc-7"), []string{"2", "2_rc-7", "1", "1_rc-7"})
+	assert.DeepEqual(t, delegation.Job().Sizes(2, "rc-7"), []string{"2", "1"})
+	assert.Assert(t, len(rayJob.Sizes(1000, "rc-7")) < 30, "each is a request")
+
+	marks := delegation.MarksOf(nil, map[string]string{delegation.RayGenerationAnnotation: "rc-7"})
+	assert.Equal(t, marks.RayGeneration, "rc-7")
+	assert.Assert(t, delegation.IsMark(delegation.RayGenerationAnnotation))
+	assert.Assert(t, !slices.Equal(rayJob.WorkloadNames("a", "u", "2"), rayJob.WorkloadNames("a", "u", "2_rc-7")))
+}

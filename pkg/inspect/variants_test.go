@@ -1,0 +1,57 @@
+package inspect
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// TestWhoseWorkloads: what the label job-uid says is not always whose a Workload is.
+func TestWhoseWorkloads(t *testing.T) {
+	owned := func(apiVersion, kind string, controls bool) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "o", UID: "uid-of-owner", Controller: &controls}}
+	}
+	for name, tt := range map[string]struct {
+		owners []metav1.OwnerReference
+		label  string
+		want   string
+	}{
+		"a Job's":                              {owned("batch/v1", "Job", true), "labelled", "labelled"},
+		"a Job's, of before there was a label": {owned("batch/v1", "Job", true), "", "uid-of-owner"},
+		"whose owner is gone":                  {nil, "labelled", "labelled"},
+		"a variant of another Workload":        {owned("kueue.x-k8s.io/v1beta2", "Workload", true), "labelled", ""},
+		"another API's Workload is no parent":  {owned("scheduling.k8s.io/v1beta1", "Workload", true), "labelled", "labelled"},
+		"a pod's, with its Deployment's uid":   {owned("v1", "Pod", true), "labelled", "uid-of-owner"},
+		"a group of pods'":                     {owned("v1", "Pod", false), "labelled", ""},
+		"nobody's":                             {nil, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", OwnerReferences: tt.owners, Labels: map[string]string{}}}
+			if tt.label != "" {
+				w.Labels[kueue.JobUIDLabel] = tt.label
+			}
+			assert.Equal(t, jobUID(w), tt.want)
+		})
+	}
+}
+
+// TestBeginnings: what has not happened so far is nothing that happened.
+func TestBeginnings(t *testing.T) {
+	for _, c := range []struct {
+		condition, status, reason string
+		want                      bool
+	}{
+		{kueue.Admitted, "False", "NoReservation", true},
+		{kueue.PodsReady, "False", "WaitForStart", true},
+		{kueue.PodsReady, "False", "WaitForScheduling", true},
+		{kueue.PodsScheduled, "False", "WaitForScheduling", true},
+		{kueue.PodsScheduled, "False", "Preempted", false},
+		{kueue.PodsScheduled, "True", "AllRequiredPodsScheduled", false},
+		{kueue.PodsReady, "False", "WaitForRecovery", false},
+	} {
+		assert.Equal(t, isBeginning(metav1.Condition{Type: c.condition, Status: metav1.ConditionStatus(c.status), Reason: c.reason}), c.want, "%+v", c)
+	}
+}
