@@ -71,7 +71,7 @@ as a RayService, keeps its status, and is not dispatched any more.`,
 	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
 	f.owner.addTo(flags, "")
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
-	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml), a line or document for each event")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	cmd.RunE = runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
 	return cmd
 }
@@ -103,7 +103,7 @@ func (f *cancelFlags) toOptions(env Environment, names []string, isGiven func(fl
 	} else if o.contexts, err = fleet.Load(f.kube, others); err != nil {
 		return nil, err
 	}
-	introduce(env, o.contexts)
+	f.introduce(env, o.contexts)
 	return o, nil
 }
 
@@ -117,8 +117,8 @@ func (f *cancelFlags) check(names []string) error {
 		return errors.New("cancel ends dispatches from one context, --context or the current one; --contexts and --all-contexts make no sense here")
 	case f.abandon && f.to != "":
 		return errors.New("--abandon-mirror does not look for the mirror, and cannot be combined with --to")
-	case !slices.Contains([]string{"", "json", "yaml"}, f.output):
-		return fmt.Errorf("unknown output format %q; there are json and yaml", f.output)
+	case !slices.Contains([]string{"", "json", "yaml", "kyaml"}, f.output):
+		return fmt.Errorf("unknown output format %q; there are json, yaml and kyaml", f.output)
 	}
 	return nil
 }

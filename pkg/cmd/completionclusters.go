@@ -59,7 +59,7 @@ func (c *completer) load(w word, byDefault defaultContexts) ([]fleet.Context, er
 		return c.flags.load(&env, byDefault)
 	}
 	here, err := fleet.Load(c.flags.kube, fleet.Selection{})
-	introduce(env, here)
+	c.flags.introduce(env, here)
 	return here, err
 }
 

@@ -81,6 +81,7 @@ func (c *completer) values() map[string]cobra.CompletionFunc {
 		"--kinds":        list(oneOf(kinds()...), ""),
 		"--managed-by":   c.asks(c.owners(dispatch)),
 		"--status":       list(oneOf(statuses()...), ""),
+		"--finding":      list(oneOf(codes()...), ""),
 		"--suppress":     list(oneOf(codes()...), ""),
 		"--fail-on":      oneOf(severities()...),
 		"--color":        oneOf(colorAuto, colorAlways, colorNever),
@@ -101,8 +102,8 @@ func (c *completer) values() map[string]cobra.CompletionFunc {
 		"trace --output":    oneOf(append(printers.Formats(), mermaid)...),
 		"check --output":    oneOf(append(printers.Formats(), junit, sarif)...),
 		"dispatch --output": events,
-		"cancel --output":   oneOf("json", "yaml"),
-		"recreate --output": oneOf("json", "yaml", "name"),
+		"cancel --output":   oneOf("json", "yaml", "kyaml"),
+		"recreate --output": oneOf("json", "yaml", "kyaml", "name"),
 	}
 	for _, flag := range strings.Fields(freeText) {
 		values[flag] = cobra.NoFileCompletions
@@ -119,7 +120,7 @@ const freeText = `--v --context-timeout --request-timeout --grace --timeout --mi
 
 // events completes dispatch's output formats.
 func events(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	formats := []string{"json", "yaml"}
+	formats := []string{"json", "yaml", "kyaml"}
 	if (word{cmd: cmd}).flag("dry-run") != dryRunNone {
 		formats = append(formats, "name")
 	}

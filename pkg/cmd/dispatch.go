@@ -123,7 +123,7 @@ func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the Jobs' end before giving up with exit code 124. Zero waits without bound")
 	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the pods run; nothing is copied after that until the same command is run again")
 	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and somebody has deleted a Job's mirror, make another: the Job runs again from the start")
-	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml), a line or document for each event; with --dry-run also name")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event; with --dry-run also name")
 }
 
 // dispatchOptions are what dispatch needs to run, checked.
@@ -212,12 +212,12 @@ func (f *dispatchFlags) checkValues() error {
 }
 
 func (f *dispatchFlags) checkOutput() error {
-	known := []string{"", "json", "yaml"}
+	known := []string{"", "json", "yaml", "kyaml"}
 	if f.dryRun != dryRunNone {
 		known = append(known, "name")
 	}
 	if !slices.Contains(known, f.output) {
-		return fmt.Errorf("unknown output format %q; there are json and yaml, and with --dry-run also name", f.output)
+		return fmt.Errorf("unknown output format %q; there are json, yaml and kyaml, and with --dry-run also name", f.output)
 	}
 	return nil
 }
@@ -239,6 +239,6 @@ func (f *globalFlags) loadPair(env Environment, to string) (origin, worker fleet
 	if i < 0 || len(both) != 2 {
 		return origin, worker, &usageError{err: fmt.Errorf("--to names one context, and no pattern: %q", to)}
 	}
-	introduce(env, both)
+	f.introduce(env, both)
 	return both[1-i], both[i], nil
 }

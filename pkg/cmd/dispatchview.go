@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/yaml/kyaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -70,6 +71,8 @@ func (v *dispatchView) event(e *dispatch.Event) {
 		if text, err := yaml.Marshal(e); err == nil {
 			_, _ = v.Out.Write(append([]byte("---\n"), text...))
 		}
+	case "kyaml":
+		_ = (&kyaml.Encoder{}).FromObject(e, v.Out)
 	default:
 		_ = v.live.Event(*e)
 	}

@@ -24,7 +24,7 @@ type flagGroup struct {
 // in one of them.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"to choose objects", "all-namespaces selector field-selector filename kinds managed-by status delegated orphans as-multikueue namespace"},
+		{"to choose objects", "all-namespaces selector field-selector filename kinds managed-by status finding delegated orphans as-multikueue namespace"},
 		{"to choose clusters", "to namespace-to from all-contexts contexts context cluster user kubeconfig"},
 		{"for the new object", "recreate~managed-by queue"},
 		{"for the mirror", "set-labels strip-labels with-dependencies with-secret mirror-ttl new-mirror abandon-mirror"},
@@ -32,7 +32,7 @@ func flagGroups() []flagGroup {
 		{"to choose logs", "container all-containers previous since since-time tail max-log-requests"},
 		{"for what is found", "grace suppress fail-on"},
 		{"to follow", "follow watch watch-only output-watch-events"},
-		{"for what is written", "output no-headers sort-by summary prefix timestamps redact color v"},
+		{"for what is written", "output no-headers sort-by summary prefix timestamps redact color warnings-as-errors v"},
 		{"for identity", "as as-group as-uid as-user-extra token client-certificate client-key"},
 		{"for connections", "server certificate-authority insecure-skip-tls-verify tls-server-name proxy-url disable-compression request-timeout context-timeout cache-dir"},
 		{"", "install help"},

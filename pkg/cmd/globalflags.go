@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
@@ -39,6 +37,8 @@ type globalFlags struct {
 	color          string
 	// usualCache is the cache folder where --cache-dir names none.
 	usualCache string
+	// warned are the warnings that servers have sent.
+	warned warnings
 	// from is the bundle to read instead of clusters, "" for none.
 	from string
 	// bundled are all contexts of that bundle.
@@ -75,6 +75,7 @@ func (f *globalFlags) addTo(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.contexts, "contexts", f.contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
 	flags.BoolVar(&f.allContexts, "all-contexts", f.allContexts, "If present, look at every context of the kubeconfig")
 	flags.DurationVar(&f.contextTimeout, "context-timeout", f.contextTimeout, "How long to wait for each context, all requests to it taken together. Zero means without bound")
+	flags.BoolVar(&f.warned.asErrors, "warnings-as-errors", false, "Treat warnings received from servers as errors and exit with a non-zero exit code")
 	flags.StringVar(&f.color, "color", f.color, "When to use colour. One of: (auto, always, never). NO_COLOR turns auto off")
 
 	// klog is what client-go logs with; of its flags kubectl users know this one.
@@ -117,27 +118,6 @@ func (f *globalFlags) validate() error {
 		return fmt.Errorf("--request-timeout %s: %w", *f.kube.Timeout, err)
 	}
 	return f.validateKinds()
-}
-
-// warningHandler passes on what a server warns of, and says which one it was.
-type warningHandler struct {
-	context string
-	to      rest.WarningHandler
-}
-
-func warnings(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
-	w := &warningHandler{to: rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})}
-	if several {
-		w.context = contextName
-	}
-	return w
-}
-
-func (w *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
-	if w.context != "" && code == 299 && text != "" {
-		text = "context " + w.context + ": " + text
-	}
-	w.to.HandleWarningHeader(code, agent, text)
 }
 
 // version is the version of the module that the binary was built from.

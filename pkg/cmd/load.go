@@ -29,16 +29,16 @@ func (f *globalFlags) load(env *Environment, byDefault defaultContexts) ([]fleet
 	if err != nil {
 		return nil, err
 	}
-	introduce(*env, contexts)
+	f.introduce(*env, contexts)
 	return contexts, nil
 }
 
 // introduce has servers told who asks, and the user told what they warn of.
-func introduce(env Environment, contexts []fleet.Context) {
+func (f *globalFlags) introduce(env Environment, contexts []fleet.Context) {
 	for i := range contexts {
 		if c := contexts[i].Config; c != nil {
 			c.UserAgent = "kubectl-jobs_managedby/" + version()
-			c.WarningHandlerWithContext = warnings(env, contexts[i].Name, len(contexts) > 1)
+			c.WarningHandlerWithContext = f.warned.handler(env, contexts[i].Name, len(contexts) > 1)
 		}
 	}
 }

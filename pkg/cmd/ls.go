@@ -21,6 +21,7 @@ type listFlags struct {
 	delegated                    bool
 	managedBy                    string
 	statuses                     []string
+	findings                     []string
 	summary                      bool
 	watch, watchOnly, events     bool
 	output                       string
@@ -62,7 +63,8 @@ alone it is Unknown where none of the usual conditions tells it.
 
 With -o wide, FINDINGS are the codes of what check finds, and DISPATCHER, shown
 where any of the Jobs is dispatched, is who dispatches it and for how long, by its
-Lease: nobody means that nothing copies its status. A watch looks for neither.`,
+Lease: nobody means that nothing copies its status. A watch looks for neither. With
+--finding, Jobs are listed that have one of some codes.`,
 		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
   NAME ls -A --all-contexts
 
@@ -74,6 +76,9 @@ Lease: nobody means that nothing copies its status. A watch looks for neither.`,
 
   # Not Jobs alone, but every kind that can be delegated
   NAME ls -A --kinds all
+
+  # Jobs that nobody takes up, and whose owner is not known
+  NAME ls -A --all-contexts --finding JM101,JM102
 
   # Follow MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.displayName()),
@@ -92,10 +97,11 @@ func (f *listFlags) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
 	flags.StringVar(&f.managedBy, "managed-by", "", "List only Jobs whose owner matches this glob, such as 'kueue.x-k8s.io/*' or built-in")
 	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
+	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs of which check finds one of these codes, such as JM101, comma-separated")
 	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "After listing, watch for changes")
 	flags.BoolVar(&f.watchOnly, "watch-only", false, "Watch for changes, without listing first")
-	flags.BoolVar(&f.events, "output-watch-events", false, "Show whether a Job was added, modified or deleted, with --watch or --watch-only, as a table, json or yaml")
+	flags.BoolVar(&f.events, "output-watch-events", false, "Show whether a Job was added, modified or deleted, with --watch or --watch-only, as a table, json, yaml or kyaml")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
@@ -114,7 +120,9 @@ func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
-	if err := errors.Join(err, formatErr, sortErr, f.conflicts(o.format), f.refuseWatch(o.watch)); err != nil {
+	codes, codesErr := knownCodes(f.findings)
+	o.filter.Findings = codes
+	if err := errors.Join(err, formatErr, sortErr, codesErr, f.conflicts(o.format), f.refuseWatch(o.watch)); err != nil {
 		return nil, &usageError{err: err}
 	}
 
@@ -138,6 +146,8 @@ func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 func (f *listFlags) conflicts(format *printers.Format) error {
 	watch := f.watch || f.watchOnly
 	switch {
+	case len(f.findings) > 0 && watch:
+		return errors.New("--finding cannot be combined with --watch, which judges nothing; check --watch does")
 	case f.events && !watch:
 		return errors.New("--output-watch-events needs --watch or --watch-only")
 	case format == nil:
@@ -149,7 +159,7 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 	case f.summary && f.sortBy != "":
 		return errors.New("--summary lists no Jobs to sort")
 	case f.events && !format.IsTable() && !format.IsDocument():
-		return errors.New("--output-watch-events works with a table, json or yaml")
+		return errors.New("--output-watch-events works with a table, json, yaml or kyaml")
 	}
 	return nil
 }
@@ -165,6 +175,7 @@ func (f *listFlags) restrictions() string {
 		{"--status", strings.Join(f.statuses, ",")},
 		{"--selector", f.labelSelector},
 		{"--field-selector", f.fieldSelector},
+		{"--finding", strings.Join(f.findings, ",")},
 	} {
 		if flag.value != "" {
 			parts = append(parts, flag.name+" "+flag.value)
@@ -183,10 +194,13 @@ func (o *listOptions) run(ctx context.Context) error {
 	}
 	addresses := o.flags.addresses(o.contexts, f)
 	var answers []fleet.Answer[*inspect.Tally]
-	isJudged := o.showsFindings() && o.holdsAll(f, addresses)
-	if isJudged {
+	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
+	switch {
+	case isJudged:
 		answers = o.listJudged(ctx, f, addresses)
-	} else {
+	case len(o.filter.Findings) > 0:
+		return &usageError{err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), command: o.displayName() + " ls"}
+	default:
 		answers = o.listEach(ctx, f)
 	}
 	list := inspect.Merge(answers)

@@ -91,7 +91,7 @@ left alone without --force. One that has ended runs once more.`,
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
-	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, name)")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
 	cmd.RunE = runs(func(args []string) (*recreateOptions, error) {
 		return f.toOptions(env, args[0], cmd.Flags().Changed)
 	})
@@ -131,7 +131,7 @@ func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(fla
 		return nil, err
 	}
 	o.context = here[0]
-	introduce(env, here)
+	f.introduce(env, here)
 	return o, nil
 }
 
@@ -146,8 +146,8 @@ func (f *recreateFlags) check(hasOwner bool) error {
 		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
 	case f.timeout <= 0:
 		return fmt.Errorf("--timeout has to be more than zero, and is %s", f.timeout)
-	case !slices.Contains([]string{"", "json", "yaml", "name"}, f.output):
-		return fmt.Errorf("unknown output format %q; there are json, yaml and name", f.output)
+	case !slices.Contains([]string{"", "json", "yaml", "kyaml", "name"}, f.output):
+		return fmt.Errorf("unknown output format %q; there are json, yaml, kyaml and name", f.output)
 	}
 	return nil
 }

@@ -16,14 +16,9 @@ import (
 func Run(env Environment) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
-	root, ran := newRootCommand(env)
+	root, outcome := newRootCommand(env)
 	cmd, err := root.ExecuteContextC(ctx)
-	var usage *usageError
-	if err != nil && !*ran && !errors.As(err, &usage) {
-		// cobra found an unknown command, or too many arguments.
-		err = &usageError{err: err, command: cmd.CommandPath()}
-	}
-	return exitCode(env.ErrOut, err)
+	return exitCode(env.ErrOut, outcome(cmd, err))
 }
 
 // NewRootCommand builds the tree of commands, for what documents it.
@@ -32,10 +27,11 @@ func NewRootCommand(env Environment) *cobra.Command {
 	return root
 }
 
-// newRootCommand builds the tree of commands. ran tells whether the code of one
-// of them was reached, so that what went wrong before is known to be usage.
-func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
-	ran = new(bool)
+// newRootCommand builds the tree of commands. outcome makes of the error of the one
+// that was called what the user is told.
+func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
+	// Whether the code of a command was reached: what goes wrong before is usage.
+	ran := false
 	flags := newGlobalFlags()
 	root = &cobra.Command{
 		// With "kubectl jobs-managedby" in Use, cobra would take "kubectl" for the
@@ -52,7 +48,7 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 			if err := flags.validate(); err != nil {
 				return &usageError{err: err, command: cmd.CommandPath()}
 			}
-			*ran = true
+			ran = true
 			return nil
 		},
 	}
@@ -69,5 +65,12 @@ func newRootCommand(env Environment) (root *cobra.Command, ran *bool) {
 	root.AddCommand(newLogsCommand(env, flags))
 	setHelp(root)
 	complete(root, env, flags)
-	return root, ran
+	return root, func(called *cobra.Command, err error) error {
+		var usage *usageError
+		if err != nil && !ran && !errors.As(err, &usage) {
+			// cobra found an unknown command, or too many arguments.
+			return &usageError{err: err, command: called.CommandPath()}
+		}
+		return flags.warned.outcome(err)
+	}
 }

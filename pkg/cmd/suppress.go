@@ -60,6 +60,19 @@ func (s suppressed) means(namespace, name string) bool {
 	return ok
 }
 
+// knownCodes are codes as a user typed them, in any case.
+func knownCodes(typed []string) ([]string, error) {
+	var codes []string
+	for _, code := range typed {
+		code = strings.ToUpper(code)
+		if _, ok := rules.ByCode(code); !ok {
+			return nil, unknownCode(code, rules.All())
+		}
+		codes = append(codes, code)
+	}
+	return codes, nil
+}
+
 func unknownCode(code string, all []rules.Rule) error {
 	var known []string
 	for _, r := range all {

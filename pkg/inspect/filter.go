@@ -18,6 +18,8 @@ type Filter struct {
 	ManagedBy string
 	// Statuses are those wanted; none means all.
 	Statuses []delegation.Status
+	// Findings are the codes of which one has to be found of it; none means all.
+	Findings []string
 }
 
 // NewFilter checks what a user typed and makes a Filter of it. Statuses are
@@ -44,6 +46,9 @@ func (f Filter) Matches(j *Job) bool {
 		return false
 	}
 	if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, j.Status) {
+		return false
+	}
+	if len(f.Findings) > 0 && !slices.ContainsFunc(f.Findings, func(code string) bool { return slices.Contains(j.Findings, code) }) {
 		return false
 	}
 	if f.ManagedBy == "" {

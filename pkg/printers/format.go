@@ -28,7 +28,7 @@ type Format struct {
 // Formats are the values of -o. Those that end in an equals sign take a template
 // behind it.
 func Formats() []string {
-	return append([]string{"wide", "json", "yaml", "name", "custom-columns=", "custom-columns-file="},
+	return append([]string{"wide", "json", "yaml", "kyaml", "name", "custom-columns=", "custom-columns-file="},
 		"go-template=", "go-template-file=", "jsonpath=", "jsonpath-as-json=", "jsonpath-file=")
 }
 
@@ -75,6 +75,8 @@ func documentPrinter(output string) (printers.ResourcePrinter, error) {
 		return &printers.JSONPrinter{}, nil
 	case "yaml":
 		return &printers.YAMLPrinter{}, nil
+	case "kyaml":
+		return &printers.KYAMLPrinter{}, nil
 	}
 	return nil, genericclioptions.NoCompatiblePrinterError{OutputFormat: &output}
 }
@@ -87,7 +89,7 @@ func (f *Format) IsTable() bool { return f.name == "" || f.name == "wide" }
 func (f *Format) Wide() bool { return f.name == "wide" }
 
 // IsDocument says whether the format is a whole document, JSON or YAML.
-func (f *Format) IsDocument() bool { return f.name == "json" || f.name == "yaml" }
+func (f *Format) IsDocument() bool { return slices.Contains([]string{"json", "yaml", "kyaml"}, f.name) }
 
 // TellsErrors says whether what is printed in this format tells which contexts
 // could not be read. Where it does not, the caller has to.

@@ -33,6 +33,7 @@ func TestNewFormat(t *testing.T) {
 		"wide":                          {table: true, wide: true},
 		"json":                          {document: true},
 		"yaml":                          {document: true},
+		"kyaml":                         {document: true},
 		"name":                          {perJob: true},
 		"custom-columns=NAME:.name":     {perJob: true},
 		"custom-columns-file=" + file:   {perJob: true},
@@ -56,7 +57,7 @@ func TestNewFormat(t *testing.T) {
 func TestNewFormatErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for output, want := range map[string]string{
-		"xml":                            `unknown output format "xml"; there are wide, json, yaml, name, custom-columns=,`,
+		"xml":                            `unknown output format "xml"; there are wide, json, yaml, kyaml, name, custom-columns=,`,
 		"JSON":                           `unknown output format "JSON"`,
 		"xml={.items}":                   `unknown output format "xml={.items}"`,
 		"jsonpath={.items":               "unclosed action",
@@ -104,11 +105,13 @@ func TestPrintList(t *testing.T) {
 	}{
 		{"list.json", "json", everyStatus()},
 		{"list.yaml", "yaml", everyStatus()},
+		{"list.kyaml", "kyaml", everyStatus()},
 		{"list-errors.json", "json", severalContexts()},
 		{"list-empty.json", "json", inspect.NewOwnerList()},
 		{"list-empty.yaml", "yaml", inspect.NewOwnerList()},
 		{"list-hostile.json", "json", hostileList},
 		{"list-hostile.yaml", "yaml", hostileList},
+		{"list-hostile.kyaml", "kyaml", hostileList},
 		{"list-jsonpath.txt", `jsonpath={range .items[*]}{.managedBy}{"\t"}{.counts}{"\t"}{.jobs[*].startTime}{"\n"}{end}`, everyStatus()},
 		{"list-jsonpath-as-json.txt", "jsonpath-as-json={.items[*].jobs[*].mirrors[0]}", listOf(everyStatus().Items[0].Jobs[0])},
 		{"list-go-template.txt", `go-template={{range .items}}{{range .jobs}}{{.name}} {{.startTime}} {{.completions}}{{"\n"}}{{end}}{{end}}`, everyStatus()},
@@ -122,7 +125,7 @@ func TestPrintList(t *testing.T) {
 
 func TestPrintListLeavesTheListAlone(t *testing.T) {
 	list := everyStatus()
-	for _, output := range []string{"json", "yaml", "jsonpath={.items}", "go-template={{.items}}"} {
+	for _, output := range []string{"json", "yaml", "kyaml", "jsonpath={.items}", "go-template={{.items}}"} {
 		assert.NilError(t, newFormat(t, output).PrintObject(&bytes.Buffer{}, list))
 		assert.DeepEqual(t, list, everyStatus())
 	}

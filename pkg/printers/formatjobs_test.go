@@ -105,6 +105,7 @@ func TestPrintEvent(t *testing.T) {
 	}{
 		{"json", inspect.Added},
 		{"yaml", inspect.Deleted},
+		{"kyaml", inspect.Modified},
 	} {
 		t.Run(tt.output, func(t *testing.T) {
 			out := printed(t, func(out *bytes.Buffer) error {

@@ -84,7 +84,7 @@ func TestPlansAreManifests(t *testing.T) {
 	nasty.Mirror.SetName(strings.ToValidUTF8(evil, ""))
 	nasty.Mirror.SetNamespace("ml")
 	plans := []*plan.Plan{somePlan("train"), nasty, somePlan("test")}
-	for _, output := range []string{"", "yaml", "json"} {
+	for _, output := range []string{"", "yaml", "kyaml", "json"} {
 		out := printed(t, func(out *bytes.Buffer) error {
 			return printers.Plans(out, newFormat(t, output), plans, printers.TableOptions{Width: 80})
 		})

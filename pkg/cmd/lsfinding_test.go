@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestListByFinding lists the Jobs of which check finds something, and refuses where
+// nothing is judged: what is not listed would look well.
+func TestListByFinding(t *testing.T) {
+	list := func(recording string, args ...string) (stdout, stderr string, code int) {
+		return runIn(t, "kubectl-jobs_managedby", nil, append([]string{"ls", "-A", "--from", "../../test/recordings/" + recording}, args...)...)
+	}
+	const busy = "burst-1"
+	stdout, stderr, code := list(busy, "-o", `jsonpath={range .items[*].jobs[*]}{.name}{" "}{.findings[*]}{"\n"}{end}`)
+	assert.Equal(t, code, ExitOK, stderr)
+	var want, others []string
+	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
+		name, codes, _ := strings.Cut(line, " ")
+		if strings.Contains(codes, "JM114") {
+			want = append(want, "job.batch/"+name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	assert.Assert(t, len(want) > 1 && len(others) > 1, stdout)
+	for _, codes := range []string{"jm114", "JM101,JM114"} {
+		stdout, stderr, code = list(busy, "-o", "name", "--finding", codes)
+		assert.Equal(t, code, ExitOK, stderr)
+		got := strings.Fields(stdout)
+		slices.Sort(got)
+		slices.Sort(want)
+		assert.DeepEqual(t, got, want)
+	}
+	stdout, stderr, code = list(busy, "--finding", "JM126")
+	assert.Equal(t, code, ExitOK, stderr)
+	assert.Assert(t, stdout == "" && strings.Contains(stderr, "with --finding JM126"), stdout+stderr)
+
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--finding", "JM999"}, `there is no code "JM999"`},
+		{[]string{"--finding", "JM114", "--field-selector", "metadata.name=a"}, "--finding needs to see all clusters"},
+	} {
+		_, stderr, code := list(busy, tt.args...)
+		assert.Equal(t, code, ExitUsage, stderr)
+		assert.Assert(t, strings.Contains(stderr, tt.want), stderr)
+	}
+	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "other": nowhere + "/other"})
+	_, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "--finding", "JM101", "--watch")
+	assert.Equal(t, code, ExitUsage, stderr)
+	assert.Assert(t, strings.Contains(stderr, "check --watch"), stderr)
+}

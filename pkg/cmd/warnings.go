@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+)
+
+// warnings are those that servers have sent in a call, of all contexts together.
+type warnings struct {
+	// asErrors is whether any of them makes the call fail.
+	asErrors bool
+	// counts are of what each context was told of.
+	counts []func() int
+}
+
+// handler passes on what the server of a context warns of, and says which one it was
+// where there are several.
+func (w *warnings) handler(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
+	to := rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	w.counts = append(w.counts, to.WarningCount)
+	h := &warningHandler{to: to}
+	if several {
+		h.context = contextName
+	}
+	return h
+}
+
+// outcome is the error of a call, with that of the warnings where they are errors.
+func (w *warnings) outcome(err error) error {
+	if !w.asErrors {
+		return err
+	}
+	total := 0
+	for _, count := range w.counts {
+		total += count()
+	}
+	switch total {
+	case 0:
+		return err
+	case 1:
+		return errors.Join(err, errors.New("1 warning received"))
+	}
+	return errors.Join(err, fmt.Errorf("%d warnings received", total))
+}
+
+// warningHandler is that of one context.
+type warningHandler struct {
+	context string
+	to      rest.WarningHandler
+}
+
+func (h *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
+	if h.context != "" && code == 299 && text != "" {
+		text = "context " + h.context + ": " + text
+	}
+	h.to.HandleWarningHeader(code, agent, text)
+}
