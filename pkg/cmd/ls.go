@@ -120,8 +120,8 @@ func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
-	codes, codesErr := knownCodes(f.findings)
-	o.filter.Findings = codes
+	var codesErr error
+	o.filter.Findings, codesErr = f.codes(o.watch)
 	if err := errors.Join(err, formatErr, sortErr, codesErr, f.conflicts(o.format), f.refuseWatch(o.watch)); err != nil {
 		return nil, &usageError{err: err}
 	}
@@ -141,13 +141,19 @@ func (f *listFlags) toOptions(env Environment) (*listOptions, error) {
 	return o, nil
 }
 
+// codes are those of --finding.
+func (f *listFlags) codes(watch bool) ([]string, error) {
+	if len(f.findings) > 0 && watch {
+		return nil, errors.New("--finding cannot be combined with --watch, which judges nothing; check --watch does")
+	}
+	return knownCodes(f.findings)
+}
+
 // conflicts says which flags make no sense together. It is called even where
 // the format was not understood.
 func (f *listFlags) conflicts(format *printers.Format) error {
 	watch := f.watch || f.watchOnly
 	switch {
-	case len(f.findings) > 0 && watch:
-		return errors.New("--finding cannot be combined with --watch, which judges nothing; check --watch does")
 	case f.events && !watch:
 		return errors.New("--output-watch-events needs --watch or --watch-only")
 	case format == nil:
