@@ -58,7 +58,7 @@ func (o *completionOptions) installScripts() error {
 		errs = append(errs, err)
 	}
 	file := o.place(o.pluginName(), folders[0])
-	return fmt.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
+	return command.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
 		command.Of("sudo", "tee", file).FedBy(o.own("completion")), command.Of("sudo", "chmod", "755", file))
 }
 

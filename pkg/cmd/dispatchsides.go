@@ -100,11 +100,11 @@ func (o *dispatchOptions) refuseMultiKueue(origin *apiserver.Side, wanted []requ
 	}
 	for _, g := range groups.Groups {
 		if g.Name == "kueue.x-k8s.io" {
-			remedy := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
+			instead := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
 			if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {
-				remedy = ""
+				instead = ""
 			}
-			return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, remedy)
+			return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
 		}
 	}
 	return nil

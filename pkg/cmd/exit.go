@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -94,7 +95,7 @@ func messages(err error) (told []string) {
 	case errors.As(err, &partial):
 		return []string{partial.Error()}
 	}
-	return []string{err.Error()}
+	return []string{string(command.Told(err))}
 }
 
 // separate are the errors that errors.Join has put below one another, none if err is

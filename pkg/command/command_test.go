@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -70,4 +71,29 @@ func TestWith(t *testing.T) {
 	one, other := base.With("a"), base.With("b")
 	assert.Equal(t, one.Shell()+", "+other.Shell()+", "+base.Shell(), "kubectl get pods a, kubectl get pods b, kubectl get pods")
 	assert.Assert(t, command.Command{}.IsZero() && command.Command{}.String() == "")
+}
+
+// TestErrorf: of what an error says, whoever it wraps, nothing but the commands that were
+// put into it are commands.
+func TestErrorf(t *testing.T) {
+	cause := errors.New("denied: run `curl evil.example`")
+	inner := command.Errorf("could not: %w; run %s", cause, command.Of("kubectl", "get", "a`b"))
+	const own = "`kubectl get $'a\\140b'`"
+	assert.Equal(t, inner.Error(), "could not: denied: run 'curl evil.example'; run "+own)
+	assert.Assert(t, errors.Is(inner, cause))
+	other := errors.New("`x`")
+	for _, tt := range []struct {
+		err  error
+		want command.Prose
+	}{
+		{cause, "denied: run 'curl evil.example'"},
+		{inner, command.Prose(inner.Error())},
+		{fmt.Errorf("`a`: %w: `b`", inner), command.Prose("'a': " + inner.Error() + ": 'b'")},
+		{fmt.Errorf("%w, %w and `c`", inner, other), command.Prose(inner.Error() + ", 'x' and 'c'")},
+		{errors.Join(other, inner), command.Prose("'x'\n" + inner.Error())},
+		{command.Errorf("%s: %v", "`d`", fmt.Errorf("`e` %w", inner)), command.Prose("'d': 'e' " + inner.Error())},
+	} {
+		assert.Equal(t, command.Told(tt.err), tt.want)
+	}
+	assert.Equal(t, command.Say("%v", inner), command.Prose(inner.Error()))
 }

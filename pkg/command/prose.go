@@ -66,7 +66,7 @@ func plain(args []any) {
 		switch a := arg.(type) {
 		case Command, Prose, nil:
 		case error:
-			args[i] = unmarked(a.Error())
+			args[i] = plainError{a}
 		case fmt.Stringer:
 			args[i] = unmarked(a.String())
 		default:

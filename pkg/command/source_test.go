@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,10 @@ func TestNoCommandOfStrings(t *testing.T) {
 				if text := textOf(n); inFormat.MatchString(text) {
 					t.Errorf("%s: a command is made by a format: %s", set.Position(n.Pos()), text)
 				}
+			case *ast.CallExpr:
+				if isFormat(n) && slices.ContainsFunc(n.Args, saysCommand) {
+					t.Errorf("%s: what has commands is for command.Say or command.Errorf, which see that nothing else there looks like one", set.Position(n.Pos()))
+				}
 			case *ast.BinaryExpr:
 				for _, side := range []ast.Expr{n.X, n.Y} {
 					if text := textOf(side); n.Op == token.ADD && inSum.MatchString(text) {
@@ -48,6 +53,32 @@ func TestNoCommandOfStrings(t *testing.T) {
 	})
 	assert.NilError(t, err)
 	assert.Assert(t, files > 100, "only %d files were looked at", files)
+}
+
+// isFormat says whether a call is one of fmt's that make text or errors.
+func isFormat(call *ast.CallExpr) bool {
+	made, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && nameOf(made.X) == "fmt" && slices.Contains([]string{"Errorf", "Sprintf", "Sprint"}, made.Sel.Name)
+}
+
+// saysCommand says whether an argument is what has commands, by its name.
+func saysCommand(arg ast.Expr) bool {
+	makers := []string{"Kubectl", "Of", "Plugin", "PluginFor", "own", "Say", "restoreCommand", "restoring", "where", "HowToRemove", "cancelFor", "recreateFor", "goOn", "endIt"}
+	if call, ok := arg.(*ast.CallExpr); ok {
+		return slices.Contains(makers, nameOf(call.Fun))
+	}
+	return strings.EqualFold(nameOf(arg), "remedy")
+}
+
+// nameOf is the last name of an expression, "" if it has none.
+func nameOf(e ast.Expr) string {
+	switch n := e.(type) {
+	case *ast.Ident:
+		return n.Name
+	case *ast.SelectorExpr:
+		return n.Sel.Name
+	}
+	return ""
 }
 
 // textOf is the text of a literal, "" of everything else.

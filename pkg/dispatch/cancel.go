@@ -67,7 +67,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		return fmt.Errorf("context %s: there is no %s", ref.Context, ref.WithKind())
 	}
 	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
-		return fmt.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; %s ends it",
+		return command.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; %s ends it",
 			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
 	ref.UID = string(origin.GetUID())
@@ -89,13 +89,13 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		mirror := apiserver.RefOf(x.worker, x.mirror)
 		e.Mirror = &mirror
 		if _, err := x.worker.Remove(ctx, k, mirror); err != nil {
-			return fmt.Errorf("%s has ended, but its mirror runs on: %w; %s removes it",
+			return command.Errorf("%s has ended, but its mirror runs on: %w; %s removes it",
 				ref.WithKind(), err, x.worker.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
 		}
 	}
 	x.tidy(ctx)
 	e.setState(k, stored)
-	e.Message = x.tellEnd(stored)
+	e.Message = string(command.Text(x.tellEnd(stored)))
 	c.Events.Record(e)
 	return nil
 }
@@ -190,7 +190,7 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any
 func (x *cancellation) tidy(ctx context.Context) {
 	l := &lease{side: x.Origin, kind: x.kind, origin: x.ref, clock: x.Clock}
 	if err := l.remove(ctx); err != nil {
-		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("Lease %s could not be removed: %v", l.name(), err)})
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("Lease %s could not be removed: %v", l.name(), err))})
 	}
 }
 

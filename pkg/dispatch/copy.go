@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -97,7 +98,7 @@ func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err erro
 	if again {
 		return nil
 	}
-	t.record(StatusRefused, fmt.Sprintf("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, apiserver.Causes(err)))
+	t.record(StatusRefused, command.Say("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, apiserver.Causes(err)))
 	return nil
 }
 
@@ -131,7 +132,7 @@ func (t *task) hold(held, forced bool, now time.Time) (again time.Duration) {
 		return 0
 	case t.copy.heldSince.IsZero():
 		t.copy.heldSince = now
-		t.record(Warned, fmt.Sprintf("the mirror on %s is finished, but still counts pods; its end is told when they are gone", t.worker.Context))
+		t.record(Warned, command.Say("the mirror on %s is finished, but still counts pods; its end is told when they are gone", t.worker.Context))
 	}
 	return time.Second
 }
@@ -151,7 +152,7 @@ func (t *task) tellDiverged(sentences []string) {
 		}
 		if !t.copy.diverged.Has(s) {
 			t.copy.diverged.Insert(s)
-			t.record(Warned, s)
+			t.record(Warned, command.Text(s))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -40,7 +41,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	t.made = t.mirrorRef.UID
 	t.mirrorNow = apiserver.Trimmed(created)
 	t.before = planned
-	t.record(MirrorCreated, "created on "+t.worker.Context)
+	t.record(MirrorCreated, command.Say("created on %s", t.worker.Context))
 	return t.mirrorNow, nil
 }
 
@@ -94,7 +95,7 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 	}
 	copied, err := dependency.Provide(ctx, t.origin, t.worker, mirror, t.Dependencies)
 	for _, d := range copied {
-		t.record(DependencyCopied, fmt.Sprintf("%s %s was copied to %s", d.Kind, d.Name, t.worker.Context))
+		t.record(DependencyCopied, command.Say("%s %s was copied to %s", d.Kind, d.Name, t.worker.Context))
 	}
 	switch {
 	case err == nil:
@@ -106,7 +107,7 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 		}
 		t.abort(fmt.Errorf("could not copy what the pods of %s need: %w", t.ref.WithKind(), err))
 	default:
-		t.record(Warned, fmt.Sprintf("what its pods need could not be completed: %v", err))
+		t.record(Warned, command.Say("what its pods need could not be completed: %v", err))
 	}
 	t.isSupplied = true
 	return nil

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,7 +33,7 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 			return err
 		}
 		if err != nil {
-			t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it: %v", t.worker.Context, err))
+			t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it: %v", t.worker.Context, err))
 		}
 	}
 	t.endAs(origin, how)
@@ -43,14 +42,14 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 
 // endAs ends the task as the origin has ended.
 func (t *task) endAs(origin *unstructured.Unstructured, how *object.End) {
-	end, message := Completed, "it is complete"
+	end, message := Completed, command.Prose("it is complete")
 	if how.Failed {
 		end, message = JobFailed, "it failed"
 		if how.Reason == CancelReason {
 			end, message = Cancelled, "it was cancelled"
 		}
 		if how.Reason != "" {
-			message = fmt.Sprintf("%s (%s): %s", message, how.Reason, how.Message)
+			message = command.Say("%s (%s): %s", message, how.Reason, how.Message)
 		}
 	}
 	t.end(end, origin, nil, message)
@@ -74,7 +73,7 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	written, err := t.worker.Patch(ctx, t.Kind, mirror, "", patch)
 	if err == nil && !hasTTL(t.Kind, written) {
 		// Its schema has no such field, and the API server drops it without a word.
-		t.record(Warned, fmt.Sprintf("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
+		t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
 			t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete", command.KindName(t.Kind), mirror.GetName())))
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -79,10 +80,10 @@ func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
 }
 
 // removeMirror deletes the mirror, and tells why.
-func (t *task) removeMirror(ctx context.Context, why string) error {
+func (t *task) removeMirror(ctx context.Context, why command.Prose) error {
 	removed, err := t.worker.Remove(ctx, t.Kind, t.mirrorRef)
 	if removed {
-		t.record(MirrorRemoved, "deleted on "+t.worker.Context+why)
+		t.record(MirrorRemoved, command.Say("deleted on %s%s", t.worker.Context, why))
 	}
 	return err
 }

@@ -3,10 +3,10 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/client-go/util/retry"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -21,17 +21,17 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	on := t.worker.Context
 	switch {
 	case err != nil && t.mirrorRef.UID == "":
-		t.end(end, nil, nil, fmt.Sprintf("whether it has a mirror on %s could not be seen: %v", on, err))
+		t.end(end, nil, nil, command.Say("whether it has a mirror on %s could not be seen: %v", on, err))
 	case err != nil:
-		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s is left, and its status is not copied any more: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s is left, and its status is not copied any more: %v", on, err))
 	case !found:
-		t.end(end, nil, nil, "nothing of it is on "+on)
+		t.end(end, nil, nil, command.Say("nothing of it is on %s", on))
 	case !t.options.DeleteOnInterrupt && t.isHeldBack():
-		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s does not start before the same command is run again, because not all that its pods need may be there", on))
+		t.end(end, nil, nil, command.Say("its mirror on %s does not start before the same command is run again, because not all that its pods need may be there", on))
 	case !t.options.DeleteOnInterrupt:
-		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, and its status is not copied any more", on))
+		t.end(end, nil, nil, command.Say("its mirror on %s goes on running, and its status is not copied any more", on))
 	case object.HasFinished(t.Kind, t.mirrorNow):
-		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s has finished, and is kept until the origin is told so", on))
+		t.end(end, nil, nil, command.Say("its mirror on %s has finished, and is kept until the origin is told so", on))
 	default:
 		t.takeBack(ctx, end)
 	}
@@ -48,7 +48,7 @@ func (t *task) tellEnd(ctx context.Context) bool {
 		return false
 	}
 	if err := t.finish(ctx, t.originNow, how); err != nil {
-		t.record(Warned, fmt.Sprintf("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
+		t.record(Warned, command.Say("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
 		t.endAs(t.originNow, how)
 	}
 	return true
@@ -62,15 +62,15 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 		err = t.removeMirror(ctx, "")
 	}
 	if err != nil {
-		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s goes on running, because it could not be removed: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s goes on running, because it could not be removed: %v", on, err))
 		return
 	}
 	if err := t.unpin(ctx); err != nil {
-		t.end(end, nil, nil, fmt.Sprintf("its mirror on %s is removed, but the origin could not be told: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s is removed, but the origin could not be told: %v", on, err))
 		return
 	}
 	t.leaveLease = false
-	t.end(end, nil, nil, "nothing of it is left on "+on+", and the origin stays open")
+	t.end(end, nil, nil, command.Say("nothing of it is left on %s, and the origin stays open", on))
 }
 
 // unpin tells an origin that it has no mirror any more, and no pods.

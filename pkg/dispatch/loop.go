@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
@@ -247,10 +247,10 @@ func (t *task) tell(err error) {
 		t.lost(failed.Side, failed.Err)
 		return
 	}
-	message := err.Error()
+	message := command.Told(err)
 	if message == t.told {
 		return
 	}
 	t.told = message
-	t.record(Warned, fmt.Sprintf("%s; it is tried again", message))
+	t.record(Warned, command.Say("%s; it is tried again", message))
 }

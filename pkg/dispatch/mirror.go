@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -39,7 +40,7 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 	t.mirrorNow = newer(mirror, t.mirrorNow)
 	if !t.announced {
 		t.announced = true
-		t.record(MirrorFound, fmt.Sprintf("its mirror on %s was there already", t.worker.Context))
+		t.record(MirrorFound, command.Say("its mirror on %s was there already", t.worker.Context))
 	}
 	if err := t.supply(ctx, t.mirrorNow); err != nil || t.hasEnded() {
 		return nil, err
@@ -65,7 +66,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	case expected == string(mirror.GetUID()):
 		return mirror, nil
 	case expected != "" && !t.replace:
-		return nil, t.mirrorDeleted(ctx, fmt.Sprintf("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))
+		return nil, t.mirrorDeleted(ctx, command.Say("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))
 	case mirror.GetLabels()[delegation.OriginUIDLabel] != t.ref.UID:
 		t.abort(t.taken(mirror))
 		return nil, nil
@@ -97,7 +98,7 @@ func (t *task) taken(other *unstructured.Unstructured) error {
 // mirrorDeleted ends the task when somebody else ended its mirror. Whoever cancels
 // a Job, or deletes it, ends the origin first, and the mirror then; news of the two
 // may come in the other way round.
-func (t *task) mirrorDeleted(ctx context.Context, how string) error {
+func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
 	live, err := t.origin.Get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return err
@@ -109,10 +110,10 @@ func (t *task) mirrorDeleted(ctx context.Context, how string) error {
 		}
 		return conflict(t.Kind, t.Name)
 	}
-	message := fmt.Sprintf("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror runs it again from the start, cancel ends it",
+	message := command.Say("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror runs it again from the start, cancel ends it",
 		t.worker.Context, how)
 	t.record(MirrorDeleted, message)
 	t.leaveLease = true
-	t.abort(fmt.Errorf("%s: %s", t.ref.WithKind(), message))
+	t.abort(command.Errorf("%s: %s", t.ref.WithKind(), message))
 	return nil
 }

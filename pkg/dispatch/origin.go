@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -46,13 +47,13 @@ func CreateOrigin(ctx context.Context, s *apiserver.Side, k delegation.Kind, job
 // CreatedEvent tells that an origin was created.
 func CreatedEvent(s *apiserver.Side, job *unstructured.Unstructured) Event {
 	origin := apiserver.RefOf(s, job)
-	return Event{Event: OriginCreated, Message: "created on " + s.Context, Origin: &origin}
+	return Event{Event: OriginCreated, Message: string(command.Say("created on %s", s.Context)), Origin: &origin}
 }
 
 // ProblemEvent tells of a problem that preflight found with a Job of context at.
 func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
 	origin := apiserver.RefOf(&apiserver.Side{Context: at}, job)
-	e := Event{Event: Warned, Message: fmt.Sprintf("context %s: %s", p.Context, p.Message), Origin: &origin}
+	e := Event{Event: Warned, Message: string(command.Say("context %s: %s", p.Context, p.Message)), Origin: &origin}
 	if p.Blocking {
 		e.Event = Refused
 	}

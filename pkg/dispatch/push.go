@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
@@ -50,7 +51,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	}
 	if t.push.writes == fight {
 		t.push.refused = true
-		t.record(Warned, fmt.Sprintf("somebody on %s changes %s of the mirror back; it is left alone until the origin changes",
+		t.record(Warned, command.Say("somebody on %s changes %s of the mirror back; it is left alone until the origin changes",
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
 	}
@@ -63,7 +64,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		t.push.refused = true
-		t.record(Warned, fmt.Sprintf("context %s does not take %s of the origin for the mirror: %s",
+		t.record(Warned, command.Say("context %s does not take %s of the origin for the mirror: %s",
 			t.worker.Context, strings.Join(drift.Fields, ", "), apiserver.Causes(err)))
 		return nil
 	}
@@ -73,7 +74,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	t.push.writes++
 	t.mirrorNow = written
 	t.wrote(drift, planned)
-	t.record(SpecPushed, "changed on the mirror as on the origin: "+strings.Join(drift.Fields, ", "))
+	t.record(SpecPushed, command.Say("changed on the mirror as on the origin: %s", strings.Join(drift.Fields, ", ")))
 	// One write may not be all.
 	t.queue.Add(t)
 	return nil
@@ -141,7 +142,7 @@ func (t *task) tellUnpushed(drift plan.Drift) {
 	}
 	message := strings.Join(parts, "; ")
 	if message != "" && message != t.push.deferred {
-		t.record(Warned, message)
+		t.record(Warned, command.Text(message))
 	}
 	t.push.deferred = message
 }

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +56,7 @@ type task struct {
 	wasPinned bool
 
 	// told is the error that was told last.
-	told string
+	told command.Prose
 	// otherHolder is who dispatches the Job, where that is not us. The goroutine that
 	// keeps the Lease sets it.
 	otherHolder atomic.Pointer[HeldError]
@@ -67,7 +66,7 @@ type task struct {
 	// The goroutine that keeps the Lease sets it, and it stays so.
 	vanished atomic.Bool
 	// leaseTold is the error with the Lease that was told last.
-	leaseTold atomic.Pointer[string]
+	leaseTold atomic.Pointer[command.Prose]
 	// seen is when a change of the mirror's status was noticed that is not yet on
 	// the origin, in nanoseconds, 0 if there is none. Informers set it.
 	seen atomic.Int64
@@ -134,7 +133,7 @@ func (t *task) carryOut(ctx context.Context, origin *unstructured.Unstructured) 
 // takenOver says that an origin has another owner now, which only some kinds let
 // happen.
 func (t *task) takenOver(owner delegation.Owner) error {
-	return fmt.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
+	return command.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
 		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
 		t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
 }
@@ -165,7 +164,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 	}
 	if t.options.DetachAfterStart && object.StatusOf(t.Kind, stored) == delegation.Running {
 		t.leaveLease = true
-		t.end(Detached, stored, nil, fmt.Sprintf("it runs on %s; %s", t.worker.Context, "its status is not copied any more"))
+		t.end(Detached, stored, nil, command.Say("it runs on %s; %s", t.worker.Context, "its status is not copied any more"))
 	}
 	return again, nil
 }
@@ -187,10 +186,10 @@ func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, erro
 }
 
 // record tells of something that happened to this Job.
-func (t *task) record(e EventType, message string) { t.events.Record(t.event(e, message)) }
+func (t *task) record(e EventType, message command.Prose) { t.events.Record(t.event(e, message)) }
 
-func (t *task) event(e EventType, message string) Event {
-	event := Event{Event: e, Origin: &t.ref, Message: message}
+func (t *task) event(e EventType, message command.Prose) Event {
+	event := Event{Event: e, Origin: &t.ref, Message: string(message)}
 	if t.mirrorRef.UID != "" {
 		mirror := t.mirrorRef
 		event.Mirror = &mirror
@@ -215,7 +214,7 @@ func (t *task) setState(e *Event, origin *unstructured.Unstructured) {
 }
 
 // end tells how the task ended, and that it did. Only the first end counts.
-func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, message string) {
+func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, message command.Prose) {
 	t.ending.Lock()
 	defer t.ending.Unlock()
 	if t.hasEnded() {
@@ -232,7 +231,7 @@ func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, 
 
 // abort ends the task with an error, and leaves everything as it is.
 func (t *task) abort(cause error) {
-	t.end(Aborted, nil, cause, cause.Error())
+	t.end(Aborted, nil, cause, command.Told(cause))
 }
 
 func (t *task) hasEnded() bool {

@@ -3,10 +3,10 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
@@ -65,7 +65,7 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 		},
 		waiting: func(other *HeldError) {
 			leave()
-			t.recordPlain(LeaseWaiting, fmt.Sprintf("%s has held its Lease since %s (%s ago); it is seen within %s whether they are still there",
+			t.recordPlain(LeaseWaiting, command.Say("%s has held its Lease since %s (%s ago); it is seen within %s whether they are still there",
 				other.Holder, other.Since.UTC().Format(time.RFC3339), other.Ago.Round(time.Second), other.Within))
 		},
 		failed: func(err error) {
@@ -81,7 +81,7 @@ func (t *task) leaseFailed(err error) {
 		t.lost(t.origin, err)
 		return
 	}
-	message := fmt.Sprintf("context %s: could not work with Lease %s/%s: %v", t.origin.Context, t.ref.Namespace, t.lease.name(), err)
+	message := command.Say("context %s: could not work with Lease %s/%s: %v", t.origin.Context, t.ref.Namespace, t.lease.name(), err)
 	if before := t.leaseTold.Swap(&message); before == nil || *before != message {
 		t.recordPlain(Warned, message)
 	}
@@ -89,6 +89,6 @@ func (t *task) leaseFailed(err error) {
 
 // recordPlain tells of something without what is known of the Jobs, which is the
 // workers' alone.
-func (t *task) recordPlain(e EventType, message string) {
-	t.events.Record(Event{Event: e, Origin: &t.ref, Message: message})
+func (t *task) recordPlain(e EventType, message command.Prose) {
+	t.events.Record(Event{Event: e, Origin: &t.ref, Message: string(message)})
 }

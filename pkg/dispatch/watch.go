@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
@@ -200,7 +200,7 @@ func (l *Loop) found(side *apiserver.Side) {
 	defer c.mu.Unlock()
 	if c.lost {
 		c.lost = false
-		l.events.Record(Event{Event: Reconnected, Message: fmt.Sprintf("context %s answers again", side.Context)})
+		l.events.Record(Event{Event: Reconnected, Message: string(command.Say("context %s answers again", side.Context))})
 	}
 }
 
@@ -211,7 +211,7 @@ func (l *Loop) lost(side *apiserver.Side, err error) {
 	defer c.mu.Unlock()
 	if !c.lost {
 		c.lost = true
-		l.events.Record(Event{Event: Disconnected, Message: fmt.Sprintf("%v; Jobs go on running, and it is tried again", &apiserver.Error{Side: side, Err: err})})
+		l.events.Record(Event{Event: Disconnected, Message: string(command.Say("%v; Jobs go on running, and it is tried again", &apiserver.Error{Side: side, Err: err}))})
 	}
 }
 

@@ -87,7 +87,7 @@ func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (f
 	case err != nil:
 		return nil, err
 	case named == nil && namesMirror(origin):
-		return fmt.Errorf("%s has the annotation %s, and it names no object, so it is not known where its mirror is, if it has one; look for that by its label %s=%s on every cluster that it may be on, and then take the annotation off: %s",
+		return command.Errorf("%s has the annotation %s, and it names no object, so it is not known where its mirror is, if it has one; look for that by its label %s=%s on every cluster that it may be on, and then take the annotation off: %s",
 			t.ref.WithKind(), delegation.MirrorAnnotation, delegation.OriginUIDLabel, t.ref.UID,
 			t.origin.Kubectl(t.ref.Namespace, "annotate", command.KindName(t.Kind), t.ref.Name, delegation.MirrorAnnotation+"-")), nil
 	case named == nil || named.UID == "":

@@ -79,7 +79,12 @@ type Error struct {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Error tells the context and everything else.
-func (e *Error) Error() string { return "context " + e.Context + ": " + e.Message() }
+func (e *Error) Error() string { return string(e.Prose()) }
+
+// Prose is what Error returns: a server's words are no commands, and what to do may be.
+func (e *Error) Prose() command.Prose {
+	return command.Say("context %s: %s", e.Context, command.Prose(e.Message()))
+}
 
 // Message tells what could not be done, why, and what to do, without the
 // context.
@@ -88,15 +93,14 @@ func (e *Error) Message() string {
 	if errors.As(e.Err, &recorded) {
 		return recorded.Text
 	}
-	var b strings.Builder
+	told := command.Text(reason(e.Err))
 	if e.Doing != "" {
-		b.WriteString("could not " + e.Doing + ": ")
+		told = command.Say("could not %s: %s", e.Doing, told)
 	}
-	b.WriteString(reason(e.Err))
 	if hint := e.hint(); hint != "" {
-		b.WriteString("; " + hint)
+		told = command.Say("%s; %s", told, hint)
 	}
-	return b.String()
+	return string(told)
 }
 
 // Code classifies the error.
@@ -136,7 +140,7 @@ func (e *Error) Code() Code {
 }
 
 // hint says what a person can do about it.
-func (e *Error) hint() string {
+func (e *Error) hint() command.Prose {
 	switch e.Code() {
 	case CodeUnreachable:
 		return unreachableHint
@@ -145,7 +149,7 @@ func (e *Error) hint() string {
 	case CodeUnauthorized, CodeCredentials:
 		return "log in again"
 	case CodeForbidden:
-		return command.Kubectl(e.Context, "", "auth", "can-i", "--list").String() + " tells what you may do there"
+		return command.Say("%s tells what you may do there", command.Kubectl(e.Context, "", "auth", "can-i", "--list"))
 	default:
 		return ""
 	}
@@ -154,7 +158,7 @@ func (e *Error) hint() string {
 const unreachableHint = "is the cluster up, and the network or VPN to it?"
 
 // timeoutHint names the flag that was the limit, if one was.
-func (e *Error) timeoutHint() string {
+func (e *Error) timeoutHint() command.Prose {
 	var late *TimeoutError
 	switch {
 	case errors.As(e.Err, &late):

@@ -3,7 +3,6 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -24,13 +24,16 @@ type Error struct {
 // Unwrap is what the request returned.
 func (e *Error) Unwrap() error { return e.Err }
 
-func (e *Error) Error() string {
+func (e *Error) Error() string { return string(e.Prose()) }
+
+// Prose is what Error returns.
+func (e *Error) Prose() command.Prose {
 	told := fleet.InContext(e.Side.Context, "", e.Err)
 	if told.Code() == fleet.CodeTimeout {
 		// What the fleet advises on is how contexts are read.
-		return fmt.Sprintf("context %s: it did not answer in time", e.Side.Context)
+		return command.Say("context %s: it did not answer in time", e.Side.Context)
 	}
-	return told.Error()
+	return told.Prose()
 }
 
 // isGone says whether the API server itself, and nothing on the way to it, says

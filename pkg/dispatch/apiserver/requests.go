@@ -52,6 +52,10 @@ func (s *Side) Get(ctx context.Context, k delegation.Kind, r Ref) (*unstructured
 	if err != nil {
 		return nil, s.Failed(err)
 	}
+	if job.GetName() != r.Name || job.GetNamespace() != r.Namespace {
+		// Whatever answers there, people are told to run commands with these names.
+		return nil, s.Failed(fmt.Errorf("it was asked for %s, and answers with %q in namespace %q", r.WithKind(), job.GetName(), job.GetNamespace()))
+	}
 	return Trimmed(job), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -83,7 +84,7 @@ func provideOne(ctx context.Context, origin, worker *apiserver.Side, mirror *uns
 		return false, worker.Failed(fleet.InContext(worker.Context, doing, apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name,
 			errors.New("an older copy is being deleted"))))
 	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
-		return false, fmt.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
+		return false, command.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
 			HowToRemove(worker, d.Kind, mirror.GetNamespace(), d.Name))
 	}
 	return false, adopt(ctx, worker, mirror, present)

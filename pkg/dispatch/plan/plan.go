@@ -87,10 +87,13 @@ type RefusedError struct {
 	Remedy command.Prose
 }
 
-func (e *RefusedError) Error() string {
-	message := strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)) + " " + e.Origin + " " + string(command.Text(e.Reason))
+func (e *RefusedError) Error() string { return string(e.Prose()) }
+
+// Prose is what Error returns.
+func (e *RefusedError) Prose() command.Prose {
+	message := command.Say("%s %s %s", strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)), e.Origin, e.Reason)
 	if e.Remedy != "" {
-		message += "; " + string(e.Remedy)
+		message = command.Say("%s; %s", message, e.Remedy)
 	}
 	return message
 }

@@ -35,7 +35,7 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	}
 	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{rights}) {
 		if problem.Blocking {
-			errs = append(errs, fmt.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
+			errs = append(errs, command.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
 		}
 	}
 	if len(errs) > 0 {
@@ -116,7 +116,7 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
 	}
-	return fmt.Errorf("context %s: %s would have the owner %s there, whatever it is created with; %s", r.Side.Context, p.named(), got, remedy)
+	return command.Errorf("context %s: %s would have the owner %s there, whatever it is created with; %s", r.Side.Context, p.named(), got, remedy)
 }
 
 // isOwnPlace says whether a quota keeps the new Job out only because the old one is
@@ -158,7 +158,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.Find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
-			return fmt.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
+			return command.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
 				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}

