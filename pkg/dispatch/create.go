@@ -36,7 +36,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	if err != nil {
 		return nil, t.notCreated(err)
 	}
-	t.replace, t.announced, t.isSupplied = false, true, false
+	t.replace, t.announced, t.isSupplied, t.isUnanswered = false, true, false, false
 	t.mirrorRef.UID = string(created.GetUID())
 	t.made = t.mirrorRef.UID
 	t.mirrorNow = apiserver.Trimmed(created)
@@ -121,6 +121,7 @@ func (t *task) notCreated(err error) error {
 	}
 	if mayPass(err) {
 		// It may have been made nevertheless.
+		t.isUnanswered = true
 		return t.worker.Failed(err)
 	}
 	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), t.worker.Failed(err))

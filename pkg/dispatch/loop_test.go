@@ -140,6 +140,32 @@ func TestTooLate(t *testing.T) {
 	assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 }
 
+// TestTooLateAndUnanswered: the same where nobody was told that the mirror was made, because
+// its dispatcher stood still for longer than it waits for answers.
+func TestTooLateAndUnanswered(t *testing.T) {
+	for _, regained := range []bool{false, true} {
+		s := newStage(t)
+		s.there.Before = func(r *http.Request) *apierrors.StatusError {
+			if !isCreation(r) || s.mirror() != nil {
+				return nil
+			}
+			made := dispatchtest.SmallJob(t)
+			made.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
+			s.there.Create(t, delegation.Job().Resource, made)
+			s.names("theirs-uid")
+			if !regained {
+				s.leaseGoesTo("theirs")
+			}
+			return apierrors.NewTimeoutError("no answer", 0)
+		}
+		events, ended, _ := s.begins()
+		expects(t, events, MirrorRemoved)
+		assert.Equal(t, awaits(t, ended, "it ends").End, Aborted)
+		assert.Assert(t, s.mirror() == nil)
+		assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
+	}
+}
+
 // TestYield: what becomes of the mirror of a dispatcher that has lost the Lease.
 func TestYield(t *testing.T) {
 	held := &HeldError{Holder: "theirs"}

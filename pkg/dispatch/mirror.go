@@ -22,8 +22,7 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 			return nil, err
 		}
 		if final != nil {
-			t.abort(final)
-			return nil, nil
+			return nil, t.outdone(ctx, final)
 		}
 	}
 	mirror, err := t.readMirror(ctx)

@@ -45,6 +45,9 @@ func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
 // mirror.
 func (t *task) yield(ctx context.Context, to error) (again time.Duration, err error) {
 	to = fmt.Errorf("%s: %w", t.ref.WithKind(), to)
+	if err := t.acknowledge(ctx); err != nil {
+		return 0, err
+	}
 	if t.made == "" {
 		t.abort(to)
 		return 0, nil
@@ -72,9 +75,28 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 	return 0, nil
 }
 
+// acknowledge finds out whether there is a mirror of ours whose creation had no answer.
+func (t *task) acknowledge(ctx context.Context) error {
+	if !t.isUnanswered || t.made != "" {
+		return nil
+	}
+	found, err := t.lookForMirror(ctx)
+	if err != nil {
+		return err
+	}
+	t.isUnanswered = false
+	if found {
+		t.made = t.mirrorRef.UID
+	}
+	return nil
+}
+
 // outdone ends the task of an origin that names a mirror of somebody else's, and
 // removes ours, if we have made one.
 func (t *task) outdone(ctx context.Context, cause error) error {
+	if err := t.acknowledge(ctx); err != nil {
+		return err
+	}
 	if t.made != "" && t.made == t.mirrorRef.UID {
 		if err := t.removeMirror(ctx, ", because somebody else's is the one that the origin names"); err != nil {
 			return err

@@ -39,6 +39,9 @@ type task struct {
 	// made is the uid of the mirror that was created by this task, and superseded that
 	// of the one which the origin may still name instead, because it is gone.
 	made, superseded string
+	// isUnanswered is whether the creation of a mirror had no answer: there may be one that
+	// is ours, and of which we do not know.
+	isUnanswered bool
 	// isSupplied is whether all is there that the mirror's pods need, or will not be.
 	isSupplied bool
 	// announced is whether the mirror was told of, and ran whether pods of it were
