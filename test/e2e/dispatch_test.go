@@ -35,7 +35,13 @@ type dispatcher struct {
 // one's own if that is given.
 func dispatches(t *testing.T, ns string, args ...string) *dispatcher {
 	t.Helper()
-	all := append([]string{"jobs-managedby", "dispatch", "--context", management, "--to", worker1, "-n", ns, "-o", "json"}, args...)
+	return dispatchesTo(t, worker1, ns, args...)
+}
+
+// dispatchesTo is the same for any worker.
+func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatcher {
+	t.Helper()
+	all := append([]string{"jobs-managedby", "dispatch", "--context", management, "--to", worker, "-n", ns, "-o", "json"}, args...)
 	d := &dispatcher{t: t, cmd: command(t, all...), events: make(chan dispatch.Event, 10000)}
 	d.cmd.Stderr = &d.told
 	out, err := d.cmd.StdoutPipe()
@@ -105,10 +111,10 @@ func origin(t *testing.T, ns, name string, options ...fixture.Option) {
 	createJobs(t, management, fixture.New(ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...))
 }
 
-// namespaces makes a namespace on the clusters of a dispatch.
-func namespaces(t *testing.T, ns string) {
+// namespaces makes a namespace on the clusters of a dispatch, and on others.
+func namespaces(t *testing.T, ns string, others ...string) {
 	t.Helper()
-	for _, cluster := range []string{management, worker1} {
+	for _, cluster := range append([]string{management, worker1}, others...) {
 		_, err := client(t, cluster).CoreV1().Namespaces().Create(t.Context(), namespaceNamed(ns), metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
 			assert.NilError(t, err)

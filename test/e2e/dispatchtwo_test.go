@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// gate is another address of a cluster, at which whoever creates a Job has to wait.
+type gate struct {
+	kubeconfig string
+	// arrived has the name of a namespace whenever somebody has come to create a Job there.
+	arrived chan string
+	// open is closed to let all pass. Those of whom loses says so are served, and have no
+	// answer.
+	open  chan struct{}
+	loses func(path string) bool
+}
+
+func newGate(t *testing.T, cluster string) *gate {
+	t.Helper()
+	g := &gate{arrived: make(chan string, 10), open: make(chan struct{})}
+	config, err := set.Config(cluster)
+	assert.NilError(t, err)
+	transport, err := rest.TransportFor(config)
+	assert.NilError(t, err)
+	target, err := url.Parse(config.Host)
+	assert.NilError(t, err)
+	forward := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/jobs") || r.URL.Query().Has("dryRun") {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		g.arrived <- r.URL.Path
+		<-g.open
+		if g.loses != nil && g.loses(r.URL.Path) {
+			forward.ServeHTTP(httptest.NewRecorder(), r.WithContext(t.Context()))
+			panic(http.ErrAbortHandler)
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	all, err := clientcmd.LoadFromFile(set.Kubeconfig)
+	assert.NilError(t, err)
+	all.Clusters["gate"], all.AuthInfos["gate"] = &clientcmdapi.Cluster{Server: s.URL}, &clientcmdapi.AuthInfo{}
+	all.Contexts[cluster] = &clientcmdapi.Context{Cluster: "gate", AuthInfo: "gate"}
+	g.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	assert.NilError(t, clientcmd.WriteToFile(*all, g.kubeconfig))
+	return g
+}
+
+// waits until somebody wants to create a Job.
+func (g *gate) waits(t *testing.T) {
+	t.Helper()
+	select {
+	case <-g.arrived:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("nobody comes to create a Job")
+	}
+}
+
+func leaseNow(t *testing.T, ns, name string) *coordinationv1.Lease {
+	t.Helper()
+	l, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName(name), metav1.GetOptions{})
+	assert.NilError(t, err)
+	return l
+}
+
+// shorten has the Lease of somebody who stands still not be waited for.
+func shorten(t *testing.T, ns, name string) {
+	t.Helper()
+	assert.NilError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		l := leaseNow(t, ns, name)
+		l.Spec.LeaseDurationSeconds = new(int32(1))
+		_, err := client(t, management).CoordinationV1().Leases(ns).Update(t.Context(), l, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+func isReady(job *batchv1.Job) bool {
+	return job != nil && job.Status.Ready != nil && *job.Status.Ready == 1
+}
+
+// TestTwoDispatchers: one has looked at the Lease and stands still while its mirror is on
+// the way; another one takes over. Whatever becomes of the first one's request, one mirror
+// is left, which is the other's.
+func TestTwoDispatchers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		ns, worker string
+		isLost     bool
+	}{
+		{"dispatch-two-together", worker1, false},
+		{"dispatch-two-apart", worker2, false},
+		{"dispatch-two-unanswered", worker2, true},
+	} {
+		t.Run(tt.ns, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, worker1)
+			g.loses = func(string) bool { return tt.isLost }
+			origin(t, tt.ns, "train", fixture.RunsFor("1h"))
+			namespaces(t, tt.ns, worker2)
+			first := dispatches(t, tt.ns, "train", "--kubeconfig", g.kubeconfig)
+			g.waits(t)
+			first.signal(syscall.SIGSTOP)
+			shorten(t, tt.ns, "train")
+
+			second := dispatchesTo(t, tt.worker, tt.ns, "train")
+			made := second.expect(dispatch.MirrorCreated, "train")
+			eventuallyJob(t, management, tt.ns, "train", isReady)
+			lease := leaseNow(t, tt.ns, "train")
+
+			close(g.open)
+			first.signal(syscall.SIGCONT)
+			assert.Equal(t, first.end(), 1, first.told.String())
+			assert.Equal(t, string(jobOf(t, tt.worker, tt.ns, "train").UID), made.Mirror.UID)
+			if tt.worker != worker1 {
+				assert.Equal(t, first.count(dispatch.MirrorRemoved), 1, "%v %s", first.seen, first.told.String())
+				eventuallyJob(t, worker1, tt.ns, "train", isGone)
+			}
+			mark := jobOf(t, management, tt.ns, "train").Annotations[delegation.MirrorAnnotation]
+			assert.Assert(t, strings.HasSuffix(mark, "/"+made.Mirror.UID), mark)
+			now := leaseNow(t, tt.ns, "train")
+			assert.Equal(t, *now.Spec.HolderIdentity, *lease.Spec.HolderIdentity)
+			assert.Equal(t, now.UID, lease.UID)
+
+			// It is given back by who holds it.
+			second.signal(syscall.SIGTERM)
+			assert.Equal(t, second.end(), 143, second.told.String())
+			assert.Equal(t, second.count(dispatch.LeaseLost), 0)
+			assert.Equal(t, *leaseNow(t, tt.ns, "train").Spec.HolderIdentity, "")
+			assert.Equal(t, string(jobOf(t, tt.worker, tt.ns, "train").UID), made.Mirror.UID)
+		})
+	}
+}
+
+// TestSuccessiveDispatchers: the dispatcher of a Job that is gone, and whose name another
+// one has by now, removes its own mirror and ends, and leaves that one's Lease alone.
+func TestSuccessiveDispatchers(t *testing.T) {
+	t.Parallel()
+	const ns = "dispatch-successive"
+	origin(t, ns, "train", fixture.RunsFor("1h"))
+	namespaces(t, ns, worker2)
+	first := dispatches(t, ns, "train")
+	old := first.expect(dispatch.MirrorCreated, "train")
+	eventuallyJob(t, management, ns, "train", isReady)
+	first.signal(syscall.SIGSTOP)
+	deletes(t, management, ns, "train")
+	eventuallyJob(t, management, ns, "train", isGone)
+	origin(t, ns, "train", fixture.RunsFor("1h"))
+
+	second := dispatchesTo(t, worker2, ns, "train")
+	made := second.expect(dispatch.MirrorCreated, "train")
+	eventuallyJob(t, management, ns, "train", isReady)
+	lease := leaseNow(t, ns, "train")
+	assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), old.Mirror.UID)
+
+	first.signal(syscall.SIGCONT)
+	first.expect(dispatch.MirrorRemoved, "train")
+	assert.Equal(t, first.end(), 1, first.told.String())
+	assert.Equal(t, first.seen[len(first.seen)-1].Event, dispatch.OriginDeleted)
+	eventuallyJob(t, worker1, ns, "train", isGone)
+	now := leaseNow(t, ns, "train")
+	assert.Equal(t, now.UID, lease.UID)
+	assert.Equal(t, *now.Spec.HolderIdentity, *lease.Spec.HolderIdentity)
+	second.signal(syscall.SIGINT)
+	assert.Equal(t, second.end(), 130, second.told.String())
+	assert.Equal(t, second.count(dispatch.LeaseLost), 0)
+	assert.Equal(t, string(jobOf(t, worker2, ns, "train").UID), made.Mirror.UID)
+}
