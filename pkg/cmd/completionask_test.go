@@ -121,6 +121,28 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 	}
 }
 
+// TestCompletedFromEachPlaceOnce: contexts are told apart by all that says where they lead,
+// and not by a host, which may be a tunnel's; one place may be spelt in several ways.
+func TestCompletedFromEachPlaceOnce(t *testing.T) {
+	here, asked := apiServer(t, 1)
+	asks := func() int32 {
+		before := asked.Load()
+		choices, _ := completed(t, "trace", "")
+		assert.DeepEqual(t, choices, []string{"job-00000"})
+		return asked.Load() - before
+	}
+	kubeconfig(t, "a", map[string]string{"a": here, "b": strings.Replace(here, "http", "HTTP", 1) + "/"})
+	assert.Equal(t, asks(), int32(1), "it is one place")
+
+	kubeconfig(t, "a", map[string]string{"a": here, "b": here})
+	config, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
+	assert.NilError(t, err)
+	// There, somebody else answers by that address.
+	config.Clusters["c-b"].ProxyURL = here
+	assert.NilError(t, clientcmd.WriteToFile(*config, os.Getenv("KUBECONFIG")))
+	assert.Equal(t, asks(), int32(2), "it may be another")
+}
+
 // TestCompletedFromTheUsualContexts: they are the environment's, but for commands
 // that work in the current context whatever it says.
 func TestCompletedFromTheUsualContexts(t *testing.T) {

@@ -36,10 +36,13 @@ type Cluster struct {
 
 	// endpoint is where it is, "" if that does not tell it from others.
 	endpoint string
-	config   *rest.Config
-	http     *http.Client
-	door     *door
-	meter    *skewMeter
+	// proofs are the uids of what was seen in a namespace, where that was looked at to tell
+	// which cluster it is.
+	proofs map[string][]string
+	config *rest.Config
+	http   *http.Client
+	door   *door
+	meter  *skewMeter
 	// cacheDir is the folder in which discovery is cached, "" for none.
 	cacheDir string
 

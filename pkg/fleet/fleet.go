@@ -89,6 +89,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 		opened[i] = f.open(ctx, contexts[i])
 	})
 
+	f.prove(ctx, opened)
 	f.members = f.joined(opened)
 	f.stand(ctx, o.Stands)
 	return f
@@ -171,6 +172,7 @@ func (f *Fleet) Again(ctx context.Context) {
 			m.err = f.identify(ctx, m)
 		}
 	})
+	f.prove(ctx, f.members)
 	f.members = f.joined(f.members)
 }
 

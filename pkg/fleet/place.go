@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -26,6 +27,15 @@ func endpoint(config *rest.Config, authority string) string {
 		parts = append(parts, proxyOf(config, server))
 	}
 	return strings.Join(parts, "\n")
+}
+
+// Endpoint is where a context leads to, as far as its settings tell: contexts that have the
+// same one reach the same cluster. It is "" where there is no telling.
+func (c Context) Endpoint() string {
+	if c.Err != nil || c.Config == nil {
+		return ""
+	}
+	return endpoint(c.Config, c.authority())
 }
 
 func proxyOf(config *rest.Config, server *url.URL) string {
@@ -57,11 +67,12 @@ func isSame(a, b *Cluster) bool {
 	if a.UID != "" && b.UID != "" {
 		return a.UID == b.UID
 	}
-	return a.endpoint != "" && a.endpoint == b.endpoint
+	return a.endpoint != "" && a.endpoint == b.endpoint || haveSeenTheSame(a, b)
 }
 
 // introduce has each cluster that may not read who it is know it from another one that
-// has the same endpoint. Where several answer by one endpoint, it stays unknown.
+// has the same endpoint, or through which the same was seen. Where several answer by one
+// endpoint, it stays unknown.
 func introduce(clusters []*Cluster) {
 	known := map[string]string{}
 	const several = "several"
@@ -79,6 +90,11 @@ func introduce(clusters []*Cluster) {
 			c.endpoint = ""
 		} else if c.UID == "" {
 			c.UID = uid
+		}
+	}
+	for _, c := range clusters {
+		if i := slices.IndexFunc(clusters, func(other *Cluster) bool { return other.UID != "" && haveSeenTheSame(c, other) }); c.UID == "" && i >= 0 {
+			c.UID = clusters[i].UID
 		}
 	}
 }

@@ -16,13 +16,7 @@ type Alias struct{ Context, SameAs string }
 // namespaces of it. Those that did not answer stay alone: what is wrong with them is to
 // be told.
 func (f *Fleet) joined(members []*member) []*member {
-	var clusters []*Cluster
-	for _, m := range members {
-		if m.err == nil {
-			clusters = append(clusters, m.ways...)
-		}
-	}
-	introduce(clusters)
+	introduce(answered(members))
 	var kept []*member
 	for _, m := range members {
 		i := slices.IndexFunc(kept, func(other *member) bool { return f.isSame(m, other) })

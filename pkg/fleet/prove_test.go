@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// sees is a user to whom a path answers with an object of that uid.
+func (u *user) sees(path, uid string) *user {
+	u.answers[path] = fmt.Sprintf(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"seen","uid":%q}}`, uid)
+	return u
+}
+
+const (
+	ownNamespace = "/api/v1/namespaces/default"
+	ownAccount   = ownNamespace + "/serviceaccounts/default"
+)
+
+// TestProvenByWhatIsSeen: contexts at different addresses, with different authorities, of
+// which one may not read which cluster it is, are one where they see the same.
+func TestProvenByWhatIsSeen(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		a, b *user
+		same bool
+		uid  string
+	}{
+		{"the same namespace", mayRead("").sees(ownNamespace, "n"), mayRead("u").sees(ownNamespace, "n"), true, "u"},
+		{"neither knows more", mayRead("").sees(ownNamespace, "n"), mayRead("").sees(ownNamespace, "n"), true, ""},
+		{"its account alone", mayRead("").sees(ownAccount, "s"), mayRead("u").sees(ownNamespace, "n").sees(ownAccount, "s"), true, "u"},
+		{"another namespace of that name", mayRead("").sees(ownNamespace, "n"), mayRead("u").sees(ownNamespace, "m"), false, ""},
+		{"nothing in common", mayRead("").sees(ownNamespace, "n"), mayRead("u"), false, ""},
+		{"nothing at all", mayRead(""), mayRead("u"), false, ""},
+		{"a uid of nothing", mayRead("").sees(ownNamespace, ""), mayRead("u").sees(ownNamespace, ""), false, ""},
+		{"two that are known to be two", mayRead("v").sees(ownNamespace, "n"), mayRead("u").sees(ownNamespace, "n"), false, "v"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := Open(t.Context(), []Context{at("a", "https://a x", tt.a), at("b", "https://b y", tt.b)}, Options{})
+			assert.Equal(t, len(f.Contexts()) == 1, tt.same)
+			assert.Equal(t, f.Clusters()[0].UID, tt.uid)
+			asked := len(tt.a.asked)
+			f.Again(t.Context())
+			assert.Equal(t, len(tt.a.asked), asked, "it is looked at once")
+		})
+	}
+}
+
+// TestNothingToProve: who knows which clusters there are, or asks one alone, asks no more.
+func TestNothingToProve(t *testing.T) {
+	for name, users := range map[string][]*user{
+		"all are known": {mayRead("u"), mayRead("v")},
+		"there is one":  {mayRead("")},
+	} {
+		var contexts []Context
+		for i, u := range users {
+			contexts = append(contexts, at(fmt.Sprint(i), fmt.Sprintf("https://%d x", i), u))
+		}
+		Open(t.Context(), contexts, Options{})
+		for i, u := range users {
+			assert.DeepEqual(t, u.asked, []string{fmt.Sprintf("GET %d%s", i, kubeSystem)})
+		}
+		assert.Assert(t, len(users) > 0, name)
+	}
+	// Those of one address know each other by that.
+	developer, admin := mayRead(""), mayRead("u")
+	Open(t.Context(), []Context{at("dev", "https://a x", developer), at("admin", "https://a x", admin)}, Options{})
+	assert.Equal(t, len(slices.Concat(developer.asked, admin.asked)), 2)
+}
+
+// TestProofsAreBounded: however many namespaces people work in.
+func TestProofsAreBounded(t *testing.T) {
+	var contexts []Context
+	var users []*user
+	for i := range 10 {
+		u := mayRead("")
+		c := at(fmt.Sprint(i), fmt.Sprintf("https://%d x", i), u)
+		c.Namespace = fmt.Sprintf("team-%d", i)
+		users, contexts = append(users, u), append(contexts, c)
+	}
+	Open(t.Context(), contexts, Options{})
+	for _, u := range users {
+		assert.Assert(t, len(u.asked) <= 1+2*mostProofs, "%q", u.asked)
+	}
+}
