@@ -50,7 +50,7 @@ func Told(err error) Prose {
 
 // causesOf are the errors that one wraps, none of which is nil.
 func causesOf(err error) []error {
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // It is this one's that are asked for.
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		return several.Unwrap()
 	}
 	if cause := errors.Unwrap(err); cause != nil {
