@@ -43,6 +43,10 @@ func (o *recreateOptions) run(ctx context.Context) error {
 	if old == nil {
 		return fmt.Errorf("context %s: there is no %s %q in namespace %q", side.Context, o.noun(), o.target.name, o.context.Namespace)
 	}
+	o.replace.Submitted = recreate.FindSubmitted(ctx, side, kind, old)
+	if interrupted := interrupted(ctx); interrupted != nil {
+		return interrupted
+	}
 	plan, err := recreate.New(old, o.replace)
 	if err != nil {
 		return fmt.Errorf("context %s: %w", side.Context, err)

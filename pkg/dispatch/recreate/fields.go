@@ -15,7 +15,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
 // asWritten is a stored object without what only a server writes, or refuses to be
@@ -66,16 +65,6 @@ func (r *Replacement) stripMarks() {
 			dropKey(job, "annotations", key)
 		}
 		r.changed(plan.Removed, content.Keyed("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
-	}
-}
-
-// stripKueues takes off what Kueue has put into the pod templates as it started the old
-// Job: with other values than its own it would never start the new one, nor the old one
-// if that is brought back ("conflict for key=kueue.x-k8s.io/workload").
-func (r *Replacement) stripKueues() {
-	podtemplate.TakeKueues(r.kind(), r.Restore)
-	for _, key := range podtemplate.TakeKueues(r.kind(), r.New) {
-		r.changed(plan.Removed, key.Field, key.Value, "Kueue put it there as it started the old "+r.kind().Kind+", and would not start what has it")
 	}
 }
 
@@ -202,12 +191,6 @@ func (r *Replacement) warnOfOthers() {
 	if sources := r.sources(); len(sources) > 0 {
 		r.warn("The %s is kept as it is written elsewhere (%s), where %s has to be changed, too: to change it back here is tried in vain.",
 			r.kind().Kind, strings.Join(sources, ", "), content.Dotted(r.kind().ManagedBy))
-	}
-	labels := content.StringsAt(r.Old, "metadata", "labels")
-	selector := content.MapAt(r.Old, "spec", "template", "spec", "nodeSelector")
-	if labels[delegation.QueueNameLabel] != "" && !object.StateOf(r.kind(), r.Old).Suspend && len(selector) > 0 {
-		r.warn("The pod template's nodeSelector (%s) may be what Kueue added to it when it admitted the old Job, and is kept.",
-			strings.Join(slices.Sorted(maps.Keys(selector)), ", "))
 	}
 }
 

@@ -37,6 +37,8 @@ type Options struct {
 	Queue *string
 	// Force replaces a Job although its work would be lost or done twice.
 	Force bool
+	// Submitted is what Kueue knows of it: see FindSubmitted.
+	Submitted Submitted
 }
 
 // Replacement is a Job that is to be made anew with another owner, which is the
