@@ -68,14 +68,25 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 		return nil, notFound(o.Environment, o.wanted, inventory)
 	}
 	list := inspect.NewTraceList()
-	judgment := rules.Judge(inventory, rules.All(), rules.Options{Grace: defaultGrace})
 	for _, p := range subjects {
-		t := inventory.Trace(p)
-		t.Findings = judgment.About(t)
-		list.Items = append(list.Items, *t)
+		list.Items = append(list.Items, *inventory.Trace(p))
+	}
+	judgment := o.judge(ctx, f, inventory, list.Items, addresses)
+	for i := range list.Items {
+		list.Items[i].Findings = judgment.About(&list.Items[i])
 	}
 	list.Errors = inventory.Errors()
 	return list, nil
+}
+
+// judge judges what was read of a Job. Where there is anything to say, it is looked at
+// as check does, beside the others: whether a controller stands still or is behind, and
+// who has the room that is waited for, does not show in one Job alone.
+func (o *traceOptions) judge(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []fleet.Address) rules.Judgment {
+	if rules.HangsOnOthers(one, traces) {
+		one = inspect.ReadAround(ctx, f, o.wanted, one, addresses, o.Clock.Now)
+	}
+	return rules.Judge(one, rules.All(), rules.Options{Grace: defaultGrace})
 }
 
 // show prints what was read, and makes an error of the contexts that were not.

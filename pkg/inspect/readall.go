@@ -19,6 +19,12 @@ import (
 // that are dispatched, the Leases; Namespaces; and Kueue's objects. A part that may
 // not be read is a gap.
 func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
+	clusters := readAllFacts(ctx, f, q)
+	return NewInventory(now(), clusters, addresses)
+}
+
+// readAllFacts reads every cluster for ReadAll.
+func readAllFacts(ctx context.Context, f *fleet.Fleet, q Query) []*Facts {
 	var clusters []*Facts
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) { return readFacts(ctx, c, q) }) {
 		facts := a.Value
@@ -27,7 +33,7 @@ func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Add
 		}
 		clusters = append(clusters, facts)
 	}
-	return NewInventory(now(), clusters, addresses)
+	return clusters
 }
 
 // readFacts reads one cluster.

@@ -15,10 +15,14 @@ import (
 
 // plumbing are the ways in which a manager cannot use its workers (JM001 to JM011).
 func plumbing() []Rule {
-	return []Rule{
+	found := []Rule{
 		kubeconfigMissing(), kubeconfigRefused(), credentialsRefused(), workerOutOfReach(), kindMissingOnWorker(),
 		workerForbids(), workerKueueTooOld(), chainBroken(), queueShapeRefused(), clusterProfileUnusable(), fleetPartlyUnusable(),
 	}
+	for i := range found {
+		found[i].Setup = true
+	}
+	return found
 }
 
 // faultOf is the code of the rule that tells of a MultiKueueCluster which is not

@@ -40,6 +40,9 @@ type Rule struct {
 	// Undated says that the rule goes by what is not there, which nobody dates: as
 	// clusters are not read at one instant, it takes two readings to be sure.
 	Undated bool
+	// Setup says that it judges how something is set up, whether Jobs hang on it or not, so
+	// that it concerns every Job whose way leads there.
+	Setup bool
 	// Covers are codes that say less about the same object: theirs are dropped
 	// where this one is found.
 	Covers []string

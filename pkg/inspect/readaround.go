@@ -1,0 +1,30 @@
+package inspect
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// ReadAround reads, beside what ReadOne has read, all that ReadAll reads of the same
+// kind and namespaces. Whether a controller is at work shows in other objects, and so
+// does who holds the room that one waits for: with them, it is judged by the same
+// evidence as all are. What may not be listed stays as ReadOne has found it.
+func ReadAround(ctx context.Context, f *fleet.Fleet, w Wanted, one *Inventory, addresses []fleet.Address, now func() time.Time) *Inventory {
+	query := Query{AllNamespaces: w.Namespace == ""}
+	if w.Kind != "" {
+		query.Kinds = []string{w.Kind}
+	}
+	clusters := readAllFacts(ctx, f, query)
+	for i, wide := range clusters {
+		switch narrow := one.Facts(wide.Context); {
+		case narrow == nil:
+		case narrow.Err != nil || wide.Err != nil:
+			clusters[i] = narrow
+		default:
+			clusters[i] = wide.with(narrow)
+		}
+	}
+	return NewInventory(now(), clusters, addresses)
+}

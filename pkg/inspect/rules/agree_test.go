@@ -1,0 +1,90 @@
+package rules_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// told are findings in a line each.
+func told(findings []inspect.Finding) string {
+	var lines []string
+	for _, f := range findings {
+		lines = append(lines, fmt.Sprintf("%s %s %s %s/%s: %s; %s", f.Code, f.Severity, f.Context, f.Kind, f.Name, f.Message, f.Remedy))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// subject finds what is traced of an origin, or of a mirror without one.
+func subject(t *testing.T, v *inspect.Inventory, p inspect.Pair) inspect.Trace {
+	t.Helper()
+	for _, other := range v.Subjects() {
+		if p.Origin == nil && other.Origin == nil && other.Mirrors[0].Job.UID == p.Mirrors[0].Job.UID || p.Origin != nil && other.Origin != nil && other.Origin.UID == p.Origin.UID {
+			return *v.Trace(other)
+		}
+	}
+	t.Fatal("trace does not find what check does")
+	return inspect.Trace{}
+}
+
+// agrees holds what trace says of each Job against what check says of it. Of many Jobs
+// of which check says the same, three are traced.
+func agrees(t *testing.T, o opened, kinds ...string) {
+	t.Helper()
+	whole := o.inventory(t, kinds...)
+	graces := []time.Duration{0, 5 * time.Minute}
+	var checked []rules.Judgment
+	for _, grace := range graces {
+		checked = append(checked, rules.Judge(whole, rules.All(), rules.Options{Grace: grace}))
+	}
+	alike := map[string]int{}
+	for _, p := range whole.Subjects() {
+		trace := whole.Trace(p)
+		kind := ""
+		for _, j := range p.Jobs() {
+			kind += string(j.Status) + " "
+		}
+		for _, judgment := range checked {
+			kind += told(judgment.About(trace))
+		}
+		if alike[kind]++; alike[kind] > 3 {
+			continue
+		}
+		j := p.Jobs()[0]
+		wanted := inspect.Wanted{Name: j.Name, Namespace: j.Namespace}
+		if j.Kind != "Job" {
+			wanted.Kind = j.Kind
+		}
+		v := inspect.ReadOne(t.Context(), o.fleet, wanted, o.addresses, o.takenAt)
+		mine := subject(t, v, p)
+		if rules.HangsOnOthers(v, []inspect.Trace{mine}) {
+			v = inspect.ReadAround(t.Context(), o.fleet, wanted, v, o.addresses, o.takenAt)
+		}
+		for i, grace := range graces {
+			judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})
+			assert.Equal(t, told(judgment.About(&mine)), told(checked[i].About(trace)), "%s with grace %s", j.Name, grace)
+		}
+	}
+}
+
+// TestTraceAgreesWithCheck: of every Job, trace says what check says of it, although it
+// has looked at this one first.
+func TestTraceAgreesWithCheck(t *testing.T) {
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	for _, e := range entries {
+		if e.IsDir() {
+			t.Run(e.Name(), func(t *testing.T) { agrees(t, open(t, filepath.Join(recordings, e.Name()))) })
+		}
+	}
+}
