@@ -14,8 +14,8 @@ const (
 	CompletionsLikeParallelism = "kueue.x-k8s.io/job-completions-equal-parallelism"
 )
 
-// IsKueuesGate says whether a scheduling gate is one of those that Kueue sets and opens.
-func IsKueuesGate(name string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/") }
+// IsKueues says whether a scheduling gate or a finalizer is Kueue's, by its name.
+func IsKueues(name string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/") }
 
 // IsKueuesInTemplate says whether a label or annotation of a pod template is one of
 // those that Kueue itself puts there as it starts the pods, and takes out as it stops

@@ -69,6 +69,7 @@ const (
 	DutyWorkload Duty = "a Workload"
 	DutyQuota    Duty = "word on quota"
 	DutyNominate Duty = "a nomination of clusters"
+	DutyAdmit    Duty = "admission"
 	DutyCopy     Duty = "a copy of the Workload"
 	DutyMirror   Duty = "a mirror"
 	DutyRecord   Duty = "the note of who admitted it"
@@ -89,7 +90,7 @@ const (
 // Duties are all of them but DutyAny, in the order in which they are told.
 func Duties() []Duty {
 	return []Duty{
-		DutyWorkload, DutyQuota, DutyNominate, DutyCopy, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
+		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
 		DutyRelease, DutyRemove, DutyTakeUp, DutyPods, DutySchedule, DutyStart,
 		DutyServe,
 	}

@@ -63,6 +63,8 @@ type Facts struct {
 type Namespace struct {
 	Name, UID string
 	Labels    map[string]string
+	// IsTerminating is whether it is being deleted, so that nothing can be created in it.
+	IsTerminating bool
 }
 
 // Part is a part of what is read of a cluster.

@@ -14,9 +14,9 @@ func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
 	return lastWrite(fields, "status")
 }
 
-// specWrittenAt is the latest time at which somebody changed anything but the
-// status or another subresource.
-func specWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time { return lastWrite(fields, "") }
+// SpecWrittenAt is the latest time at which somebody changed anything but the
+// status or another subresource; nil where nothing tells.
+func SpecWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time { return lastWrite(fields, "") }
 
 func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.Time {
 	var latest *metav1.Time

@@ -98,9 +98,11 @@ func (r *factReader) readNamespaces(ctx context.Context) {
 		resource := corev1.SchemeGroupVersion.WithResource("namespaces")
 		type object struct {
 			metav1.ObjectMeta `json:"metadata"`
+			Status            corev1.NamespaceStatus `json:"status"`
 		}
 		err := listObjects(ctx, r.cluster, resource, "", metav1.ListOptions{}, func(o *object) {
-			namespaces[o.Name] = Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels}
+			isTerminating := o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating
+			namespaces[o.Name] = Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, IsTerminating: isTerminating}
 		})
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func readJob(o *batchv1.Job) read {
 		StatusWrittenAt:   statusWrittenAt(o.ManagedFields),
 		Marks:             delegation.MarksOf(o.Labels, o.Annotations),
 		Generation:        o.Generation,
-		SpecWrittenAt:     specWrittenAt(o.ManagedFields),
+		SpecWrittenAt:     SpecWrittenAt(o.ManagedFields),
 		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
 		TTL: o.Spec.TTLSecondsAfterFinished, ManualSelector: deref(o.Spec.ManualSelector),
 		Controller: metav1.GetControllerOf(o),

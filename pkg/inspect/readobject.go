@@ -30,7 +30,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		StatusWrittenAt:   written,
 		Marks:             delegation.MarksOf(meta.GetLabels(), meta.GetAnnotations()),
 		Generation:        meta.GetGeneration(),
-		SpecWrittenAt:     specWrittenAt(fields),
+		SpecWrittenAt:     SpecWrittenAt(fields),
 		DeletedAt:         meta.GetDeletionTimestamp(), Finalizers: meta.GetFinalizers(),
 		TTL:        ttl(kind, content),
 		Controller: metav1.GetControllerOf(meta),

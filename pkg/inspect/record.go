@@ -28,8 +28,8 @@ type StandingState string
 
 // The states of a turn.
 const (
-	// Unseen: nothing shows that the actor was at work since its turn came, so that
-	// it may be gone.
+	// Unseen: nothing shows that the actor was at work since its turn came, or that it
+	// still is, so that it may be gone.
 	Unseen StandingState = "unseen"
 	// Behind: it is at work on others, and has not come to this one.
 	Behind StandingState = "behind"
@@ -46,6 +46,8 @@ const (
 	// breath is how long something may take that an actor at work comes to: MultiKueue
 	// was seen to be twelve seconds behind where a hundred Jobs came at once.
 	breath = 15 * time.Second
+	// pause is for how long an actor at work may do nothing, though something waits for it.
+	pause = time.Minute
 	// lately is how far back it is looked at how long an actor takes.
 	lately = 10 * time.Minute
 )
@@ -84,14 +86,18 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 // judge tells the state from what was found out of the others: how long the slowest of
 // them took of late, and whether one whose turn came later was served.
 func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, overtaken bool) StandingState {
-	waits := now.Sub(t.Since)
+	waits, idle := now.Sub(t.Since), now.Sub(s.Last.Done)
 	// Where others had to wait as long, it is no sign that nobody was served since.
-	isUsual := waits <= slowest && now.Sub(s.Last.Done) <= lately
+	isUsual := waits <= slowest && idle <= lately
+	// Who has come to none of those that wait for so long does not work through them.
+	hasStopped := idle > max(2*slowest, pause)
 	switch {
-	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since):
+	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since) || idle > lately:
 		return Unseen
-	case waits <= 2*max(slowest, breath) || s.Like.Done.After(t.Since) && !overtaken:
+	case waits <= 2*max(slowest, breath) || s.Like.Done.After(t.Since) && !overtaken && !hasStopped:
 		return Behind
+	case hasStopped && !overtaken:
+		return Unseen
 	}
 	return PassedOver
 }

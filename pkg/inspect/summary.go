@@ -127,7 +127,7 @@ func hopSummary(h Hop) string {
 	case h.Kind == "Pods":
 		return "; pods: " + h.State
 	case h.Kind == "Workload" && h.Health == HealthBad:
-		return "; " + h.Message
+		return "; " + cmp.Or(h.Message, "its Workload there is "+h.State)
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func takeGates(t Template) []Key {
 	var taken []Key
 	rest := slices.DeleteFunc(slices.Clone(gates), func(gate any) bool {
 		name, _ := content.In(map[string]any{"gate": gate}, "gate", "name").(string)
-		isKueues := delegation.IsKueuesGate(name)
+		isKueues := delegation.IsKueues(name)
 		if isKueues {
 			taken = append(taken, Key{t.Path + ".spec.schedulingGates", name})
 		}

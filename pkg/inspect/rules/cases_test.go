@@ -37,6 +37,8 @@ type testCase struct {
 	kinds []string
 	// fires is whether the rule has to find something.
 	fires bool
+	// later is how much later than the recording it is.
+	later time.Duration
 	// spoil changes all objects in place, nil leaves them.
 	spoil func(object map[string]any)
 }
@@ -68,7 +70,7 @@ func skewed(context string, seconds float64) edit { return edit{context: context
 
 // cases are those of all families.
 func cases() []testCase {
-	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), dispatchingCases(), kindCases())
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), dispatchingCases(), kindCases())
 }
 
 // judge is what rules find, with remedies as they have to be.
@@ -147,6 +149,9 @@ func (c testCase) bundle(t *testing.T) string {
 	changed, err := json.Marshal(snapshot)
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "snapshot.yaml"), changed, 0o600))
+	if c.later != 0 {
+		setLater(t, dir, c.later)
+	}
 	return dir
 }
 

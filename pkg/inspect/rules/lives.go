@@ -18,7 +18,7 @@ func lives() []Rule {
 func deletionHangs() Rule {
 	return Rule{
 		Code: "JM111", Title: "its deletion waits for a finalizer", Severity: inspect.Warning,
-		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
+		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
 		Why: `A Job that is deleted stays until each of its finalizers is taken off, by who has put it on. That
 controller does not run any more, or waits for something itself. Also, pods that a delegated Job controls are never
 let go by the built-in controller as long as the Job is there, so that deleting it in the foreground never ends.`,
@@ -59,10 +59,30 @@ func reportHanging(v *View, f *inspect.Facts, j *inspect.Job) {
 		Remedy: command.Say("see that the controller that takes %s off runs; if it is gone for good: %s",
 			strings.Join(j.Finalizers, ", "), set(j, []string{"metadata", "finalizers"}, nil)),
 	}
+	if isForeground {
+		v.tellOwned(f, j, &s)
+	}
 	if len(pods) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d pods, such as %s", j.Context, len(pods), pods[0].Name))
 	}
 	v.Report(s)
+}
+
+// tellOwned tells of a deletion in the foreground that waits for a Workload which Kueue has
+// to let go. To take the finalizer off would leave that where it is.
+func (v *View) tellOwned(f *inspect.Facts, j *inspect.Job, s *Sighting) {
+	workloads, _ := v.MadeFor(f, j)
+	for _, w := range workloads {
+		for _, next := range lettingGo(f, w) {
+			s.Message = fmt.Sprintf("its deletion waits for its Workload, which Kueue on %s does not let go", f.Context)
+			s.Evidence = append(s.Evidence, next.evidence...)
+			s.Remedy = seeKueue(f.Context, v.awaitsKueue(f, w, inspect.DutyRemove, "", f.Context, next.since))
+			return
+		}
+		s.Message = fmt.Sprintf("its deletion waits for what it owns, such as Workload %s/%s", w.Namespace, w.Name)
+		s.Remedy = command.Say("see that kube-controller-manager runs on %s, whose garbage collector deletes what a deleted object owns: %s", f.Context,
+			command.Kubectl(f.Context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml"))
+	}
 }
 
 // shortest is the least TTL that leaves a controller time to see how a Job ended.

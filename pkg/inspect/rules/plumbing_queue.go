@@ -27,7 +27,8 @@ or none of the clusters is usable. Kueue then takes
 the whole ClusterQueue out of service, and nothing that is submitted to it is admitted. Where all workers are merely out
 of reach, JM004 tells of it instead.`,
 		Shows: `The AdmissionCheck's condition Active is False with reason BadConfig or NoUsableClusters, and the
-ClusterQueue's with AdmissionCheckInactive or AdmissionCheckNotFound; or nobody ever wrote the AdmissionCheck's status.
+ClusterQueue's with AdmissionCheckInactive or AdmissionCheckNotFound; or what one of them names is not there, though its
+status says otherwise; or nobody ever wrote the status of the AdmissionCheck or of a MultiKueueCluster.
 Workloads wait with "ClusterQueue is inactive".`,
 		Remedy: `Correct the name at which the chain breaks, or create what it names. parameters of the AdmissionCheck must
 have apiGroup kueue.x-k8s.io, kind MultiKueueConfig and the name of one.`,
@@ -40,7 +41,9 @@ have apiGroup kueue.x-k8s.io, kind MultiKueueConfig and the name of one.`,
 				}
 				if ok && isManager(v, f) {
 					reportUnserved(v, f, checks)
+					reportUnservedClusters(v, f)
 					reportChecksOfQueues(v, f)
+					reportMissing(v, f, checks)
 				}
 			}
 		},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -63,4 +64,63 @@ func reportUnserved(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 func isMeantForMultiKueue(c *kueue.AdmissionCheck) bool {
 	p := c.Spec.Parameters
 	return !c.IsMultiKueue() && p != nil && p.APIGroup == kueue.Group && strings.EqualFold(p.Kind, "MultiKueueConfig")
+}
+
+// reportUnservedClusters reports the MultiKueueClusters of a manager whose status nobody
+// has ever written: nobody connects to them.
+func reportUnservedClusters(v *View, f *inspect.Facts) {
+	clusters, _ := v.MultiKueueClusters(f)
+	for _, c := range clusters {
+		if c.DeletionTimestamp != nil || meta.FindStatusCondition(c.Status.Conditions, kueue.Active) != nil {
+			continue
+		}
+		o := OfKueue(f, "MultiKueueCluster", "", c.Name)
+		awaited := v.awaits(inspect.Turn{
+			Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyServe, Subject: c.Name,
+		}, f.Context, c.CreationTimestamp.Time)
+		v.Report(Sighting{
+			Object: o, Since: c.CreationTimestamp.Time, Jobs: hangingOn(v)[worker{f, c.Name}], Awaits: awaited,
+			Message:  fmt.Sprintf("nobody connects to MultiKueueCluster %s: its status was never written", c.Name),
+			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, named(o), stamp(c.CreationTimestamp))},
+			Remedy:   command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", podsOfKueue(f.Context)),
+		})
+	}
+}
+
+// reportMissing reports what a chain names that is not there, while the status of what
+// names it says that all is well: nobody has noticed so far, and what is under way is
+// taken back once somebody does.
+func reportMissing(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
+	isWell := func(conditions []metav1.Condition) bool { return meta.IsStatusConditionTrue(conditions, kueue.Active) }
+	for _, c := range checks {
+		config, ok := v.configOf(f, c)
+		if !c.IsMultiKueue() || !ok || config != nil || c.DeletionTimestamp != nil || !isWell(c.Status.Conditions) {
+			continue
+		}
+		o := OfKueue(f, "AdmissionCheck", "", c.Name)
+		name := ""
+		if c.Spec.Parameters != nil {
+			name = c.Spec.Parameters.Name
+		}
+		v.Report(Sighting{
+			Object: o, Jobs: v.undispatched(f, names(c)), Remedy: repairParameters(v, f, c),
+			Message:  fmt.Sprintf("AdmissionCheck %s names MultiKueueConfig %q, which does not exist", c.Name, name),
+			Evidence: []string{fmt.Sprintf("%s: spec.parameters.name of %s is %q, and there is no such MultiKueueConfig", f.Context, named(o), name)},
+		})
+	}
+	queues, _ := v.ClusterQueues(f)
+	for _, q := range queues {
+		missing, _ := brokenChecks(v, f, q)
+		if len(missing) == 0 || q.DeletionTimestamp != nil || !isWell(q.Status.Conditions) {
+			continue
+		}
+		o, list := OfKueue(f, "ClusterQueue", "", q.Name), strings.Join(missing, " and ")
+		v.Report(Sighting{
+			Object: o, Jobs: v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
+			Message:  fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", q.Name, list),
+			Evidence: []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, and there is none", f.Context, named(o), list)},
+			Remedy: command.Say("create AdmissionCheck %s on %s, or name another one: %s", list, f.Context,
+				command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name)),
+		})
+	}
 }

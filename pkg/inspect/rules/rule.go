@@ -104,7 +104,7 @@ func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
 
 // All are the rules, by their codes.
 func All() []Rule {
-	return slices.Concat(plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), stalls(), dispatching(), kinds())
+	return slices.Concat(plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), stalls(), steps(), dispatching(), kinds())
 }
 
 // ByCode finds a rule.

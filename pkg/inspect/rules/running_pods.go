@@ -27,7 +27,7 @@ of them is missing on the worker, the pods cannot be created, or their container
 that; its status is that of a Job that is about to start. Kueue evicts it after half an hour by default, and offers it
 again.`,
 		Shows: `Pods of the mirror wait with a reason such as ImagePullBackOff or CreateContainerConfigError, or have
-had no node for more than ten minutes (or at all, with --grace 0s); or the mirror has no pods, and its last warning is FailedCreate,
+had no node, or no containers, for more than ten minutes (or at all, with --grace 0s); or the mirror has no pods, and its last warning is FailedCreate,
 or, from Kubernetes 1.37 on, FailedWorkloadCompilation or FailedWorkloadCreate.`,
 		Remedy: `Create on the worker what is missing there, as it is on the management cluster. The pods then start by
 themselves.`,
@@ -60,7 +60,13 @@ type obstacle struct {
 	pod   string
 	count int
 	mild  bool
+	// isSlow is whether nothing is known to be wrong, but that it takes so long.
+	isSlow bool
 }
+
+// beingMade is how long a container may take to be made, its image pulled and its volumes
+// mounted, before that is told where everything is to be told.
+const beingMade = time.Minute
 
 // noNode is how long a pod may have no node before that is told, unless everything is
 // to be told: new nodes take some minutes to come up.
@@ -83,23 +89,23 @@ func obstacleOf(v *View, j *inspect.Job) *obstacle {
 			continue
 		}
 		unfinished++
-		if !isHindered(p) {
+		since := cmp.Or(p.Changed, p.CreationTimestamp).Time
+		if !isHindered(p) && (!isBeingMade(p) || v.Age(j.Context, since) < beingMade) {
 			continue
 		}
-		since := cmp.Or(p.Changed, p.CreationTimestamp).Time
 		count := 0
 		if found != nil {
 			count = found.count
 		}
 		// A node may still come; what is missing does not come by itself.
-		if found == nil || isJustUnscheduled(found.reason, found.message) && !isJustUnscheduled(p.Reason, p.Message) {
-			found = &obstacle{reason: p.Reason, message: p.Message, since: since, pod: p.Name}
+		if found == nil || (isJustUnscheduled(found.reason, found.message) || found.isSlow) && isHindered(p) && !isJustUnscheduled(p.Reason, p.Message) {
+			found = &obstacle{reason: p.Reason, message: p.Message, since: since, pod: p.Name, isSlow: isBeingMade(p)}
 		}
 		found.count = count + 1
 	}
 	switch {
 	case found != nil:
-		found.mild = found.count < unfinished || isJustUnscheduled(found.reason, found.message)
+		found.mild = found.count < unfinished || isJustUnscheduled(found.reason, found.message) || found.isSlow
 		return found
 	case known && unfinished == 0 && !saysItRuns(j):
 		return refusedPods(v, f, j, latest)
@@ -129,6 +135,11 @@ func isHindered(p *inspect.Pod) bool {
 		return true
 	}
 	return false
+}
+
+// isBeingMade is whether a pod has a node, which is making its containers.
+func isBeingMade(p *inspect.Pod) bool {
+	return p.Phase == corev1.PodPending && (p.Reason == "ContainerCreating" || p.Reason == "PodInitializing")
 }
 
 // refusedPods tells of a mirror whose pods cannot be made.
@@ -192,6 +203,11 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %d pods of its mirror: %s", mirror.Context, b.count, b.message)
 		s.Remedy = command.Say("change what the pods ask for, or add a node to %s that has it: %s", mirror.Context,
 			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+	}
+	if b.isSlow {
+		s.Patience = noNode
+		s.Message = fmt.Sprintf("%d pods of its mirror on %s are not started, without a word of why: %s", b.count, mirror.Context, told)
+		s.Remedy = command.Say("see what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}
 	if b.mild {
 		s.Severity = inspect.Warning

@@ -199,7 +199,8 @@ func reportAdmittedNowhere(v *View, s Submission) {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.clusterName of Workload %s/%s is not set", j.Context, s.Workload.Namespace, s.Workload.Name))
 	default:
 		c, ok := v.CopyOn(s, chosen)
-		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || meta.IsStatusConditionTrue(c.Workload.Status.Conditions, kueue.Admitted) {
+		// What has finished is not admitted any more, by right.
+		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || isTrue(c.Workload, kueue.Admitted) || isTrue(c.Workload, kueue.Finished) {
 			return
 		}
 		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)

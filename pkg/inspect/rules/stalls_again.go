@@ -21,6 +21,8 @@ though each single state that it is in looks young and healthy.`,
 count three or more, and it does not run now for longer than it took to be put out so often.`,
 		Remedy: `Look at what the last eviction says, and at the worker's own Workload and events.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/workload/",
+		// Each round passes through what they tell of.
+		Covers: []string{"JM129", "JM130", "JM131"},
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {
 				if n := restartsOf(s.Workload); !s.IsFinished() && isActive(s.Workload) && n >= often && goesOn(v, s, n) {

@@ -25,7 +25,7 @@ for ever.`,
 found to lead to the same cluster. The Workload's retryCount grows, and its check says that the remote no longer exists.`,
 		Remedy: `Leave one of the names in the MultiKueueConfig. The Job is then placed once, and runs.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
-		Covers: []string{"JM022", "JM045", "JM048", "JM127"},
+		Covers: []string{"JM022", "JM045", "JM048", "JM127", "JM129", "JM130", "JM131"},
 		Detect: func(v *View) {
 			for _, f := range v.Clusters() {
 				reportSameCluster(v, f)

@@ -64,7 +64,8 @@ func reportNoCopy(v *View, hasNamespace bool, tell func(*View, waiter, []offer) 
 			if has, known := v.HasKueue(o.worker); !has || !known {
 				continue
 			}
-			if namespace, known := v.Namespace(o.worker, w.Workload.Namespace); known && (namespace != nil) == hasNamespace {
+			namespace, known := v.Namespace(o.worker, w.Workload.Namespace)
+			if isUsable := namespace != nil && !namespace.IsTerminating; known && isUsable == hasNamespace {
 				without = append(without, o)
 			}
 		}
@@ -75,14 +76,22 @@ func reportNoCopy(v *View, hasNamespace bool, tell func(*View, waiter, []offer) 
 	reportWorstFirst(v, sightings)
 }
 
-func missingNamespace(_ *View, w waiter, without []offer) []Sighting {
+func missingNamespace(v *View, w waiter, without []offer) []Sighting {
 	name := w.Workload.Namespace
 	var contexts, evidence []string
 	var remedies []command.Command
+	var sightings []Sighting
 	for _, o := range without {
+		if namespace, _ := v.Namespace(o.worker, name); namespace != nil {
+			sightings = append(sightings, terminatingNamespace(w, o, len(without)))
+			continue
+		}
 		contexts = append(contexts, o.worker.Context)
 		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.worker.Context, name))
 		remedies = append(remedies, command.Kubectl(o.worker.Context, "", "create", "namespace", name))
+	}
+	if len(contexts) == 0 {
+		return sightings
 	}
 	s := Sighting{
 		Object: Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
@@ -93,7 +102,24 @@ func missingNamespace(_ *View, w waiter, without []offer) []Sighting {
 	if len(without) == len(w.Nominated()) {
 		s.Severity = inspect.Error
 	}
-	return []Sighting{s}
+	return append(sightings, s)
+}
+
+// terminatingNamespace tells of a namespace that is there, and takes nothing any more.
+func terminatingNamespace(w waiter, o offer, without int) Sighting {
+	name, context := w.Workload.Namespace, o.worker.Context
+	s := Sighting{
+		Object: Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since, Severity: inspect.Warning,
+		Message:  fmt.Sprintf("Namespace %s is being deleted on %s, so that nothing can be created in it", name, context),
+		Evidence: []string{fmt.Sprintf("%s: Namespace %s is Terminating", context, name), nominationText(w)},
+		Remedy: command.Say("see what it waits for: %s; once it is gone, %s", command.Kubectl(context, "", "get", "namespace", name, "-o", "yaml"),
+			command.Kubectl(context, "", "create", "namespace", name)),
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + context + " terminating " + name,
+	}
+	if without == len(w.Nominated()) {
+		s.Severity = inspect.Error
+	}
+	return s
 }
 
 func refusedCopy(v *View, w waiter, without []offer) []Sighting {

@@ -1,0 +1,261 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+const (
+	mgr = "kwok-mgr"
+	w1  = "kwok-w1"
+	w2  = "kwok-w2"
+	// workload is that of the Job in the recording "running", on all clusters.
+	workload = "Workload/job-train-1c348"
+)
+
+// sick is a variation of a recorded fleet as it is an hour later, with nothing done since
+// by anybody: what nobody has acted on by then, nobody will.
+type sick struct {
+	name string
+	base string
+	// edits make it sick; none take rights away.
+	edits []edit
+	// codes are what check tells, at its default grace, and says what a person needs to
+	// hear in one of the messages.
+	codes string
+	says  string
+}
+
+// condition is a condition as a patch has it.
+func condition(kind, status, reason, message string) string {
+	return `{type: ` + kind + `, status: "` + status + `", reason: ` + reason + `, message: "` + message + `", lastTransitionTime: "2026-11-20T23:43:20Z"}`
+}
+
+func withConditions(list ...string) string { return "conditions: [" + strings.Join(list, ", ") + "]" }
+
+var (
+	gotQuota    = condition("QuotaReserved", "True", "QuotaReserved", "")
+	gotAdmitted = condition("Admitted", "True", "Admitted", "")
+	gotNoRoom   = condition("QuotaReserved", "False", "WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")
+)
+
+// offered is the Job while it waits for a worker: the copy of its Workload is on worker1,
+// and there is no mirror.
+func offered(more ...edit) []edit {
+	return append([]edit{
+		patch(mgr, workload, `{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], `+withConditions(gotQuota)+`,
+			admissionChecks: [{name: multikueue, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`),
+		patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`), remove(w1, "Job/train"), remove(w1, "Pod/*"),
+		patch(w1, workload, `{metadata: {ownerReferences: null, labels: {kueue.x-k8s.io/job-uid: null}}}`),
+	}, more...)
+}
+
+// copied is the copy of the Workload on worker2.
+func copied(status string) edit {
+	return add(w2, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: job-train-1c348, namespace: default, uid: c2,
+		creationTimestamp: "2026-11-20T23:43:18Z", labels: {kueue.x-k8s.io/multikueue-origin: multikueue}},
+		spec: {active: true, priority: 0, queueName: user-queue, podSets: [{name: main, count: 2}]}, status: `+status+`}`)
+}
+
+// deleting is a deletion that waits for a finalizer.
+func deleting(finalizer string) string {
+	return `{metadata: {deletionTimestamp: "2026-11-20T23:43:40Z", finalizers: [` + finalizer + `]}}`
+}
+
+// pods are the mirror's, none of which is ready.
+func pods(status string) []edit {
+	return []edit{
+		patch(w1, "Pod/*", `{status: `+status+`}`), patch(w1, "Job/train", `{status: {ready: 0}}`), patch(mgr, "Job/train", `{status: {ready: 0}}`),
+	}
+}
+
+func worker(status string) edit {
+	return patch(mgr, "MultiKueueCluster/worker1", `{status: `+status+`}`)
+}
+
+func sickOnManager() []sick {
+	m := func(text string) []edit { return []edit{patch(mgr, workload, text)} }
+	done := `{status: {active: 0, ready: 0, succeeded: 2, completionTime: "2026-11-20T23:43:40Z", conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:40Z"}]}}`
+	return []sick{
+		{"the Workload is gone", "running", []edit{remove(mgr, workload)}, "JM131", "its Workload on kwok-mgr is gone"},
+		{"Kueue says nothing of the Workload", "running", []edit{
+			patch(mgr, workload, `{metadata: {managedFields: null}, status: null}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
+			remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
+		}, "JM129", "Kueue on kwok-mgr has said nothing of its Workload"},
+		{"not admitted, though all checks are ready", "running", m(`{status: {` + withConditions(gotQuota) + `}}`), "JM129", "does not admit it"},
+		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not let go of its Workload"},
+		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "has no quota any more"},
+		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "it was evicted (Preempted)"},
+		{"it was deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
+		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "taken back (Retry)"},
+		{"its Workload has finished, and it runs on", "running", m(`{status: {` + withConditions(condition("Finished", "True", "Succeeded", "done")) + `}}`), "JM130", "has finished (Succeeded)"},
+		{"it has ended, and its mirror runs on", "running", []edit{patch(mgr, "Job/train", done)}, "JM130", "it is Complete on kwok-mgr"},
+		{"its mirror has ended, and it has not", "running", []edit{patch(w1, "Job/train", done), patch(w1, "Pod/*", `{status: {phase: Succeeded}}`)}, "JM110", "it still says Running"},
+		{"its deletion hangs", "running", []edit{patch(mgr, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
+		{"its deletion waits for its Workload", "running", []edit{
+			patch(mgr, "Job/train", deleting("foregroundDeletion")), patch(mgr, workload, deleting("kueue.x-k8s.io/resource-in-use")),
+		}, "JM111 JM129", "which Kueue on kwok-mgr does not let go"},
+		{"it was created again", "running", []edit{patch(mgr, "Job/train", `{metadata: {uid: "0000"}, spec: {suspend: true}, status: null}`)}, "JM017 JM063", "an older Job"},
+		{"its status is not copied", "running", []edit{patch(mgr, "Job/train", `{metadata: {managedFields: null}, status: null}`)}, "JM104", "does not copy its status"},
+		{"the record of its worker is lost", "running", m(`{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], ` + withConditions(gotQuota) + `, admissionChecks: [{name: multikueue, state: Pending, lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`), "JM022", "has not written that down"},
+		{"it was given to another worker", "running", m(`{status: {clusterName: worker2}}`), "JM056", "worker2 was given it too"},
+		{"the MultiKueueConfig is gone", "running", []edit{remove(mgr, "MultiKueueConfig/fleet")}, "JM008", `MultiKueueConfig "fleet", which does not exist`},
+		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
+		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr leads to kwok-w1"},
+		{"nobody connects to the MultiKueueCluster", "running", []edit{worker("null")}, "JM008", "its status was never written"},
+		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004 JM043", "certificate has expired"},
+		{"the worker's Secret is gone", "running", []edit{
+			remove(mgr, "Secret/worker1-secret"), worker(`{` + withConditions(condition("Active", "False", "BadKubeConfig", "load client config failed: Secret worker1-secret not found")) + `}`),
+		}, "JM001 JM044", "Secret worker1-secret not found"},
+		{"the origin is gone", "running", []edit{remove(mgr, "Job/train"), remove(mgr, workload)}, "JM053", "its origin on kwok-mgr is gone"},
+		{"Kueue has stopped under load", "burst-1", nil, "JM049 JM132", "Kueue on kwok-mgr stands still: it did something for the last time at 2026-11-22T04:43:53Z"},
+		{"Kueue has stopped later", "burst-3", nil, "JM049 JM122 JM132", "Kueue on kwok-mgr stands still"},
+	}
+}
+
+func sickOnWorkers() []sick {
+	none := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "ExceedsMaxQuota",
+		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (2) > maximum capacity (0)")) + `}`
+	inactive := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "Suspended", "ClusterQueue cluster-queue is inactive")) + `}`
+	noFlavor := `{status: {` + withConditions(condition("Active", "False", "FlavorNotFound", "references missing ResourceFlavor(s): default-flavor")) + `}}`
+	c := func(status string) edit { return patch(w1, workload, `{status: `+status+`}`) }
+	return []sick{
+		{"the copy is gone", "running", []edit{remove(w1, workload)}, "JM131", "the copy of its Workload on worker1 (kwok-w1) is gone"},
+		{"the mirror is gone", "running", []edit{remove(w1, "Job/train"), remove(w1, "Pod/*")}, "JM105", "there is no such Job on kwok-w1"},
+		{"its pods are gone", "running", []edit{remove(w1, "Pod/*")}, "JM131", "counts 2 of them as active"},
+		{"it was started, and has no pods", "running", []edit{
+			patch(w1, "Job/train", `{status: {active: 0, ready: 0}}`), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
+		}, "JM131", "it was started at 2026-11-20T23:43:19Z"},
+		{"the copy is being deleted", "running", []edit{patch(w1, workload, deleting("kueue.x-k8s.io/resource-in-use"))}, "JM129", "Kueue on kwok-w1 does not let go"},
+		{"the mirror's deletion hangs", "running", []edit{patch(w1, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
+		{"the copy was deactivated", "running", []edit{patch(w1, workload, `{spec: {active: false}}`)}, "JM124", "was deactivated there"},
+		{"the mirror is not resumed", "running", []edit{
+			patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, `+withConditions(condition("Suspended", "True", "JobSuspended", ""))+`}}`),
+			remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
+		}, "JM129", "has admitted it, and does not resume its mirror"},
+		{"the copy is not admitted", "running", offered(c(`{`+withConditions(gotQuota)+`}`), copied(`{`+withConditions(gotNoRoom)+`}`)), "JM129", "does not admit the copy"},
+		{"a check of the worker's own", "running", offered(
+			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(gotNoRoom)+`}`),
+		), "JM030", "AdmissionCheck prov of kwok-w1"},
+		{"nobody looks at the copies", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "no Kueue controller"},
+		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "0 is the most"},
+		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
+			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},
+		{"nobody nominates", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},
+		{"nobody makes copies", "running", offered(remove(w1, workload)), "JM025", "has no copies of Workloads"},
+		{"the namespace is missing", "running", offered(remove(w1, workload), remove(w1, "Namespace/default")), "JM024 JM025", "does not exist on kwok-w1"},
+		{"the namespace is being deleted", "running", offered(remove(w1, workload), patch(w1, "Namespace/default", `{status: {phase: Terminating}}`)), "JM024 JM025", "is being deleted on kwok-w1"},
+		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "no mirror is made there"},
+		{"the Job controller stands still", "running", []edit{
+			patch(w1, "Job/train", `{metadata: {managedFields: null}, status: null}`), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: null}`),
+		}, "JM121", "nobody on kwok-w1 takes up its mirror"},
+		{"the scheduler stands still", "running", append(pods(`{phase: Pending, conditions: null, containerStatuses: null, startTime: null}`), patch(w1, "Pod/*", `{spec: {nodeName: null}}`)), "JM122", "the scheduler on kwok-w1"},
+		{"a kubelet stands still", "running", pods(`{phase: Pending, containerStatuses: null, startTime: null, ` + withConditions(condition("PodScheduled", "True", "Scheduled", "")) + `}`), "JM122", "the kubelet of node"},
+		{"its containers are never made", "starting", nil, "JM049", "are not started, without a word of why"},
+		{"the worker's clock is ahead", "running", []edit{skewed(w1, 600)}, "JM113", "differ by 600s"},
+		{"the worker's clock is behind", "running", []edit{skewed(w1, -600)}, "JM113", "kwok-w1 differ by"},
+	}
+}
+
+// wellWithLess are healthy fleets of which less and less may be seen.
+func wellWithLess() []sick {
+	var all []sick
+	var kueues []edit
+	for _, resource := range []string{"workloads", "localqueues", "clusterqueues", "admissionchecks", "multikueueconfigs", "multikueueclusters"} {
+		kueues = append(kueues, forbidden(mgr, resource+".kueue.x-k8s.io"), forbidden(w1, resource+".kueue.x-k8s.io"))
+	}
+	for name, edits := range map[string][]edit{
+		"everything": nil, "no Workloads": {kueues[0], kueues[1]}, "no Workloads on the manager": {kueues[0]}, "no Workloads on the worker": {kueues[1]},
+		"nothing of Kueue's": kueues, "no events": {forbidden(mgr, "events"), forbidden(w1, "events"), forbidden(w2, "events")},
+		"no Jobs on the worker": {forbidden(w1, "jobs.batch")}, "no pods": {forbidden(w1, "pods")},
+		"no Secrets and no namespaces": {forbidden(mgr, "secrets"), forbidden(mgr, "namespaces"), forbidden(w1, "namespaces"), forbidden(w2, "namespaces")},
+		"a worker is out of reach":     {unreachable(w2)},
+	} {
+		all = append(all, sick{name: "well, seeing " + name, base: "running", edits: edits})
+	}
+	return all
+}
+
+// stepCases are those of the rules that tell whose turn it is.
+func stepCases() []testCase {
+	const stopped = `{status: {active: 0, ready: 0}}`
+	over := patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", ""))+`}}`)
+	return []testCase{
+		{name: "the Workload is being deleted", code: "JM129", base: "running", fires: true, edits: []edit{patch(mgr, workload, deleting("kueue.x-k8s.io/resource-in-use"))}},
+		{name: "somebody else holds the Workload", code: "JM129", base: "running", edits: []edit{patch(mgr, workload, deleting("example.com/x"))}},
+		{name: "a topology is still to come", code: "JM129", base: "running", edits: []edit{
+			patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Admitted", "False", "PendingDelayedTopologyRequests", ""))+`}}`),
+		}},
+		{name: "it runs", code: "JM129", base: "running"},
+		{name: "behind another one", code: "JM129", base: "strict-fifo-head-blocks"},
+		{name: "preempted", code: "JM130", base: "running", fires: true, edits: []edit{over}},
+		{name: "preempted, and stopped", code: "JM130", base: "running", edits: []edit{over, patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0}}`)}},
+		{name: "preempted, and out of reach", code: "JM130", base: "running", edits: []edit{
+			over, worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "connection refused")) + `}`),
+		}},
+		{name: "it runs by right", code: "JM130", base: "running"},
+		{name: "the copy is gone", code: "JM131", base: "running", fires: true, edits: []edit{remove(w1, workload)}},
+		{name: "its pods may not be seen", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), forbidden(w1, "pods")}},
+		{name: "its pods have ended", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), patch(w1, "Job/train", `{status: {active: 0, succeeded: 1}}`)}},
+		{name: "it wants no pods", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), patch(w1, "Job/train", stopped), patch(w1, "Job/train", `{spec: {parallelism: 0}}`)}},
+		{name: "Workloads may not be seen", code: "JM131", base: "running", edits: []edit{
+			remove(mgr, workload), remove(w1, workload), forbidden(mgr, "workloads.kueue.x-k8s.io"), forbidden(w1, "workloads.kueue.x-k8s.io"),
+		}},
+		{name: "the only one there is", code: "JM132", base: "running", edits: []edit{patch(mgr, workload, deleting("kueue.x-k8s.io/resource-in-use"))}},
+		{name: "at work", code: "JM132", base: "burst-1"},
+		{name: "stopped", code: "JM132", base: "burst-1", fires: true, later: time.Hour},
+	}
+}
+
+// setLater has a bundle be taken so much later.
+func setLater(t *testing.T, dir string, by time.Duration) {
+	t.Helper()
+	path := filepath.Join(dir, "snapshot.yaml")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	var snapshot struct {
+		TakenAt time.Time `json:"takenAt"`
+	}
+	assert.NilError(t, json.Unmarshal(text, &snapshot))
+	changed := strings.Replace(string(text), snapshot.TakenAt.Format(time.RFC3339), snapshot.TakenAt.Add(by).Format(time.RFC3339), 1)
+	assert.Assert(t, changed != string(text))
+	assert.NilError(t, os.WriteFile(path, []byte(changed), 0o600))
+}
+
+// TestSickVariations: each hop of a Job's way breaks in some way that no recording shows.
+// check says what a person needs to hear, and no more; trace says the same; and nobody is
+// told anything of a healthy fleet, whatever may be seen of it.
+func TestSickVariations(t *testing.T) {
+	for _, s := range append(append(sickOnManager(), sickOnWorkers()...), wellWithLess()...) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			dir := testCase{base: s.base, edits: s.edits, later: time.Hour}.bundle(t)
+			o := open(t, dir)
+			findings := judge(t, o.inventory(t), rules.All(), 5*time.Minute)
+			assert.Equal(t, strings.Join(codesOf(findings), " "), s.codes, "%s", told(findings))
+			assert.Assert(t, strings.Contains(told(findings), s.says), "%q is told in\n%s", s.says, told(findings))
+			if strings.HasPrefix(s.base, "burst") {
+				return
+			}
+			v := o.traced(t, "", "train")
+			for _, p := range v.Subjects() {
+				trace := v.Trace(p)
+				if rules.HangsOnOthers(v, []inspect.Trace{*trace}) {
+					v = inspect.ReadAround(t.Context(), o.fleet, inspect.Wanted{Name: "train", Namespace: "default"}, v, o.addresses, o.takenAt)
+				}
+				for _, code := range codesOf(rules.Judge(v, rules.All(), rules.Options{Grace: 5 * time.Minute}).About(trace)) {
+					assert.Assert(t, strings.Contains(s.codes, code), "trace tells %s, and check tells %s", code, s.codes)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func actorStopped() Rule {
+	return Rule{
+		Code: "JM132", Title: "a controller stands still", Severity: inspect.Error,
+		Families: []Family{FamilyAny},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
+		},
+		Why: `Several things wait for one controller, for different steps, and it was at work before and has done nothing
+since. No single refusal explains that: the controller was stopped, has lost its lease or its connection to the API
+server, or hangs. It is told once, in place of what each of them seems to wait for.`,
+		Shows: `At least two Jobs wait for two different steps of the same controller, and the last condition, status,
+copy or mirror that it wrote for anybody is from before.`,
+		Remedy: `See whether it runs, and what it logs. What waits goes on by itself once it does.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/tasks/troubleshooting/",
+		Covers: []string{
+			"JM021", "JM022", "JM025", "JM031", "JM035", "JM041", "JM046", "JM047", "JM104", "JM110", "JM129", "JM130",
+		},
+		Detect: func(v *View) {
+			for _, f := range v.Clusters() {
+				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
+			}
+			var actors []inspect.Actor
+			waiting := map[inspect.Actor][]Sighting{}
+			for _, s := range v.unserved() {
+				actor := s.Awaits.Actor
+				if waiting[actor] == nil {
+					actors = append(actors, actor)
+				}
+				waiting[actor] = append(waiting[actor], s)
+			}
+			for _, actor := range actors {
+				v.reportStopped(actor, waiting[actor])
+			}
+		},
+	}
+}
+
+// unserved are the sightings of all other rules that wait for an actor which was seen at
+// work, and is not any more.
+func (v *View) unserved() []Sighting {
+	var found []Sighting
+	for _, r := range All() {
+		if r.Goes || r.Code == "JM132" {
+			continue
+		}
+		for _, s := range v.shared.seenBy(r, v.inventory) {
+			if s.Awaits != nil && s.Awaits.State == inspect.Unseen && s.Awaits.Last != (inspect.Deed{}) {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// reportStopped reports an actor, if what waits for it has no other cause in common.
+func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
+	last := v.inventory.RecordOf(actor).Deeds
+	if len(last) == 0 {
+		return
+	}
+	at := last[len(last)-1].Done
+	// What waited long before the last deed was passed over: that has a cause of its own.
+	waiting = slices.DeleteFunc(slices.Clone(waiting), func(s Sighting) bool { return s.Awaits.Since.Before(at.Add(-time.Minute)) })
+	duties, jobs, kinds := sets.New[string](), sets.New[inspect.Ref](), sets.New[string]()
+	for _, s := range waiting {
+		duties.Insert(s.Awaits.duty())
+		for _, j := range s.Jobs {
+			if !isMirror(j) {
+				jobs.Insert(inspect.RefOf(j))
+				kinds.Insert(plural(j))
+			}
+		}
+	}
+	if duties.Len() < 2 || jobs.Len() < 2 || v.Now().Sub(at) < time.Minute {
+		return
+	}
+	first := waiting[0]
+	s := Sighting{
+		Object: first.Object, Cause: actor.String(),
+		Message:  fmt.Sprintf("%s stands still: it did something for the last time at %s, and %d %s wait for it since", actor, day(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
+		Evidence: v.waitingFor(actor, waiting),
+		Remedy:   seeActor(actor, first.Awaits),
+	}
+	if check := v.multiKueueCheck(actor.Context); check != (Object{}) && actor.Role == inspect.RoleKueue {
+		s.Object = check
+	}
+	s.Since = v.inventory.Theirs(s.Object.Context, at)
+	for _, w := range waiting {
+		s.Jobs = append(s.Jobs, w.Jobs...)
+	}
+	v.Report(s)
+}
+
+// waitingFor tells for each step how many wait for it.
+func (v *View) waitingFor(actor inspect.Actor, waiting []Sighting) []string {
+	var order []string
+	n, oldest := map[string]int{}, map[string]*Awaited{}
+	for _, s := range waiting {
+		duty := s.Awaits.duty()
+		if n[duty]++; n[duty] == 1 {
+			order = append(order, duty)
+		}
+		if o := oldest[duty]; o == nil || s.Awaits.Since.Before(o.Since) {
+			oldest[duty] = s.Awaits
+		}
+	}
+	var evidence []string
+	for _, duty := range order {
+		evidence = append(evidence, strings.TrimSpace(fmt.Sprintf("%s: %d wait for %s, %s since %s", actor.Context, n[duty], duty, oldest[duty].Subject, day(oldest[duty].Since))))
+	}
+	return evidence
+}
+
+// seeActor is how to find out what is the matter with an actor.
+func seeActor(actor inspect.Actor, a *Awaited) command.Prose {
+	switch actor.Role {
+	case inspect.RoleKueue:
+		return seeKueue(actor.Context, a)
+	case inspect.RoleJobController:
+		return command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", actor.Context,
+			command.Kubectl(actor.Context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml"))
+	}
+	return command.Say("see whether %s runs, and what it logs", actor)
+}
