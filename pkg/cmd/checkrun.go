@@ -45,35 +45,15 @@ func (o *checkOptions) run(ctx context.Context) error {
 }
 
 // readSurely reads once, and once more a little later if something was found only
-// because something else was not there: clusters are not read at one instant, and
-// a Job may have ended in between. Such findings have to be seen twice.
+// because something else was not there: such findings have to be seen twice.
 func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {
 	first := o.read(ctx, f, addresses)
-	if o.flags.from != "" || !slices.ContainsFunc(first.List.Items, isUndated) {
+	if o.flags.from != "" || !slices.ContainsFunc(first.List.Items, isUndated) || !askAgain(ctx, o.Clock, f) {
 		return first
 	}
-	timer := o.Clock.NewTimer(lookAgain)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return first
-	case <-timer.C():
-	}
-	f.Again(ctx)
 	second := o.read(ctx, f, addresses)
-	second.List.Items = slices.DeleteFunc(second.List.Items, func(f inspect.Finding) bool {
-		// Its code may be another one by now: what is wrong has got older.
-		isAlike := func(other inspect.Finding) bool {
-			return isUndated(other) && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
-		}
-		return isUndated(f) && !slices.ContainsFunc(first.List.Items, isAlike)
-	})
+	second.List.Items = seenTwice(first.List.Items, second.List.Items)
 	return second
-}
-
-func isUndated(f inspect.Finding) bool {
-	rule, _ := rules.ByCode(f.Code)
-	return rule.Undated
 }
 
 func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,7 +25,7 @@ func (o *traceOptions) run(ctx context.Context) error {
 	}
 	addresses := o.flags.addresses(o.contexts, f)
 	if !o.watch {
-		list, err := o.read(ctx, f, addresses)
+		list, err := o.readSurely(ctx, f, addresses)
 		if interrupted := interrupted(ctx); interrupted != nil {
 			return interrupted
 		}
@@ -38,6 +39,29 @@ func (o *traceOptions) run(ctx context.Context) error {
 		read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) },
 	}
 	return again.run(ctx, f)
+}
+
+// readSurely looks once, and once more a little later where check would, too.
+func (o *traceOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+	first, err := o.read(ctx, f, addresses)
+	if err != nil || o.flags.from != "" {
+		return first, err
+	}
+	var found []inspect.Finding
+	for i := range first.Items {
+		found = append(found, first.Items[i].Findings...)
+	}
+	if !slices.ContainsFunc(found, isUndated) || !askAgain(ctx, o.Clock, f) {
+		return first, nil
+	}
+	second, err := o.read(ctx, f, addresses)
+	if err != nil {
+		return nil, err
+	}
+	for i := range second.Items {
+		second.Items[i].Findings = seenTwice(found, second.Items[i].Findings)
+	}
+	return second, nil
 }
 
 // kinds are the names of the kinds that are asked for.

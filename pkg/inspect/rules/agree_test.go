@@ -57,7 +57,8 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 		for _, judgment := range checked {
 			kind += told(judgment.About(trace))
 		}
-		if alike[kind]++; alike[kind] > 3 {
+		alike[kind]++
+		if alike[kind] > 3 {
 			continue
 		}
 		j := p.Jobs()[0]

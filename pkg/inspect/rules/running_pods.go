@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func obstacleOf(v *View, j *inspect.Job) *obstacle {
 		return nil
 	}
 	pods, known := v.Pods(f, j)
-	var found *obstacle
+	var waiting []*obstacle
 	unfinished := 0
 	var latest time.Time
 	for _, p := range pods {
@@ -89,28 +90,34 @@ func obstacleOf(v *View, j *inspect.Job) *obstacle {
 			continue
 		}
 		unfinished++
-		since := cmp.Or(p.Changed, p.CreationTimestamp).Time
-		if !isHindered(p) && (!isBeingMade(p) || v.Age(j.Context, since) < beingMade) {
-			continue
+		o := &obstacle{reason: p.Reason, message: p.Message, since: cmp.Or(p.Changed, p.CreationTimestamp).Time, pod: p.Name, isSlow: isBeingMade(p)}
+		if isHindered(p) || o.isSlow && v.Age(j.Context, o.since) >= beingMade {
+			waiting = append(waiting, o)
 		}
-		count := 0
-		if found != nil {
-			count = found.count
-		}
-		// A node may still come; what is missing does not come by itself.
-		if found == nil || (isJustUnscheduled(found.reason, found.message) || found.isSlow) && isHindered(p) && !isJustUnscheduled(p.Reason, p.Message) {
-			found = &obstacle{reason: p.Reason, message: p.Message, since: since, pod: p.Name, isSlow: isBeingMade(p)}
-		}
-		found.count = count + 1
 	}
 	switch {
-	case found != nil:
-		found.mild = found.count < unfinished || isJustUnscheduled(found.reason, found.message) || found.isSlow
+	case len(waiting) > 0:
+		// The first of those that are worst.
+		found := slices.MinFunc(waiting, func(a, b *obstacle) int { return cmp.Compare(a.hope(), b.hope()) })
+		found.count = len(waiting)
+		found.mild = found.count < unfinished || found.hope() > 0
 		return found
 	case known && unfinished == 0 && !saysItRuns(j):
 		return refusedPods(v, f, j, latest)
 	}
 	return nil
+}
+
+// hope is how likely it passes by itself: what is missing does not come so, a node may
+// still come, and of what only takes long nothing is known to be wrong.
+func (b *obstacle) hope() int {
+	switch {
+	case b.isSlow:
+		return 2
+	case isJustUnscheduled(b.reason, b.message):
+		return 1
+	}
+	return 0
 }
 
 // saysItRuns is whether an object has pods now, by its status.

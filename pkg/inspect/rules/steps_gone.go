@@ -83,31 +83,39 @@ func reportCopyGone(v *View, s Submission) {
 // made, JM049 tells.
 func reportPodsGone(v *View, p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
 	pods, known := v.Pods(f, mirror)
-	wantsNone := mirror.Parallelism != nil && *mirror.Parallelism == 0 || mirror.Completions != nil && *mirror.Completions == 0
 	warning, _ := v.LastWarning(f, mirror)
-	// Of what has no mark, pods are not read.
-	if !mirror.Row().IsJob() || !known || len(pods) > 0 || mirror.Marks == nil || mirror.Suspended || mirror.StartTime == nil || wantsNone {
+	if !known || len(pods) > 0 || warning != nil && warning.Reason == "FailedCreate" {
 		return
 	}
-	// Who writes statuses by hand makes no pods.
-	if mirror.StatusWrittenAt == nil && mirror.Marks.MultiKueueOrigin == "" || warning != nil && warning.Reason == "FailedCreate" {
+	what := podsWanted(mirror)
+	if what == "" {
 		return
-	}
-	what := fmt.Sprintf("its status counts %d of them as active", mirror.Active)
-	if mirror.Active == 0 {
-		if mirror.Succeeded+mirror.Failed > 0 {
-			return
-		}
-		what = "it was started at " + stamp(*mirror.StartTime)
 	}
 	since := newest(mirror.StartTime.Time, timeOf(mirror.StatusWrittenAt))
 	actor := v.inventory.OwnerOf(mirror)
-	s := Sighting{
+	v.Report(Sighting{
 		Object: Of(p.Origin), Jobs: []*inspect.Job{p.Origin, mirror}, Since: v.On(p.Origin.Context, mirror.Context, since), Cause: "no pods " + actor.String(),
 		Message:  fmt.Sprintf("its mirror on %s has no pods, and %s: %s has to make them", mirror.Context, what, actor),
 		Evidence: []string{stateOf(mirror), fmt.Sprintf("%s: there is no pod of it", mirror.Context)},
 		Remedy:   command.Say("see that kube-controller-manager runs on %s, and what keeps it from making pods: %s", mirror.Context, kubectlFor(mirror, "describe")),
 		Awaits:   v.awaits(inspect.Turn{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),
+	})
+}
+
+// podsWanted says why a mirror should have pods now; "" if it need not have any, or if
+// that cannot be told.
+func podsWanted(mirror *inspect.Job) string {
+	isZero := func(n *int32) bool { return n != nil && *n == 0 }
+	switch {
+	case !mirror.Row().IsJob() || mirror.Suspended || mirror.StartTime == nil || isZero(mirror.Parallelism) || isZero(mirror.Completions):
+	case mirror.Marks == nil:
+		// Of what has no mark, pods are not read.
+	case mirror.StatusWrittenAt == nil && mirror.Marks.MultiKueueOrigin == "":
+		// Who writes statuses by hand makes no pods.
+	case mirror.Active > 0:
+		return fmt.Sprintf("its status counts %d of them as active", mirror.Active)
+	case mirror.Succeeded+mirror.Failed == 0:
+		return "it was started at " + stamp(*mirror.StartTime)
 	}
-	v.Report(s)
+	return ""
 }

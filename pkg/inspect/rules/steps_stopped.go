@@ -111,7 +111,8 @@ func (v *View) waitingFor(actor inspect.Actor, waiting []Sighting) []string {
 	n, oldest := map[string]int{}, map[string]*Awaited{}
 	for _, s := range waiting {
 		duty := s.Awaits.duty()
-		if n[duty]++; n[duty] == 1 {
+		n[duty]++
+		if n[duty] == 1 {
 			order = append(order, duty)
 		}
 		if o := oldest[duty]; o == nil || s.Awaits.Since.Before(o.Since) {
@@ -127,10 +128,10 @@ func (v *View) waitingFor(actor inspect.Actor, waiting []Sighting) []string {
 
 // seeActor is how to find out what is the matter with an actor.
 func seeActor(actor inspect.Actor, a *Awaited) command.Prose {
-	switch actor.Role {
-	case inspect.RoleKueue:
+	if actor.Role == inspect.RoleKueue {
 		return seeKueue(actor.Context, a)
-	case inspect.RoleJobController:
+	}
+	if actor.Role == inspect.RoleJobController {
 		return command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", actor.Context,
 			command.Kubectl(actor.Context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml"))
 	}

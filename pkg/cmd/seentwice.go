@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// isUndated says whether something was found only because something else was not there.
+// Clusters are not read at one instant, and a Job may have ended in between, so that it
+// has to be seen twice.
+func isUndated(f inspect.Finding) bool {
+	rule, _ := rules.ByCode(f.Code)
+	return rule.Undated
+}
+
+// askAgain waits a little, and has the fleet asked anew; it says whether there was the time.
+func askAgain(ctx context.Context, c clock.WithTicker, f *fleet.Fleet) bool {
+	timer := c.NewTimer(lookAgain)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+	}
+	f.Again(ctx)
+	return true
+}
+
+// seenTwice are the findings of a second reading without those that have to be seen
+// twice, and were not.
+func seenTwice(first, second []inspect.Finding) []inspect.Finding {
+	return slices.DeleteFunc(second, func(f inspect.Finding) bool {
+		// Its code may be another one by now: what is wrong has got older.
+		isAlike := func(other inspect.Finding) bool {
+			return isUndated(other) && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
+		}
+		return isUndated(f) && !slices.ContainsFunc(first, isAlike)
+	})
+}
