@@ -28,7 +28,7 @@ type Blocker struct {
 // BlockerOf finds what a Workload waits for of which Kueue has said nothing; nil if
 // it is not such a one, or nothing explains it.
 func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
-	if f == nil || f.Kueue == nil || !isInQueue(w) || quotaOf(w) != nil {
+	if f == nil || f.Kueue == nil || !isInQueue(w) || hasWord(w) {
 		return nil
 	}
 	queue := f.clusterQueueOf(w)
@@ -48,6 +48,13 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 		return nil
 	}
 	return &Blocker{Queue: queue, Workload: first, Condition: quotaOf(first), IsHead: isStrict}
+}
+
+// hasWord says whether Kueue has said anything of a Workload's quota. That it has not
+// looked at it so far, which it writes down from 0.19 on, is nothing.
+func hasWord(w *kueue.Workload) bool {
+	c := quotaOf(w)
+	return c != nil && c.Reason != "PendingEvaluation"
 }
 
 // isHeldIn says whether a Workload is held in a queue for want of quota. Only such a one

@@ -10,9 +10,9 @@ import (
 )
 
 // lives is what holds for every owner, as far as it is about how a Job ends (JM110
-// to JM113), and what waits for its turn while nothing is wrong (JM114, JM115).
+// to JM113), and what waits for its turn while nothing is wrong (JM114 to JM116).
 func lives() []Rule {
-	return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart(), actorBehind(), waitsBehind()}
+	return []Rule{endUnheard(), deletionHangs(), shortTTL(), clocksApart(), actorBehind(), waitsBehind(), heldOtherwise()}
 }
 
 func deletionHangs() Rule {

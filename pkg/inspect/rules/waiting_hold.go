@@ -29,6 +29,10 @@ const (
 	// heldForGood: it asks for what the quota can never hold, or no flavor has.
 	heldForGood
 	heldByMistake
+	// heldForOthers: others have to do something first, as is meant.
+	heldForOthers
+	// heldByItself: its own controller does not want it to run.
+	heldByItself
 )
 
 // The reasons of QuotaReserved=False that Kueue gives since 0.19, where
@@ -43,6 +47,12 @@ const (
 	misconfigured    = "Misconfigured"
 	pendingLegacy    = "Pending"
 	inadmissible     = "Inadmissible"
+	// From 0.20 on.
+	unresolvedDevices = "DRAResourcesUnresolved"
+	preemptedFirst    = "WaitingForPreemptedWorkloads"
+	podsReadyFirst    = "WaitingForPodsReady"
+	admissionGated    = "AdmissionGated"
+	onHold            = "OnHold"
 )
 
 // holdOf tells why a Workload has no quota, with the condition that says so.
@@ -59,7 +69,17 @@ func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
 		held = heldForGood
 	case queueSuspended:
 		held = heldByStop
-	case misconfigured, inadmissible:
+	case preemptedFirst, podsReadyFirst:
+		held = heldForOthers
+	case admissionGated:
+		// The gate may be MultiKueue's own, of which JM033 tells.
+		if meta.IsStatusConditionTrue(w.Status.Conditions, blockedOnGates) {
+			return heldNot, nil
+		}
+		held = heldForOthers
+	case onHold:
+		held = heldByItself
+	case misconfigured, inadmissible, unresolvedDevices:
 		held = cmp.Or(holdByQueue(quota.Message), heldByMistake)
 	case pendingLegacy:
 		held = cmp.Or(holdByQueue(quota.Message), holdByQuota(quota.Message))

@@ -74,8 +74,14 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 		v.waitsForRoom(&sighting, s, c)
 	case heldForGood:
 		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
-		sighting.Remedy = command.Say("raise the quota: %s, or %s, and create it again to ask for less",
-			command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
+		sighting.Remedy = command.Say("%s, or %s, and create it again to ask for less", v.raiseQuota(f, v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
+	case heldForOthers, heldByItself:
+		if c.Reason == admissionGated {
+			// That is meant, and said where it was asked for.
+			return sighting, false
+		}
+		w := waitFor(s.Workload, c, f.Context)
+		sighting.Severity, sighting.Message, sighting.Remedy = w.severity, w.what, w.remedy
 	case heldByMistake:
 		sighting.Message = "Kueue cannot queue it: " + c.Message
 		sighting.Remedy = command.Say("correct what the message says on %s, or %s, and create it again", f.Context, deleteJob(j))
@@ -106,7 +112,7 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
 	sighting.Message = fmt.Sprintf("%s wait for room in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
-	sighting.Remedy = command.Say("wait, or raise the quota: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", queue))
+	sighting.Remedy = command.Say("wait, or %s", v.raiseQuota(f, queue))
 }
 
 // isTold says whether a ClusterQueue is inactive because of its AdmissionChecks,

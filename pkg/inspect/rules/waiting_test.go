@@ -16,7 +16,7 @@ import (
 func waitingCases() []testCase {
 	return slices.Concat(
 		managerQueueCases(), managerRoomCases(), otherCheckCases(), nominationCases(), notRecordedCases(), nominatedPartCases(),
-		noCopyCases(), workerQueueCases(), workerRoomCases(), workerCheckCases(), kueueDownCases(), gatedCases(),
+		noCopyCases(), workerQueueCases(), workerRoomCases(), workerCheckCases(), kueueDownCases(), gatedCases(), otherwiseCases(),
 	)
 }
 

@@ -149,6 +149,9 @@ would have to preempt waits until then. That is meant to be so.`,
 	}
 }
 
+// blockedOnGates is the condition of a Workload that may not preempt yet.
+const blockedOnGates = "BlockedOnPreemptionGates"
+
 func detectPreemptionGated(v *View) {
 	for _, w := range v.waiters() {
 		if w.isTaken() {
@@ -160,7 +163,7 @@ func detectPreemptionGated(v *View) {
 			if o.copied == nil {
 				continue
 			}
-			if gated := meta.FindStatusCondition(o.copied.Status.Conditions, "BlockedOnPreemptionGates"); gated != nil && gated.Status == metav1.ConditionTrue {
+			if gated := meta.FindStatusCondition(o.copied.Status.Conditions, blockedOnGates); gated != nil && gated.Status == metav1.ConditionTrue {
 				contexts = append(contexts, o.worker.Context)
 				evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), gated))
 				since = newest(gated.LastTransitionTime.Time, since)

@@ -1,0 +1,110 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func heldOtherwise() Rule {
+	return Rule{
+		Code: "JM116", Title: "a worker holds it for something else than room", Severity: inspect.Warning,
+		Families: []Family{FamilyMultiKueue},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Why: `Kueue on a worker does not admit the copy of a Workload, and quota is not why. It waits until others that are
+preempted have ended, or until the pods of what it admitted before are ready; or somebody has gated the admission, or
+the Job's own controller takes it for invalid; or Kueue cannot tell what it asks for. The first two pass by themselves.
+Nothing on the management cluster says so, where its quota is held.`,
+		Shows: `The Workload's copy on the worker has QuotaReserved=False with reason WaitingForPreemptedWorkloads,
+WaitingForPodsReady, AdmissionGated, OnHold, DRAResourcesUnresolved or Misconfigured; what it says of queues is told by
+JM026, JM027 and JM028.`,
+		Remedy: `Wait for the first two. Otherwise see who has gated it, or correct what the message names; a Job cannot be
+corrected in place, and has to be created again.`,
+		Link:   "https://kueue.sigs.k8s.io/docs/concepts/workload/",
+		Detect: detectHeldOtherwise,
+	}
+}
+
+func detectHeldOtherwise(v *View) {
+	var sightings []Sighting
+	for _, w := range v.waiters() {
+		if w.isTaken() {
+			continue
+		}
+		told := map[string]*Sighting{}
+		var order []string
+		for _, o := range w.offers {
+			if o.copied == nil {
+				continue
+			}
+			held, c := holdOf(o.copied)
+			if held != heldForOthers && held != heldByItself && held != heldByMistake {
+				continue
+			}
+			key := c.Reason + " " + c.Message
+			if told[key] == nil {
+				order = append(order, key)
+				told[key] = otherwiseOn(v, w, o, held, c)
+			} else {
+				told[key].Message = strings.Replace(told[key].Message, ": ", ", "+o.worker.Context+": ", 1)
+			}
+			told[key].Evidence = append(told[key].Evidence, conditionText(workloadObject(o.worker, o.copied), c))
+		}
+		for _, key := range order {
+			sightings = append(sightings, *told[key])
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+// otherwiseOn tells of the first worker that holds a copy for a reason.
+func otherwiseOn(v *View, w waiter, o offer, held hold, c *metav1.Condition) *Sighting {
+	why := waitFor(o.copied, c, o.worker.Context)
+	s := &Sighting{
+		Object: Of(w.Job()), Since: v.On(w.Manager.Context, o.worker.Context, c.LastTransitionTime.Time), Severity: why.severity,
+		Message: fmt.Sprintf("on %s: %s", o.worker.Context, why.what), Remedy: why.remedy, Jobs: []*inspect.Job{w.Job()},
+		Cause: strings.Join([]string{w.Manager.Context, o.worker.Context, c.Reason, c.Message, w.Job().Kind}, " "),
+	}
+	if held != heldForOthers && w.isStuck() {
+		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can take it"
+	}
+	return s
+}
+
+// wait is for what a Workload waits that is no matter of queues and quota.
+type wait struct {
+	severity inspect.Severity
+	// what is a sentence about the object that it was made for.
+	what   string
+	remedy command.Prose
+}
+
+// waitFor reads why Kueue of a context holds a Workload, by the reason of its condition
+// (kueue: apis/kueue/v1beta2/workload_types.go).
+func waitFor(w *kueue.Workload, c *metav1.Condition, context string) wait {
+	describe := command.Kubectl(context, w.Namespace, "describe", kueue.Resource("Workload"), w.Name)
+	switch c.Reason {
+	case preemptedFirst:
+		return wait{inspect.Info, "room is being made for it: others that were preempted have not ended so far", command.Say("wait; see for whom: %s", describe)}
+	case podsReadyFirst:
+		return wait{
+			inspect.Info, "Kueue admits nothing before the pods of all that it admitted are ready (waitForPodsReady.blockAdmission)",
+			command.Say("wait; see whose are not: %s", command.Kubectl(context, "", "get", kueue.Resource("Workload"), "-A", "-o", "wide")),
+		}
+	case admissionGated:
+		return wait{
+			inspect.Info, "somebody has gated its admission: " + c.Message,
+			command.Say("have whom the annotation kueue.x-k8s.io/admission-gated-by names let it go: %s", describe),
+		}
+	case onHold:
+		return wait{inspect.Warning, "its own controller keeps it from running: " + c.Message, command.Say("see what is wrong with it: %s", describe)}
+	}
+	return wait{inspect.Warning, "Kueue cannot queue it: " + c.Message, command.Say("correct what the message names: %s", describe)}
+}

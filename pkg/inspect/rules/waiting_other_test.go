@@ -1,0 +1,95 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// otherwiseCases are what Kueue holds, and what is no matter of quota and queues.
+func otherwiseCases() []testCase {
+	gates := `{type: BlockedOnPreemptionGates, status: "True", reason: BlockedOnPreemptionGates, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}, {type: QuotaReserved,`
+	gated := onWorkers("AdmissionGated", "Workload requires preemption, but it's gated")
+	for i := range gated {
+		gated[i].patch = strings.Replace(gated[i].patch, "{type: QuotaReserved,", gates, 1)
+	}
+	pending := onBoth(blockedCopy, withoutQuota("PendingEvaluation", "Workload is pending evaluation in the scheduling queue"))
+	held := func(name, reason, message string, onWorker, onManager bool) []testCase {
+		return []testCase{
+			{name: name + " on the workers", code: "JM116", base: recordedNoQuota, fires: onWorker, edits: onWorkers(reason, message)},
+			{name: name + " on the manager", code: "JM019", base: recordedNoQuota, fires: onManager, edits: []edit{backInQueue(reason, message)}},
+		}
+	}
+	all := []testCase{
+		{name: "room that others have", code: "JM116", base: recordedNoQuota},
+		{name: "MultiKueue's own gate", code: "JM116", base: recordedNoQuota, edits: gated},
+		{name: "MultiKueue's own gate", code: "JM033", base: recordedNoQuota, fires: true, edits: gated},
+		{name: "a queue that is missing", code: "JM116", base: "localqueue-missing-on-workers"},
+		{name: "taken by another", code: "JM116", base: recordedNoQuota, edits: []edit{
+			patch("kwok-w1", waitingWorkload, withoutQuota("OnHold", "it is on hold")), patch("kwok-w2", waitingWorkload, admittedCopy),
+		}},
+		{name: "behind the head, in the words of Kueue 0.20", code: "JM115", base: recordedHead, fires: true, edits: pending},
+		{name: "behind the head, in the words of Kueue 0.20", code: "JM031", base: recordedHead, edits: pending},
+	}
+	all = append(all, held("preempted", "WaitingForPreemptedWorkloads", "Pending the preemption of 1 workload(s)", true, true)...)
+	all = append(all, held("not ready", "WaitingForPodsReady", "waiting for all admitted workloads to be in PodsReady condition", true, true)...)
+	all = append(all, held("gated", "AdmissionGated", "Admission is gated by: example.com/audit", true, false)...)
+	all = append(all, held("on hold", "OnHold", "it is on hold", true, true)...)
+	all = append(all, held("devices", "DRAResourcesUnresolved", "deviceClassName: Not found", true, true)...)
+	return append(all, held("not looked at", "PendingEvaluation", "Workload is pending evaluation in the scheduling queue", false, false)...)
+}
+
+// TestHeldOtherwise checks what is told of a wait, and that one that passes by itself is
+// no reason to call anything stuck.
+func TestHeldOtherwise(t *testing.T) {
+	for reason, want := range map[string]struct {
+		severity inspect.Severity
+		says     string
+	}{
+		"WaitingForPreemptedWorkloads": {inspect.Info, "room is being made for it"},
+		"WaitingForPodsReady":          {inspect.Info, "before the pods of all that it admitted are ready"},
+		"AdmissionGated":               {inspect.Info, "on kwok-w1, kwok-w2: somebody has gated its admission: why"},
+		"OnHold":                       {inspect.Error, "keeps it from running: why; no other worker can take it"},
+		"DRAResourcesUnresolved":       {inspect.Error, "cannot queue it: why; no other worker can take it"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			c := testCase{base: recordedNoQuota, edits: onWorkers(reason, "why")}
+			found := judge(t, c.make(t), rules.All(), 0)
+			assert.Equal(t, strings.Join(codesOf(found), " "), "JM116")
+			assert.Equal(t, found[0].Severity, want.severity)
+			assert.Assert(t, strings.Contains(found[0].Message, want.says), found[0].Message)
+		})
+	}
+	one := testCase{base: recordedNoQuota, edits: []edit{
+		patch("kwok-w1", waitingWorkload, withoutQuota("OnHold", "why")), patch("kwok-w2", waitingWorkload, withoutQuota("WaitingForQuota", "")),
+	}}
+	found := judge(t, one.make(t), rules.All(), 0)
+	assert.Assert(t, strings.Contains(strings.Join(codesOf(found), " "), "JM116"))
+	for _, f := range found {
+		assert.Assert(t, f.Code != "JM116" || f.Severity == inspect.Warning, "%+v", f)
+	}
+}
+
+// TestQuotaThatIsMade: where MultiKueue writes a manager's quota, nobody is told to.
+func TestQuotaThatIsMade(t *testing.T) {
+	automated := patch("kwok-mgr", "ClusterQueue/cluster-queue", `{status: {conditions: [
+		{type: Active, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-11-20T23:20:00Z"},
+		{type: MultiKueueManagerQuotaAutomation, status: "True", reason: QuotaAutomated, message: "", lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`)
+	for _, reason := range []string{"WaitingForQuota", "ExceedsMaxQuota"} {
+		for _, isMade := range []bool{false, true} {
+			c := testCase{base: recordedNoQuota, edits: []edit{backInQueue(reason, "")}}
+			if isMade {
+				c.edits = append(c.edits, automated)
+			}
+			rule, _ := rules.ByCode("JM019")
+			found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), 1, "%+v", found)
+			assert.Equal(t, strings.Contains(found[0].Remedy, "raise the quota of a worker"), isMade, found[0].Remedy)
+			assert.Equal(t, strings.Contains(found[0].Remedy, " edit clusterqueue"), !isMade, found[0].Remedy)
+		}
+	}
+}
