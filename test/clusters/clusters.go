@@ -51,6 +51,9 @@ type Config struct {
 	Nodes int
 	// Stages are further documents of kind Stage, in YAML, beside stages.yaml.
 	Stages []byte
+	// Gates are feature gates that are on, and Served APIs that are served, besides those
+	// that are so by default, such as "scheduling.k8s.io/v1beta1"; by a cluster's name.
+	Gates, Served map[string][]string
 	// Keep leaves the clusters up when this process ends; Remove takes them
 	// down. Otherwise they go with the process, however it ends.
 	Keep bool
@@ -116,6 +119,7 @@ func (s *Set) create(ctx context.Context, c Config) error {
 			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))
 		}
 		args = append(args, "--kwok-controller-binary", filepath.Join(s.Programs, "kwok"))
+		args = append(args, further(c.Gates[name], c.Served[name])...)
 		if err := s.createOne(ctx, name, args...); err != nil {
 			return err
 		}
@@ -124,6 +128,21 @@ func (s *Set) create(ctx context.Context, c Config) error {
 		}
 	}
 	return s.renameContexts()
+}
+
+// further are arguments for gates that are on and APIs that are served besides.
+func further(gates, served []string) []string {
+	var args []string
+	turnOn := func(component, flag string, names []string) {
+		if len(names) > 0 {
+			args = append(args, "--extra-args", component+"="+flag+"="+strings.Join(names, "=true,")+"=true")
+		}
+	}
+	for _, component := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		turnOn(component, "feature-gates", gates)
+	}
+	turnOn("kube-apiserver", "runtime-config", served)
+	return args
 }
 
 func (s *Set) createOne(ctx context.Context, name string, args ...string) error {

@@ -45,10 +45,14 @@ func TestMain(m *testing.M) {
 type withClusters struct{ m *testing.M }
 
 func (w withClusters) Run() int {
+	// What is off by default, and comes: pods of Jobs that are scheduled in groups.
+	groups, groupsAPI := []string{"GenericWorkload", "WorkloadWithJob"}, []string{"scheduling.k8s.io/v1beta1"}
 	dir, err := os.MkdirTemp("", "jobmanagedby-e2e-")
 	if err == nil {
 		set, err = clusters.Up(context.Background(), clusters.Config{
 			Programs: "../../bin/clusters", Dir: dir, Names: []string{management, worker1, worker2}, Nodes: 2,
+			Gates:  map[string][]string{management: groups, worker2: groups},
+			Served: map[string][]string{management: groupsAPI, worker2: groupsAPI},
 		})
 	}
 	if err == nil {

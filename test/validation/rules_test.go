@@ -16,9 +16,9 @@ type rule struct {
 	text string
 }
 
-// rules are those of kubernetes 1.36 on a Job's status, with the numbers that
-// pkg/dispatch/projection calls them by. Missing is 33, on metadata, which nobody
-// writes here.
+// rules are those of kubernetes 1.37 on a Job's status, with the numbers that
+// pkg/dispatch/projection calls them by; 24 and 25 are of servers before 1.31. Missing
+// is 33, on metadata, which nobody writes here.
 var rules = []rule{
 	{1, "", "must be greater than or equal to 0"},
 	{2, "uncountedTerminatedPods", "must not be empty"},

@@ -1,12 +1,15 @@
 package validation
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/operation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install" // The kinds of the group.
@@ -81,8 +84,13 @@ func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
 	wire := overTheWire(t, status)
 	next := o.internal.DeepCopy()
 	assert.NilError(t, internal.Convert_v1_JobStatus_To_batch_JobStatus(wire.DeepCopy(), &next.Status, nil))
-	strategy.StatusStrategy.PrepareForUpdate(t.Context(), next, o.internal)
-	errs := strategy.StatusStrategy.ValidateUpdate(t.Context(), next, o.internal)
+	ctx := statusRequest(t.Context())
+	strategy.StatusStrategy.PrepareForUpdate(ctx, next, o.internal)
+	errs := strategy.StatusStrategy.ValidateUpdate(ctx, next, o.internal)
+	// The rules that stand in the types as tags, which an API server of 1.37 or later
+	// holds against any write, to whichever part of a Job.
+	config := strategy.StatusStrategy.DeclarativeValidationConfig(ctx, next, o.internal)
+	errs = strategy.StatusStrategy.ValidateDeclaratively(ctx, next, o.internal, errs, operation.Update, config)
 	if o.server != (server{}) {
 		errs = o.server.older(errs, next, o.internal)
 	}
@@ -93,22 +101,47 @@ func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
 	return errs
 }
 
+// statusRequest is that of a write to the status of a Job.
+func statusRequest(ctx context.Context) context.Context {
+	return request.WithRequestInfo(ctx, &request.RequestInfo{
+		IsResourceRequest: true, Verb: "update", APIGroup: batchv1.GroupName, APIVersion: "v1", Resource: "jobs", Subresource: "status",
+	})
+}
+
 // older makes of the current server's judgement that of an older one, with what
 // is known to have been different.
 func (s server) older(errs field.ErrorList, next, stored *batch.Job) field.ErrorList {
-	unextended := s.minor != 0 && s.minor < 31
-	if unextended {
+	if s.minor != 0 && s.minor < 31 {
 		// A Complete Job needed SuccessCriteriaMet from 1.31 on.
 		errs = errs.Filter(func(err error) bool { return numberOf(err) == 10 })
+		errs = append(errs, unextended(next, stored)...)
 	}
 	startChanged := !ptr.Equal(stored.Status.StartTime, next.Status.StartTime)
 	endChanged := batchvalidation.IsJobFinished(stored) != batchvalidation.IsJobFinished(next)
 	return append(errs, batchvalidation.ValidateJobUpdateStatus(next, stored, batchvalidation.JobStatusValidationOptions{
-		AllowForSuccessCriteriaMetInExtendedScope: !unextended ||
-			batchvalidation.IsConditionTrue(stored.Status.Conditions, batch.JobSuccessCriteriaMet),
 		RejectStartTimeUpdateForUnsuspendedJob: startChanged && (s.rigid || s.minor != 0 && s.minor < 32),
 		RejectFinishedJobWithoutStartTime:      (startChanged || endChanged) && s.minor != 0 && s.minor < 34,
 	})...)
+}
+
+// unextended are rules 24 and 25, which 1.37 has no code for any more: before 1.31,
+// SuccessCriteriaMet was for Indexed Jobs with a success policy, unless it was there
+// already.
+func unextended(next, stored *batch.Job) (errs field.ErrorList) {
+	isMet := func(job *batch.Job) bool {
+		return batchvalidation.IsConditionTrue(job.Status.Conditions, batch.JobSuccessCriteriaMet)
+	}
+	if !isMet(next) || isMet(stored) {
+		return nil
+	}
+	path := field.NewPath("status", "conditions")
+	if ptr.Deref(next.Spec.CompletionMode, batch.NonIndexedCompletion) != batch.IndexedCompletion {
+		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "cannot set SuccessCriteriaMet to NonIndexed Job"))
+	}
+	if next.Spec.SuccessPolicy == nil {
+		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy"))
+	}
+	return errs
 }
 
 // overTheWire is a status as it is read back after it was written.

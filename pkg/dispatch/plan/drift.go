@@ -20,7 +20,7 @@ type Drift struct {
 	Fields []string
 	// Deferred are fields that differ, but cannot be changed as the mirror is now
 	// (job-api D4: parts of the pod template while pods run), and Immutable those
-	// that can never be. Immutable knows what the Job API of Kubernetes 1.36 lets
+	// that can never be. Immutable knows what the Job API of Kubernetes 1.37 lets
 	// change; a field of later versions counts as immutable.
 	Deferred, Immutable []string
 	// Foreign are fields that differ, and that somebody else on the worker decides

@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/informers"
+	scheduling "k8s.io/client-go/informers/scheduling/v1beta1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
@@ -38,6 +40,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
 	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
 	"k8s.io/kubernetes/pkg/controller/volume/pvprotection"
+	"k8s.io/kubernetes/pkg/features"
 	quotainstall "k8s.io/kubernetes/pkg/quota/v1/install"
 )
 
@@ -96,6 +99,7 @@ func newControllerManagerCommand() *cobra.Command {
 	cmd.Flags().Float32Var(&o.qps, "kube-api-qps", 20, "requests a second of each controller")
 	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "requests at once of each controller")
 	cmd.Flags().DurationVar(&o.nodeMonitorPeriod, "node-monitor-period", 5*time.Second, "how often nodes are looked at")
+	utilfeature.DefaultMutableFeatureGate.AddFlag(cmd.Flags())
 	cmd.Flags().DurationVar(&o.nodeMonitorGrace, "node-monitor-grace-period", 50*time.Second, "how long a node may be silent")
 	for _, name := range unused {
 		cmd.Flags().String(name, "", "is not used")
@@ -202,8 +206,13 @@ func (m *manager) jobs(ctx context.Context) error {
 		return err
 	}
 	batch := m.informers.Batch().V1()
-	// Without the gate WorkloadWithJob, no Workloads and no PodGroups.
-	jobs, err := job.NewController(ctx, client, m.informers.Core().V1().Pods(), batch.Jobs(), nil, nil)
+	// Without the gate, no Workloads and no PodGroups.
+	var workloads scheduling.WorkloadInformer
+	var podGroups scheduling.PodGroupInformer
+	if utilfeature.DefaultFeatureGate.Enabled(features.WorkloadWithJob) {
+		workloads, podGroups = m.informers.Scheduling().V1beta1().Workloads(), m.informers.Scheduling().V1beta1().PodGroups()
+	}
+	jobs, err := job.NewController(ctx, client, m.informers.Core().V1().Pods(), batch.Jobs(), workloads, podGroups)
 	if err != nil {
 		return err
 	}
@@ -350,7 +359,10 @@ func (m *manager) claims(ctx context.Context) error {
 		return err
 	}
 	m.loop(func(ctx context.Context) { claims.Run(ctx, 1) })
-	volumes := pvprotection.NewPVProtectionController(klog.FromContext(ctx), core.PersistentVolumes(), client)
+	volumes, err := pvprotection.NewPVProtectionController(klog.FromContext(ctx), core.PersistentVolumes(), client)
+	if err != nil {
+		return err
+	}
 	m.loop(func(ctx context.Context) { volumes.Run(ctx, 1) })
 	return nil
 }
