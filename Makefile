@@ -110,6 +110,7 @@ bench: build clusters ## Measure ls beside kubectl and a raw download, and how f
 .PHONY: generate
 generate: ## Write generated files anew
 	go run ./hack/docs
+	go run ./hack/licences
 
 .PHONY: pictures
 pictures: ## Draw the README's pictures anew, of what the plugin prints on examples/fleet
@@ -129,6 +130,8 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 .PHONY: verify
 verify: lint ## Check that generated files and go.mod are fresh, and lint
 	go run ./hack/docs -check
+	go run ./hack/licences -check
+	go mod verify
 	go run ./hack/pictures -check
 	go mod tidy -diff
 	cd test/clusters/controlplane && go mod tidy -diff
@@ -138,13 +141,14 @@ verify: lint ## Check that generated files and go.mod are fresh, and lint
 
 .PHONY: release-check
 # HERE=1 does so for this machine's platform alone: compiling for the five others
-# is what takes long the first time.
+# is what takes long the first time. ANEW=1 compares with a build that shares nothing
+# with this one.
 release-check: clusters $(RELEASE_TOOLS) ## Build a release, publish nothing, and install it as krew does
 	$(TOOLS)/goreleaser check
 	sed $(if $(HERE),-e "s|^    goos: .*|    goos: [$$(go env GOOS)]|" -e "s|^    goarch: .*|    goarch: [$$(go env GOARCH)]|",'') .goreleaser.yaml >$(BIN)/goreleaser.yaml
-	@# A signature needs an identity, and an SBOM needs syft.
-	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=sign $(if $(shell command -v syft),,--skip=sbom)
-	go run ./hack/release $(if $(HERE),-here)
+	@# A signature needs an identity.
+	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=sign
+	go run ./hack/release $(if $(HERE),-here) $(if $(ANEW),-anew)
 
 # A module of their own: goreleaser alone has more dependencies than all else.
 $(RELEASE_TOOLS): $(TOOLS)/%: hack/release/tools/go.mod hack/release/tools/go.sum

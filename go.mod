@@ -28,6 +28,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/google/licensecheck v0.3.1
+
 require (
 	github.com/MakeNowJust/heredoc v1.0.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (d *dist) checkArchive(platform string, pages []string) error {
 	if strings.HasPrefix(platform, "windows/") {
 		program += ".exe"
 	}
-	want := map[string]fs.FileMode{program: 0o755, completion: 0o755, "LICENSE": 0o644, "README.md": 0o644}
+	want := map[string]fs.FileMode{program: 0o755, completion: 0o755, "LICENSE": 0o644, "README.md": 0o644, "third-party-licences.txt": 0o644}
 	for _, page := range pages {
 		want[page] = 0o644
 	}
@@ -137,6 +138,32 @@ func (d *dist) checkCask(pages []string) error {
 	for _, line := range lines {
 		if !strings.Contains(string(text), line) {
 			return fmt.Errorf("%s lacks the line %s", file, strings.TrimSpace(line))
+		}
+	}
+	return nil
+}
+
+// checkBill checks that there is a bill of materials for every platform.
+func (d *dist) checkBill() error {
+	for _, platform := range d.platforms {
+		file := filepath.Join(d.dir, "kubectl-jobmanagedby_"+d.release()+"_"+strings.ReplaceAll(platform, "/", "_")+".cdx.json")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var bill struct {
+			BomFormat  string
+			Components []struct{ Name, PURL string }
+		}
+		if err := json.Unmarshal(text, &bill); err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		var names []string
+		for _, c := range bill.Components {
+			names = append(names, c.Name)
+		}
+		if bill.BomFormat != "CycloneDX" || !slices.Contains(names, "k8s.io/client-go") {
+			return fmt.Errorf("%s is no bill of materials: it has %q", file, names)
 		}
 	}
 	return nil

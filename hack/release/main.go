@@ -1,7 +1,8 @@
 // Command release looks at what goreleaser has put into dist, before anybody else
 // does: it checks what is in the archives and the packages, fills in the manifest
 // for krew, has krew's own programs validate it and install every platform's
-// archive, and calls what was installed through kubectl.
+// archive, and calls what was installed through kubectl. And it builds the program once
+// more, to see whether that gives the same.
 package main
 
 import (
@@ -19,6 +20,8 @@ type options struct {
 	dist, programs, tools, template, bundle, man string
 	// here tells that dist has nothing for any platform but this machine's.
 	here bool
+	// anew tells that what is built once more shares nothing with what was released.
+	anew bool
 }
 
 func main() {
@@ -30,6 +33,7 @@ func main() {
 	flag.StringVar(&o.bundle, "bundle", "examples/fleet", "bundle to list with the installed plugin")
 	flag.StringVar(&o.man, "man", "docs/man", "folder with the man pages that a release has")
 	flag.BoolVar(&o.here, "here", false, "dist was filled for this machine's platform alone")
+	flag.BoolVar(&o.anew, "anew", false, "build the program once more without anything that was compiled before; takes minutes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -49,6 +53,14 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println("ok  archives, packages and cask have all that belongs into them")
+	if err := d.checkBill(); err != nil {
+		return err
+	}
+	fmt.Println("ok  bills of materials name what was linked")
+	if err := d.reproduce(ctx, o.anew); err != nil {
+		return err
+	}
+	fmt.Println("ok  the same commit gives the same bytes in another folder")
 	manifest, err := d.writeManifest(o.template)
 	if err != nil {
 		return err

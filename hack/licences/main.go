@@ -1,0 +1,102 @@
+// Command licences finds out under which licences the modules stand that are linked into
+// the plugin, on any platform that it is released for. One that nobody has looked at is
+// an error.
+//
+// It writes docs/dependencies.md; with -check it says whether that is up to date. For a
+// release it writes, with -texts, a file with all texts, as many licences want it that come
+// with a program; and, with -bill, a bill of materials of a program that was built.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const page = "docs/dependencies.md"
+
+func main() {
+	check := flag.Bool("check", false, "say whether "+page+" is up to date, and write nothing")
+	texts := flag.String("texts", "", "write all texts to this `file`, and nothing else")
+	bill := flag.String("bill", "", "write a bill of materials to this `file`, of the program that is the argument, and nothing else")
+	flag.Parse()
+	if err := run(*check, *texts, *bill, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "licences:", err)
+		os.Exit(1)
+	}
+}
+
+func run(check bool, texts, bill, program string) error {
+	modules, err := linked()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range modules {
+		errs = append(errs, modules[i].look())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	switch {
+	case texts != "":
+		if err := os.MkdirAll(filepath.Dir(texts), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(texts, allTexts(modules), 0o644)
+	case bill != "":
+		return writeBill(program, bill, modules)
+	case check:
+		return isFresh(table(modules))
+	default:
+		return os.WriteFile(page, table(modules), 0o644)
+	}
+}
+
+func isFresh(table []byte) error {
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(old, table) {
+		return errors.New(page + " is stale; go run ./hack/licences writes it anew")
+	}
+	return nil
+}
+
+// table is a page with a row for each module.
+func table(modules []module) []byte {
+	var b bytes.Buffer
+	b.WriteString("<!-- Written by go run ./hack/licences; do not edit. -->\n\n# What the plugin is made of\n\n" +
+		"These modules are linked into the plugin, on one platform or the other. Each release has their\nlicences' texts in its archives.\n\n" +
+		"| Module | Version | Licence |\n|---|---|---|\n")
+	for _, m := range modules {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.Path, m.Version, strings.Join(m.licences, ", "))
+	}
+	return b.Bytes()
+}
+
+// allTexts are the modules' texts. One that several have in common, such as that of the
+// Apache License, stands there once.
+func allTexts(modules []module) []byte {
+	var order []string
+	of := map[string][]string{}
+	for _, m := range modules {
+		for _, file := range m.files {
+			text := string(bytes.TrimSpace(file.text))
+			if of[text] == nil {
+				order = append(order, text)
+			}
+			of[text] = append(of[text], m.Path+"@"+m.Version+" ("+filepath.ToSlash(file.name)+")")
+		}
+	}
+	var b bytes.Buffer
+	for _, text := range order {
+		fmt.Fprintf(&b, "%s\n\n%s\n\n%s\n\n", strings.Join(of[text], "\n"), text, strings.Repeat("=", 80))
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// reproduce builds the program for this machine's platform once more, of the same commit
+// in another folder, and compares the two byte by byte. Anew, it shares nothing with the
+// first build, and so takes minutes.
+func (d *dist) reproduce(ctx context.Context, anew bool) error {
+	released, err := d.program(here())
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "jobmanagedby-reproduce-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	source, built := filepath.Join(folder, "source"), filepath.Join(folder, "built")
+	env := os.Environ()
+	if anew {
+		env = append(env, "GOCACHE="+filepath.Join(folder, "cache"))
+	}
+	for _, step := range []struct {
+		dir   string
+		words []string
+	}{
+		{".", []string{"git", "clone", "--quiet", "--no-hardlinks", ".", source}},
+		{source, []string{"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", built, "./cmd/kubectl-jobmanagedby"}},
+	} {
+		cmd := exec.CommandContext(ctx, step.words[0], step.words[1:]...)
+		cmd.Dir, cmd.Env = step.dir, append(env, "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build it once more: %s: %w: %s", step.words[0], err, out)
+		}
+	}
+	first, err := sum(released)
+	if err != nil {
+		return err
+	}
+	second, err := sum(built)
+	if err != nil {
+		return err
+	}
+	if first != second {
+		return fmt.Errorf("%s is not what its commit gives in another folder: %s, and %s; is all committed?", released, first, second)
+	}
+	return nil
+}
+
+// program is the file that goreleaser has built for a platform.
+func (d *dist) program(platform string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(d.dir, "artifacts.json"))
+	if err != nil {
+		return "", err
+	}
+	var artifacts []struct{ Type, Goos, Goarch, Path string }
+	if err := json.Unmarshal(text, &artifacts); err != nil {
+		return "", fmt.Errorf("read %s/artifacts.json: %w", d.dir, err)
+	}
+	for _, a := range artifacts {
+		if a.Type == "Binary" && a.Goos+"/"+a.Goarch == platform {
+			return a.Path, nil
+		}
+	}
+	return "", fmt.Errorf("%s/artifacts.json has no program for %s", d.dir, platform)
+}
