@@ -85,32 +85,13 @@ var licenceName = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|notice|copyr
 // code that was taken from elsewhere.
 func (m *module) look() error {
 	err := filepath.WalkDir(m.Dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "vendor") {
+		case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "vendor"):
 			return filepath.SkipDir
-		}
-		if !entry.Type().IsRegular() || !licenceName.MatchString(entry.Name()) || filepath.Ext(path) == ".go" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(m.Dir, path)
-		if err != nil {
-			return err
-		}
-		m.files = append(m.files, licenceFile{name, text})
-		scan := licensecheck.Scan(text)
-		if scan.Percent < understood && !notice.MatchString(name) {
-			return fmt.Errorf("%s@%s: only %.0f %% of %s is of a licence that is known", m.Path, m.Version, scan.Percent, name)
-		}
-		for _, match := range scan.Match {
-			if !slices.Contains(m.licences, match.ID) && !match.IsURL {
-				m.licences = append(m.licences, match.ID)
-			}
+		case entry.Type().IsRegular() && licenceName.MatchString(entry.Name()) && filepath.Ext(path) != ".go":
+			return m.read(path)
 		}
 		return nil
 	})
@@ -124,6 +105,29 @@ func (m *module) look() error {
 	for _, licence := range m.licences {
 		if !slices.Contains(allowed, licence) {
 			return fmt.Errorf("%s@%s stands under %s, which nobody has allowed: see allowed in hack/licences", m.Path, m.Version, licence)
+		}
+	}
+	return nil
+}
+
+// read finds the licences in a file.
+func (m *module) read(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	name, err := filepath.Rel(m.Dir, path)
+	if err != nil {
+		return err
+	}
+	m.files = append(m.files, licenceFile{name, text})
+	scan := licensecheck.Scan(text)
+	if scan.Percent < understood && !notice.MatchString(name) {
+		return fmt.Errorf("%s@%s: only %.0f %% of %s is of a licence that is known", m.Path, m.Version, scan.Percent, name)
+	}
+	for _, match := range scan.Match {
+		if !slices.Contains(m.licences, match.ID) && !match.IsURL {
+			m.licences = append(m.licences, match.ID)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (d *dist) reproduce(ctx context.Context, anew bool) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	source, built := filepath.Join(folder, "source"), filepath.Join(folder, "built")
-	env := os.Environ()
+	env := append(os.Environ(), "CGO_ENABLED=0")
 	if anew {
 		env = append(env, "GOCACHE="+filepath.Join(folder, "cache"))
 	}
@@ -35,7 +35,7 @@ func (d *dist) reproduce(ctx context.Context, anew bool) error {
 		{source, []string{"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", built, "./cmd/kubectl-jobmanagedby"}},
 	} {
 		cmd := exec.CommandContext(ctx, step.words[0], step.words[1:]...)
-		cmd.Dir, cmd.Env = step.dir, append(env, "CGO_ENABLED=0")
+		cmd.Dir, cmd.Env = step.dir, env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build it once more: %s: %w: %s", step.words[0], err, out)
 		}
