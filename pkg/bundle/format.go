@@ -73,6 +73,9 @@ type Context struct {
 	// Kinds are the kinds that can be delegated and that the server serves, beside Jobs:
 	// none, where nobody asked.
 	Kinds []ServedKind `json:"kinds,omitempty"`
+	// Recorded are resources that were read beside those that every bundle holds, so
+	// that there being none can be told from nobody having looked.
+	Recorded []string `json:"recorded,omitempty"`
 	// Unread are the resources that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 }

@@ -68,7 +68,7 @@ func open(dir string) (*Bundle, error) {
 
 // context makes a context of a fleet of what is recorded of one.
 func (b *Bundle) context(c *Context, s *store) fleet.Context {
-	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA}
+	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA, Bounded: len(c.Namespaces) > 0}
 	if s == nil {
 		ready.Err = &fleet.RecordedError{Reason: cmp.Or(c.Code, fleet.CodeUnreachable), Text: c.Error}
 		return ready

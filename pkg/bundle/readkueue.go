@@ -40,6 +40,15 @@ func (r *reader) readKueue(ctx context.Context) {
 			return true
 		}))
 	}
+	for _, res := range capacityResources(version) {
+		err := r.listAll(ctx, res, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			// It is not known here, which is what not to tell of it says.
+			continue
+		}
+		r.note(res, err)
+		r.context.Recorded = append(r.context.Recorded, res.GroupResource().String())
+	}
 	slices.Sort(locations)
 	for _, name := range slices.Compact(locations) {
 		r.note(secrets(), r.readSecret(ctx, name))

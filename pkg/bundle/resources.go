@@ -49,6 +49,16 @@ func kueueResources(version string) []resource {
 	}
 }
 
+// capacityResources are those that tell how much room queues have. Bundles of earlier
+// versions of this plugin do not hold them.
+func capacityResources(version string) []resource {
+	return []resource{
+		kueueResource(version, "cohorts", "Cohort", false),
+		kueueResource(version, "resourceflavors", "ResourceFlavor", false),
+		coreResource("limitranges", "LimitRange"),
+	}
+}
+
 func kueueResource(version, plural, kind string, namespaced bool) resource {
 	gv := schema.GroupVersion{Group: kueue.Group, Version: version}
 	return resource{gv.WithResource(plural), kind, namespaced}

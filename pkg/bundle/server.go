@@ -59,6 +59,7 @@ func newServer(c *Context, s *store, takenAt time.Time) *server {
 			r.unread[k.resource().GroupResource()] = omitted(k)
 		}
 	}
+	r.setCapacity(c)
 	return r
 }
 

@@ -106,19 +106,21 @@ func (r *Recording) finish(clusters map[string][]int) {
 		r.files[name] = slices.CompactFunc(records, func(a, b *record) bool { return byRecord(a, b) == 0 })
 	}
 	for _, contexts := range clusters {
-		var namespaces, versions []string
+		var namespaces, versions, recorded []string
 		var kinds []ServedKind
 		for _, i := range contexts {
 			namespaces = append(namespaces, r.snapshot.Contexts[i].Namespaces...)
 			versions = append(versions, r.snapshot.Contexts[i].Served...)
+			recorded = append(recorded, r.snapshot.Contexts[i].Recorded...)
 			kinds = append(kinds, r.snapshot.Contexts[i].Kinds...)
 		}
 		namespaces, versions, kinds = unique(namespaces), unique(versions), uniqueKinds(kinds)
+		recorded = unique(recorded)
 		for _, i := range contexts {
 			c := &r.snapshot.Contexts[i]
 			count := len(r.files[c.File])
 			c.Objects = &count
-			c.Namespaces, c.Served, c.Kinds = namespaces, versions, kinds
+			c.Namespaces, c.Served, c.Kinds, c.Recorded = namespaces, versions, kinds, recorded
 		}
 	}
 }

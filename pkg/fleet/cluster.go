@@ -33,6 +33,8 @@ type Cluster struct {
 	// Server is the URL of its API server, and CA the Fingerprint of the
 	// certificate authority that the context trusts, "" if none is named.
 	Server, CA string
+	// Bounded is whether a list of all namespaces is not all there is: see Context.
+	Bounded bool
 
 	// endpoint is where it is, "" if that does not tell it from others.
 	endpoint string
@@ -80,7 +82,7 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 	}
 	authority := c.authority()
 	return &Cluster{
-		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority,
+		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority, Bounded: c.Bounded,
 		Stamp: stamp(config, authority), endpoint: endpoint(config, authority),
 		config: config, door: entrance, http: &http.Client{Transport: entrance, Timeout: own.Timeout},
 		meter: meter, cacheDir: cacheDir,

@@ -27,6 +27,9 @@ type Context struct {
 	// CA is the Fingerprint of the cluster's certificate authority where Config
 	// does not hold it, as in a bundle.
 	CA string
+	// Bounded is whether only objects of some namespaces can be had, as from a bundle,
+	// though nobody refuses to list all.
+	Bounded bool
 	// Err tells why this entry of the kubeconfig cannot be used.
 	Err error
 }

@@ -88,6 +88,16 @@ const (
 	PartVersion    Part = "the server's version"
 )
 
+// The parts of Capacity. They are asked for where something waits, and a gap there is
+// told with the room that is not known, not as an error.
+const (
+	PartClusterQueues Part = "ClusterQueues"
+	PartCohorts       Part = "Cohorts"
+	PartFlavors       Part = "ResourceFlavors"
+	PartClaims        Part = "workloads of all namespaces"
+	PartLimitRanges   Part = "LimitRanges"
+)
+
 // KueueFacts is what was read of Kueue's objects on one cluster.
 type KueueFacts struct {
 	// Version is the API version they were read in.
@@ -101,6 +111,8 @@ type KueueFacts struct {
 	// Addresses tell where the MultiKueueClusters are, by their names, as far as
 	// their Secrets could be read.
 	Addresses map[string]fleet.Address
+	// Capacity tells how much room there is; nil where nobody asked.
+	Capacity *Capacity
 }
 
 // newFacts begins the facts of a cluster that answers.

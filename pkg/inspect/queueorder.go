@@ -1,10 +1,7 @@
 package inspect
 
 import (
-	"cmp"
-	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +37,7 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	for _, o := range f.Kueue.Workloads {
 		switch {
 		case o == w || !f.isHeldIn(queue, o):
-		case isStrict && byTurn(o, w) < 0 && (first == nil || byTurn(o, first) < 0), !isStrict && o.IsLike(w):
+		case isStrict && comesBefore(o, w) && (first == nil || comesBefore(o, first)), !isStrict && o.IsLike(w):
 			first = o
 		}
 	}
@@ -98,16 +95,4 @@ func isShortOfQuota(c *metav1.Condition) bool {
 	return false
 }
 
-// byTurn is the order of a queue: by priority, then by age. What MultiKueue or its
-// pods' slow start took out of it stands where that happened.
-func byTurn(a, b *kueue.Workload) int {
-	return cmp.Or(-cmp.Compare(deref(a.Spec.Priority), deref(b.Spec.Priority)), queuedAt(a).Compare(queuedAt(b)), cmp.Compare(a.UID, b.UID))
-}
-
-func queuedAt(w *kueue.Workload) time.Time {
-	evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.Evicted)
-	if evicted != nil && evicted.Status == metav1.ConditionTrue && slices.Contains([]string{"AdmissionCheck", "PodsReadyTimeout"}, evicted.Reason) {
-		return evicted.LastTransitionTime.Time
-	}
-	return w.CreationTimestamp.Time
-}
+func comesBefore(a, b *kueue.Workload) bool { return a.Turn().Compare(b.Turn()) < 0 }

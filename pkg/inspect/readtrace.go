@@ -76,6 +76,9 @@ type oneReader struct {
 	spaces    []string
 	workloads []string
 	queues    []string
+	// waits is whether one of the origins has no pods, so that it matters where there
+	// is room.
+	waits bool
 }
 
 // ask puts a further question to those clusters that answered the first. Each
@@ -243,6 +246,7 @@ func (r *oneReader) plan(clusters []*Facts) {
 				continue
 			}
 			r.origins = append(r.origins, j)
+			r.waits = r.waits || j.waits()
 			workloads.Insert(workloadNames(j)...)
 			if j.Queue() != "" {
 				queues.Insert(j.Queue())
@@ -278,6 +282,10 @@ func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *Facts) 
 		}
 		for _, j := range facts.Jobs {
 			reader.readWorkloads(ctx, j.Namespace, j.UID, nil)
+		}
+		if r.waits {
+			reader.readCapacity(ctx, r.spaces)
+			reader.readTemplates(ctx, r.spaces, r.workloads)
 		}
 	}
 	reader.wg.Wait()

@@ -215,6 +215,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Configs = added(k.Configs, other.Configs, func(o *kueue.MultiKueueConfig) types.UID { return o.UID })
 	c.Clusters = added(k.Clusters, other.Clusters, func(o *kueue.MultiKueueCluster) types.UID { return o.UID })
 	c.Addresses = union(k.Addresses, other.Addresses)
+	c.Capacity = k.Capacity.with(other.Capacity)
 	return &c
 }
 
@@ -234,13 +235,13 @@ func added[T any, K comparable](a, b []*T, uid func(*T) K) []*T {
 }
 
 // union is nil where both are.
-func union[V any](a, b map[string]V) map[string]V {
+func union[K comparable, V any](a, b map[K]V) map[K]V {
 	if a == nil {
 		return b
 	}
 	all := maps.Clone(b)
 	if all == nil {
-		all = map[string]V{}
+		all = map[K]V{}
 	}
 	maps.Copy(all, a)
 	return all

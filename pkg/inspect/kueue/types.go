@@ -185,6 +185,10 @@ type ClusterQueue struct {
 	Spec              ClusterQueueSpec `json:"spec"`
 	Status            struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
+		// FlavorsReservation is what its Workloads hold, by its own account.
+		FlavorsReservation []FlavorUsage    `json:"flavorsReservation,omitempty"`
+		PendingWorkloads   int32            `json:"pendingWorkloads,omitempty"`
+		EffectiveQuotas    *EffectiveQuotas `json:"effectiveQuotas,omitempty"`
 	} `json:"status"`
 }
 
@@ -202,6 +206,15 @@ type ClusterQueueSpec struct {
 		} `json:"admissionChecks,omitempty"`
 	} `json:"admissionChecksStrategy,omitempty"`
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
+	// CohortName is the form of v1beta2, CohortV1Beta1 that of v1beta1.
+	CohortName    string            `json:"cohortName,omitempty"`
+	CohortV1Beta1 string            `json:"cohort,omitempty"`
+	Preemption    Preemption        `json:"preemption,omitzero"`
+	Fungibility   FlavorFungibility `json:"flavorFungibility,omitzero"`
+	// FairSharing is not nil where shares are weighed.
+	FairSharing *FairSharing `json:"fairSharing,omitempty"`
 }
 
 // Checks are the names of the AdmissionChecks of a ClusterQueue.

@@ -1,0 +1,129 @@
+package capacity
+
+// Resources are what a node has quota of, in the order in which it lists them.
+func (n *Node) Resources() []FlavorResource { return n.order }
+
+// Quota is what a node has of its own; ok is false if it lists no such quota, so that a
+// ClusterQueue does not give any.
+func (n *Node) Quota(fr FlavorResource) (q Quota, ok bool) {
+	q, ok = n.quotas[fr]
+	return q, ok
+}
+
+// Subtree is what a node has of its own, and what those below it lend.
+func (n *Node) Subtree(fr FlavorResource) Amount { return n.subtreeOf(fr, map[*Node]bool{}) }
+
+func (n *Node) subtreeOf(fr FlavorResource, seen map[*Node]bool) Amount {
+	if known, ok := n.subtree[fr]; ok {
+		return known
+	}
+	total := n.quotas[fr].Nominal
+	seen[n] = true
+	for _, c := range n.Children {
+		if !seen[c] {
+			all := c.subtreeOf(fr, seen)
+			total = total.Plus(all.Minus(c.localOf(fr, all)))
+		}
+	}
+	n.subtree[fr] = total
+	return total
+}
+
+// local is what of a node's quota is never lent.
+func (n *Node) local(fr FlavorResource) Amount { return n.localOf(fr, n.Subtree(fr)) }
+
+func (n *Node) localOf(fr FlavorResource, subtree Amount) Amount {
+	lending := n.quotas[fr].Lending
+	if n.Parent == nil || lending == nil {
+		return 0
+	}
+	return max(0, subtree.Minus(*lending))
+}
+
+// Used is what the Workloads of a ClusterQueue hold; of a cohort it is what is used of
+// what its members share.
+func (n *Node) Used(fr FlavorResource) Amount { return n.usedOf(fr, map[*Node]bool{}) }
+
+func (n *Node) usedOf(fr FlavorResource, seen map[*Node]bool) Amount {
+	if n.Queue != nil {
+		return n.reserved[fr]
+	}
+	if known, ok := n.used[fr]; ok {
+		return known
+	}
+	var total Amount
+	seen[n] = true
+	for _, c := range n.Children {
+		if !seen[c] {
+			total = total.Plus(max(0, c.usedOf(fr, seen).Minus(c.local(fr))))
+		}
+	}
+	n.used[fr] = total
+	return total
+}
+
+// Borrowed is what of it is not its own.
+func (n *Node) Borrowed(fr FlavorResource) Amount {
+	if n.Parent == nil {
+		return 0
+	}
+	return max(0, n.Used(fr).Minus(n.Subtree(fr)))
+}
+
+// Free is how much more a ClusterQueue can give now, with what it may borrow. It is not
+// less than nothing.
+func (n *Node) Free(fr FlavorResource) Amount {
+	if _, isLoop := n.Path(); isLoop {
+		return 0
+	}
+	return max(0, n.available(fr))
+}
+
+func (n *Node) available(fr FlavorResource) Amount {
+	if n.Parent == nil {
+		return n.Subtree(fr).Minus(n.Used(fr))
+	}
+	local, used := n.local(fr), n.Used(fr)
+	shared := n.Parent.available(fr)
+	if limit := n.quotas[fr].Borrowing; limit != nil {
+		own := n.Subtree(fr).Minus(local).Minus(max(0, used.Minus(local)))
+		shared = min(shared, own.Plus(*limit))
+	}
+	return max(0, local.Minus(used)).Plus(shared)
+}
+
+// Most is what a ClusterQueue could give if nobody else used anything.
+func (n *Node) Most(fr FlavorResource) Amount {
+	if _, isLoop := n.Path(); isLoop {
+		return 0
+	}
+	return n.most(fr)
+}
+
+func (n *Node) most(fr FlavorResource) Amount {
+	if n.Parent == nil {
+		return n.Subtree(fr)
+	}
+	total := n.local(fr).Plus(n.Parent.most(fr))
+	if limit := n.quotas[fr].Borrowing; limit != nil {
+		total = min(total, n.Subtree(fr).Plus(*limit))
+	}
+	return total
+}
+
+// Waiting is what the Workloads that wait in a ClusterQueue ask for of a resource, in
+// whatever flavor they get; isAll is false where it is not known of all of them.
+func (n *Node) Waiting(resource string) (total Amount, isAll bool) {
+	isAll = true
+	for _, c := range n.Pending {
+		isAll = isAll && c.Asks != nil
+		for _, set := range c.Asks {
+			for name, quantity := range set.Resources {
+				if string(name) == resource {
+					total = total.Plus(AmountOf(resource, quantity))
+				}
+			}
+		}
+	}
+	return total, isAll
+}

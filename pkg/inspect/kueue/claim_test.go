@@ -1,0 +1,94 @@
+package kueue_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func claimOf(t *testing.T, text string) *kueue.Claim {
+	t.Helper()
+	w := &kueue.ClaimedWorkload{}
+	assert.NilError(t, yaml.Unmarshal([]byte(text), w))
+	return w.Claim()
+}
+
+// TestClaim: who holds quota, who waits for it, and who does neither.
+func TestClaim(t *testing.T) {
+	const reserved = `{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}`
+	const admission = `admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 4, flavors: {cpu: f}, resourceUsage: {cpu: 6, memory: 0}}]}`
+	for name, test := range map[string]struct{ text, want string }{
+		"reserved":           {`{status: {` + admission + `, conditions: [` + reserved + `]}}`, "q holds f/cpu=6"},
+		"some pods are over": {`{status: {` + admission + `, reclaimablePods: [{name: main, count: 3}], conditions: [` + reserved + `]}}`, "q holds f/cpu=1500m"},
+		"evicted, its pods not gone": {`{status: {` + admission + `, conditions: [` + reserved +
+			`, {type: Evicted, status: "True", reason: Preempted, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, "q holds f/cpu=6"},
+		"deactivated": {`{spec: {active: false}, status: {` + admission + `, conditions: [` + reserved + `]}}`, "none"},
+		"finished": {`{status: {` + admission + `, conditions: [` + reserved +
+			`, {type: Finished, status: "True", reason: Succeeded, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, "none"},
+		"judged and waiting": {`{status: {resourceRequests: [{name: main, resources: {cpu: 3}}]}}`, "asks cpu=3"},
+		"not judged yet":     {`{spec: {podSets: [{name: main, count: 3, template: {spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}}]}}`, "asks cpu=1500m"},
+		"being deleted":      {`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, short(claimOf(t, test.text)), test.want)
+		})
+	}
+}
+
+func short(c *kueue.Claim) string {
+	if c == nil {
+		return "none"
+	}
+	var words []string
+	for _, h := range c.Holds {
+		words = append(words, fmt.Sprintf("%s/%s=%s", h.Flavor, h.Resource, h.Quantity.String()))
+	}
+	for _, set := range c.Asks {
+		for name, q := range set.Resources {
+			words = append(words, fmt.Sprintf("%s=%s", name, q.String()))
+		}
+	}
+	slices.Sort(words)
+	verb := "asks "
+	if c.ClusterQueue != "" {
+		verb = c.ClusterQueue + " holds "
+	}
+	return verb + strings.Join(words, " ")
+}
+
+// TestRequests: what a pod counts for.
+func TestRequests(t *testing.T) {
+	for name, test := range map[string]struct{ pod, limits, want string }{
+		"the most of init container and container": {`{initContainers: [{resources: {requests: {cpu: 4}}}], containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=4"},
+		"a sidecar before it counts with it": {`{initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 4}}}],
+  containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=5"},
+		"limits where nothing is requested":   {`{containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}`, "", "nvidia.com/gpu=1"},
+		"a request of less than the limit":    {`{containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 4}}}]}`, "", "cpu=1"},
+		"what the namespace puts in":          {`{containers: [{}]}`, `[{type: Container, default: {cpu: 4}, defaultRequest: {cpu: 2}}]`, "cpu=2"},
+		"the namespace's limit as a request":  {`{containers: [{}]}`, `[{type: Container, default: {cpu: 4}}]`, "cpu=4"},
+		"a limit of its own, and the default": {`{containers: [{resources: {limits: {cpu: 4}}}]}`, `[{type: Container, defaultRequest: {cpu: 500m}}]`, "cpu=500m"},
+		"limits of whole pods put in nothing": {`{containers: [{}]}`, `[{type: Pod, max: {cpu: 4}}]`, ""},
+		"overhead":                            {`{overhead: {cpu: 250m}, containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=1250m"},
+		"resources of the whole pod":          {`{resources: {requests: {cpu: 3}}, containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var spec corev1.PodSpec
+			assert.NilError(t, yaml.UnmarshalStrict([]byte(test.pod), &spec))
+			limits := []corev1.LimitRange{{}}
+			assert.NilError(t, yaml.UnmarshalStrict([]byte(test.limits), &limits[0].Spec.Limits))
+			var words []string
+			for name, q := range kueue.Requests(&spec, limits) {
+				words = append(words, fmt.Sprintf("%s=%s", name, q.String()))
+			}
+			slices.Sort(words)
+			assert.Equal(t, strings.Join(words, " "), test.want)
+		})
+	}
+}

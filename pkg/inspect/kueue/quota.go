@@ -1,0 +1,151 @@
+package kueue
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ResourceGroup is a set of resources, and the flavors that each of its quotas is in
+// (kueue: apis/kueue/v1beta2/clusterqueue_types.go).
+type ResourceGroup struct {
+	CoveredResources []string       `json:"coveredResources,omitempty"`
+	Flavors          []FlavorQuotas `json:"flavors,omitempty"`
+}
+
+// FlavorQuotas are the quotas of one flavor.
+type FlavorQuotas struct {
+	Name      string          `json:"name"`
+	Resources []ResourceQuota `json:"resources,omitempty"`
+}
+
+// ResourceQuota is how much there is of a resource, how much more of it may be borrowed,
+// and how much of it may be lent; nil is without a limit.
+type ResourceQuota struct {
+	Name           string             `json:"name"`
+	NominalQuota   resource.Quantity  `json:"nominalQuota"`
+	BorrowingLimit *resource.Quantity `json:"borrowingLimit,omitempty"`
+	LendingLimit   *resource.Quantity `json:"lendingLimit,omitempty"`
+}
+
+// EffectiveQuotas are quotas that something else sets, and that stand above those of the
+// spec (Kueue 0.20, gate DynamicQuotaOrchestration).
+type EffectiveQuotas struct {
+	OrchestratorRef *struct {
+		Kind string `json:"kind,omitempty"`
+		Name string `json:"name,omitempty"`
+	} `json:"orchestratorRef,omitempty"`
+	ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
+}
+
+// Preemption is whom a ClusterQueue's Workloads may preempt; empty is Never.
+type Preemption struct {
+	WithinClusterQueue  string `json:"withinClusterQueue,omitempty"`
+	ReclaimWithinCohort string `json:"reclaimWithinCohort,omitempty"`
+	BorrowWithinCohort  *struct {
+		Policy               string `json:"policy,omitempty"`
+		MaxPriorityThreshold *int32 `json:"maxPriorityThreshold,omitempty"`
+	} `json:"borrowWithinCohort,omitempty"`
+}
+
+// Values of a preemption policy; LowerOrNewer also takes newer ones of equal priority.
+const (
+	LowerPriority = "LowerPriority"
+	LowerOrNewer  = "LowerOrNewerEqualPriority"
+	AnyPriority   = "Any"
+)
+
+// FlavorFungibility is where the search for a flavor stops.
+type FlavorFungibility struct {
+	WhenCanBorrow  string `json:"whenCanBorrow,omitempty"`
+	WhenCanPreempt string `json:"whenCanPreempt,omitempty"`
+}
+
+// FlavorUsage is how much of a flavor's resources a ClusterQueue says that it has given.
+type FlavorUsage struct {
+	Name      string `json:"name"`
+	Resources []struct {
+		Name  string            `json:"name"`
+		Total resource.Quantity `json:"total"`
+	} `json:"resources,omitempty"`
+}
+
+// Cohort is a group of ClusterQueues that lend each other quota, and may be a part of
+// another one. A cohort that is only named by its members has no object.
+type Cohort struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		ParentName     string          `json:"parentName,omitempty"`
+		ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
+		FairSharing    *FairSharing    `json:"fairSharing,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		EffectiveQuotas *EffectiveQuotas `json:"effectiveQuotas,omitempty"`
+	} `json:"status"`
+}
+
+// FairSharing is what is kept of how a share is weighed: that it is.
+type FairSharing struct{}
+
+// Groups are the quotas that count.
+func (c *Cohort) Groups() []ResourceGroup {
+	if c.Status.EffectiveQuotas != nil {
+		return c.Status.EffectiveQuotas.ResourceGroups
+	}
+	return c.Spec.ResourceGroups
+}
+
+// Cohort is the name of the cohort of a ClusterQueue, "" if it is in none.
+func (q *ClusterQueue) Cohort() string {
+	if q.Spec.CohortName != "" {
+		return q.Spec.CohortName
+	}
+	return q.Spec.CohortV1Beta1
+}
+
+// Groups are the quotas that count.
+func (q *ClusterQueue) Groups() []ResourceGroup {
+	if q.Status.EffectiveQuotas != nil {
+		return q.Status.EffectiveQuotas.ResourceGroups
+	}
+	return q.Spec.ResourceGroups
+}
+
+// ResourceFlavor says which nodes a quota is of.
+type ResourceFlavor struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		NodeLabels   map[string]string   `json:"nodeLabels,omitempty"`
+		NodeTaints   []corev1.Taint      `json:"nodeTaints,omitempty"`
+		Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
+		TopologyName string              `json:"topologyName,omitempty"`
+	} `json:"spec"`
+}
+
+// PodTemplates is what is kept of a Workload whose own room is judged.
+type PodTemplates struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		PodSets []PodTemplate `json:"podSets"`
+	} `json:"spec"`
+	Status struct {
+		ResourceRequests []PodSetRequests `json:"resourceRequests,omitempty"`
+	} `json:"status"`
+}
+
+// PodTemplate is the pods of one kind of a Workload.
+type PodTemplate struct {
+	Name     string                 `json:"name"`
+	Count    int32                  `json:"count"`
+	MinCount *int32                 `json:"minCount,omitempty"`
+	Template corev1.PodTemplateSpec `json:"template"`
+	// Topology is not nil where the pods have to be near each other.
+	Topology *TopologyRequest `json:"topologyRequest,omitempty"`
+}
+
+// TopologyRequest is how near to each other pods have to be.
+type TopologyRequest struct {
+	Required      *string `json:"required,omitempty"`
+	Preferred     *string `json:"preferred,omitempty"`
+	Unconstrained *bool   `json:"unconstrained,omitempty"`
+}

@@ -1,0 +1,74 @@
+package kueue
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helper "k8s.io/component-helpers/resource"
+)
+
+// Requests is what one pod counts for, as Kueue adds it up: what a namespace's
+// LimitRanges put in where nothing is asked for, limits where there are no requests,
+// the most of what init containers and containers need, and the overhead that is
+// written down (kueue: pkg/workload/resources.go; reference: capacity.md 1).
+func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange) corev1.ResourceList {
+	pod := &corev1.Pod{Spec: *spec.DeepCopy()}
+	defaults := containerDefaults(limits)
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			fill(&containers[i].Resources, defaults)
+		}
+	}
+	if pod.Spec.Resources != nil {
+		fill(pod.Spec.Resources, corev1.LimitRangeItem{})
+	}
+	return helper.PodRequests(pod, helper.PodResourcesOptions{})
+}
+
+// containerDefaults are those of all LimitRanges of a namespace: the first that has one
+// wins.
+func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
+	all := corev1.LimitRangeItem{Default: corev1.ResourceList{}, DefaultRequest: corev1.ResourceList{}}
+	for i := range limits {
+		for _, item := range limits[i].Spec.Limits {
+			if item.Type == corev1.LimitTypeContainer {
+				all.Default = merged(all.Default, item.Default)
+				all.DefaultRequest = merged(all.DefaultRequest, item.DefaultRequest)
+			}
+		}
+	}
+	return all
+}
+
+// fill puts in what is missing.
+func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem) {
+	r.Limits = merged(r.Limits, defaults.Default)
+	r.Requests = merged(merged(r.Requests, defaults.DefaultRequest), r.Limits)
+}
+
+func merged(first, second corev1.ResourceList) corev1.ResourceList {
+	if len(second) == 0 {
+		return first
+	}
+	all := maps.Clone(second)
+	maps.Copy(all, first)
+	return all
+}
+
+// Times is what so many pods count for. Each is rounded up by itself, cpu to a thousandth
+// and the rest to whole units (kueue: pkg/resources/requests.go).
+func Times(one corev1.ResourceList, count int64) corev1.ResourceList {
+	all := corev1.ResourceList{}
+	for name, quantity := range one {
+		quantity := quantity.DeepCopy()
+		if name == corev1.ResourceCPU {
+			quantity.RoundUp(resource.Milli)
+		} else {
+			quantity.RoundUp(0)
+		}
+		quantity.Mul(count)
+		all[name] = quantity
+	}
+	return all
+}

@@ -1,0 +1,38 @@
+package kueue
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Turn is what decides who comes first in a queue: priority, then age (kueue:
+// pkg/cache/queue/cluster_queue.go; reference: capacity.md 7).
+type Turn struct {
+	Priority int32
+	At       time.Time
+	UID      string
+}
+
+// Compare is negative where t comes before o.
+func (t Turn) Compare(o Turn) int {
+	return cmp.Or(-cmp.Compare(t.Priority, o.Priority), t.At.Compare(o.At), cmp.Compare(t.UID, o.UID))
+}
+
+// Turn is when it is the turn of a Workload.
+func (w *Workload) Turn() Turn {
+	return Turn{deref(w.Spec.Priority), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
+}
+
+// queuedAt is since when a Workload stands in its queue. What MultiKueue or its pods'
+// slow start took out of it stands where that happened.
+func queuedAt(created time.Time, conditions []metav1.Condition) time.Time {
+	evicted := meta.FindStatusCondition(conditions, Evicted)
+	if evicted != nil && evicted.Status == metav1.ConditionTrue && slices.Contains([]string{"AdmissionCheck", "PodsReadyTimeout"}, evicted.Reason) {
+		return evicted.LastTransitionTime.Time
+	}
+	return created
+}

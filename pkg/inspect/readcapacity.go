@@ -1,0 +1,183 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Capacity is what tells how much room the queues of a cluster have. All of it is of
+// the whole cluster: a cohort goes beyond namespaces.
+type Capacity struct {
+	ClusterQueues []*kueue.ClusterQueue
+	LocalQueues   []*kueue.LocalQueue
+	Cohorts       []*kueue.Cohort
+	Flavors       []*kueue.ResourceFlavor
+	// Claims are the Workloads that hold quota or wait for it.
+	Claims []*kueue.Claim
+	// LimitRanges are those of the namespaces that were asked for.
+	LimitRanges []*corev1.LimitRange
+	// Templates are the pods of those Workloads that were asked for, by their uids.
+	Templates map[types.UID]*kueue.PodTemplates
+	// Gaps are the parts that could not be read, and why.
+	Gaps map[Part]error
+}
+
+// Tree is the model of the quotas. What could not be read is not in it: see Gaps.
+func (c *Capacity) Tree() *capacity.Tree {
+	return capacity.New(capacity.Sources{
+		Queues: c.ClusterQueues, Cohorts: c.Cohorts, Locals: c.LocalQueues,
+		Claims: c.Claims, HasClaims: c.Gaps[PartClaims] == nil,
+	})
+}
+
+// with is what was read of a cluster through either of two contexts: of each part, what
+// is without a gap.
+func (c *Capacity) with(o *Capacity) *Capacity {
+	if c == nil || o == nil {
+		if c == nil {
+			return o
+		}
+		return c
+	}
+	one := *c
+	one.Gaps = maps.Clone(c.Gaps)
+	one.Templates = union(c.Templates, o.Templates)
+	for part, take := range map[Part]func(){
+		PartClusterQueues: func() { one.ClusterQueues = o.ClusterQueues },
+		PartQueues:        func() { one.LocalQueues = o.LocalQueues },
+		PartCohorts:       func() { one.Cohorts = o.Cohorts },
+		PartFlavors:       func() { one.Flavors = o.Flavors },
+		PartClaims:        func() { one.Claims = o.Claims },
+		PartLimitRanges:   func() { one.LimitRanges = o.LimitRanges },
+	} {
+		if one.Gaps[part] != nil && o.Gaps[part] == nil {
+			delete(one.Gaps, part)
+			take()
+		}
+	}
+	return &one
+}
+
+// Flavor is a ResourceFlavor by its name, nil if there is none.
+func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
+	return named(c.Flavors, name, func(f *kueue.ResourceFlavor) string { return f.Name })
+}
+
+// errBounded is why Workloads out of a bundle of some namespaces cannot be added up.
+var errBounded = errors.New("the bundle holds those of some namespaces only; make it with -A")
+
+// readCapacity reads what tells how much room there is. LimitRanges are read of the
+// given namespaces, those where something waits.
+func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
+	c := &Capacity{Gaps: map[Part]error{}, Templates: map[types.UID]*kueue.PodTemplates{}}
+	r.store(func() { r.facts.Kueue.Capacity = c })
+	readRoom(ctx, r, c, PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
+		o.ManagedFields = nil
+		c.ClusterQueues = append(c.ClusterQueues, o)
+	})
+	readRoom(ctx, r, c, PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
+	readRoom(ctx, r, c, PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
+	readRoom(ctx, r, c, PartQueues, r.resource("localqueues"), "", func(o *kueue.LocalQueue) {
+		o.ManagedFields = nil
+		c.LocalQueues = append(c.LocalQueues, o)
+	})
+	for _, namespace := range namespaces {
+		readRoom(ctx, r, c, PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
+			c.LimitRanges = append(c.LimitRanges, o)
+		})
+	}
+	names := interner{}
+	readRoom(ctx, r, c, PartClaims, r.resource("workloads"), "", func(o *kueue.ClaimedWorkload) {
+		if claim := o.Claim(); claim != nil {
+			names.claim(claim)
+			c.Claims = append(c.Claims, claim)
+		}
+	})
+	if r.cluster.Bounded {
+		r.store(func() { c.gap(PartClaims, errBounded) })
+	}
+}
+
+// readTemplates reads the Workloads of these names with their pods' templates, which are
+// not kept of any others.
+func (r *factReader) readTemplates(ctx context.Context, namespaces, names []string) {
+	for _, namespace := range namespaces {
+		for _, name := range names {
+			r.read(PartWorkloads, func() error {
+				o, err := getObject[kueue.PodTemplates](ctx, r.cluster, r.resource("workloads"), namespace, name)
+				if err == nil && o != nil {
+					r.store(func() { r.facts.Kueue.Capacity.Templates[o.UID] = o })
+				}
+				return err
+			})
+		}
+	}
+}
+
+// ReadCapacity reads from every cluster how much room there is, and where managers
+// dispatch to.
+func ReadCapacity(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address, now func() time.Time) *Inventory {
+	var clusters []*Facts
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
+		facts := newFacts(c)
+		if r := openKueue(ctx, c, facts); r.hasKueue() {
+			r.readConfig(ctx)
+			r.readCapacity(ctx, nil)
+			r.wg.Wait()
+		}
+		facts.Skew = c.Skew()
+		return facts, context.Cause(ctx)
+	}) {
+		facts := a.Value
+		if facts == nil || a.Err != nil {
+			facts = &Facts{Context: a.Context, Err: a.Err}
+		}
+		clusters = append(clusters, facts)
+	}
+	return NewInventory(now(), clusters, addresses)
+}
+
+// waits says whether an object is meant to run, and has no pods.
+func (j *Job) waits() bool {
+	return !j.Status.IsFinished() && j.DeletedAt == nil && j.Active == 0
+}
+
+// readRoom reads the objects of a kind beside the others. keep is called under the lock.
+func readRoom[T any](ctx context.Context, r *factReader, c *Capacity, part Part, resource schema.GroupVersionResource, namespace string, keep func(*T)) {
+	r.wg.Go(func() {
+		err := listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {
+			r.store(func() { keep(o) })
+		})
+		if err != nil {
+			r.store(func() { c.gap(part, err) })
+		}
+	})
+}
+
+func (c *Capacity) gap(part Part, err error) {
+	if c.Gaps[part] == nil {
+		c.Gaps[part] = fmt.Errorf("%s could not be read: %w", part, err)
+	}
+}
+
+// claim makes claims share the strings that many of them have in common.
+func (in interner) claim(c *kueue.Claim) {
+	for _, s := range []*string{&c.Namespace, &c.Kind, &c.LocalQueue, &c.ClusterQueue, &c.Reason, &c.Message, &c.Origin} {
+		*s = in.one(*s)
+	}
+	for i := range c.Holds {
+		c.Holds[i].Flavor, c.Holds[i].Resource = in.one(c.Holds[i].Flavor), in.one(c.Holds[i].Resource)
+	}
+}
