@@ -152,7 +152,7 @@ func nullables() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
-		reflect.TypeFor[inspect.ServedKind](),
+		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
 	}
 }
 
@@ -191,6 +191,10 @@ func reflector() *jsonschema.Reflector {
 				return enum(fleet.Codes())
 			case reflect.TypeFor[inspect.Relation]():
 				return enum(inspect.Relations())
+			case reflect.TypeFor[inspect.Verdict]():
+				return enum(inspect.Verdicts())
+			case reflect.TypeFor[inspect.State]():
+				return enum(inspect.States())
 			case reflect.TypeFor[inspect.Health]():
 				return enum(inspect.Healths())
 			case reflect.TypeFor[inspect.Severity]():

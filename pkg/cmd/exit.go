@@ -17,7 +17,8 @@ const (
 	ExitOK    = 0
 	ExitError = 1
 	ExitUsage = 2
-	// ExitFindings: check found something at or above --fail-on.
+	// ExitFindings: check found something at or above --fail-on, or what trace was asked
+	// of can run nowhere.
 	ExitFindings = 3
 	ExitPartial  = 4
 	// ExitFailed: a dispatched Job has failed.
@@ -125,6 +126,7 @@ func codeOf(err error) int {
 	var (
 		usage   *usageError
 		found   *findingsError
+		never   *neverError
 		partial *partialError
 		failed  *failedError
 		late    *lateError
@@ -133,7 +135,7 @@ func codeOf(err error) int {
 	switch {
 	case errors.As(err, &usage):
 		return ExitUsage
-	case errors.As(err, &found):
+	case errors.As(err, &found), errors.As(err, &never):
 		return ExitFindings
 	case errors.As(err, &partial):
 		return ExitPartial

@@ -26,6 +26,8 @@ type traceFlags struct {
 	watch        bool
 	output       string
 	noHeaders    bool
+	filenames    []string
+	queue        string
 }
 
 // traceOptions are what trace needs to run, checked.
@@ -40,6 +42,10 @@ type traceOptions struct {
 	watch   bool
 	format  *printers.Format
 	table   printers.TableOptions
+	// filenames are manifests of what is not submitted, none where clusters are to be
+	// looked at, and submitTo the LocalQueue in place of the one that they name.
+	filenames []string
+	submitTo  string
 }
 
 func newTraceCommand(env Environment, global *globalFlags) *cobra.Command {
@@ -57,7 +63,12 @@ between origin and mirror, and what happened when.
 NAME is the origin's or the mirror's, in the namespace of -n or of the current
 context, and is looked for on all contexts of the kubeconfig unless some are
 chosen. KIND is one that the kinds command lists, and a Job unless it is told.
-Without a NAME, all pairs of origins and mirrors are listed.`,
+Without a NAME, all pairs of origins and mirrors are listed.
+
+Of a Job that waits in a queue of Kueue it also tells where it could run: each cluster
+that it may be given to, what it lacks there, who holds that, and what would have to be
+different. --filename asks the same of Jobs that are not submitted yet: nothing is
+created, and the exit code is 3 if one of them can run nowhere as things stand.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run, and if it does not, what does it wait for?
   NAME trace train -n ml
 
@@ -69,6 +80,9 @@ Without a NAME, all pairs of origins and mirrors are listed.`,
   NAME trace jobset/train -n ml
   NAME trace -A --kinds all
 
+  # Could this Job run anywhere, in that queue?
+  NAME trace -f train.yaml --queue user-queue -n ml
+
   # A picture for a ticket
   NAME trace train -n ml -o mermaid`, "NAME", env.displayName()),
 		Args: atMostOne("the Job's name", "[KIND/]NAME"),
@@ -78,6 +92,8 @@ Without a NAME, all pairs of origins and mirrors are listed.`,
 	f.addKindsFlag(flags)
 	f.addFromFlag(flags)
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on: those whose origin or mirror matches")
+	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with Jobs that are not submitted yet, to tell where they could run; - is standard input")
+	flags.StringVar(&f.queue, "queue", "", "With --filename, the LocalQueue to submit to, in place of the one that a Job names")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), mermaid), ", ")+")")
@@ -91,13 +107,13 @@ Without a NAME, all pairs of origins and mirrors are listed.`,
 
 func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, error) {
 	o := &traceOptions{
-		Environment: env, flags: f.globalFlags, orphans: f.orphans, watch: f.watch,
+		Environment: env, flags: f.globalFlags, orphans: f.orphans, watch: f.watch, filenames: f.filenames, submitTo: f.queue,
 		query: inspect.Query{AllNamespaces: f.allNamespaces, LabelSelector: f.labelSelector, Kinds: f.kinds},
 	}
 	var err, formatErr error
 	o.wanted, err = wantedJob(args)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid)
-	if err := errors.Join(err, formatErr, f.conflicts(o)); err != nil {
+	if err := errors.Join(err, formatErr, f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &usageError{err: err}
 	}
 	if o.contexts, err = f.load(&o.Environment, everyContext); err != nil {
@@ -111,6 +127,23 @@ func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, e
 	return o, nil
 }
 
+// fileConflicts says which flags make no sense with manifests.
+func (f *traceFlags) fileConflicts(o *traceOptions) error {
+	switch {
+	case len(f.filenames) == 0 && f.queue != "":
+		return errors.New("--queue belongs to --filename: of a NAME the queue is known")
+	case len(f.filenames) == 0:
+		return nil
+	case o.wanted.Name != "":
+		return errors.New("trace takes a NAME or --filename, not both")
+	case f.watch || f.orphans || f.labelSelector != "" || f.choosesKinds || f.allNamespaces:
+		return errors.New("--filename cannot be combined with --watch, --orphans, --selector, --kinds or --all-namespaces")
+	case o.format != nil && o.format.Is(mermaid):
+		return errors.New("-o mermaid draws a Job's way, and what is not submitted has none")
+	}
+	return nil
+}
+
 // conflicts says which flags make no sense together.
 func (f *traceFlags) conflicts(o *traceOptions) error {
 	switch {
@@ -122,7 +155,7 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 		return errors.New("a NAME cannot be combined with --selector")
 	case o.wanted.Name != "" && f.choosesKinds:
 		return errors.New("a NAME cannot be combined with --kinds: its kind is told as KIND/NAME")
-	case o.wanted.Name == "" && o.format != nil && o.format.Is(mermaid):
+	case o.wanted.Name == "" && len(f.filenames) == 0 && o.format != nil && o.format.Is(mermaid):
 		return errors.New("-o mermaid draws one Job: give its NAME")
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -75,6 +76,9 @@ func (o *traceOptions) kinds() []string {
 // read looks once. The list holds whole traces where a Job is wanted, and brief
 // ones of all pairs otherwise.
 func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+	if len(o.filenames) > 0 {
+		return o.readFiles(ctx, f, addresses)
+	}
 	if o.wanted.Name == "" {
 		inventory := inspect.ReadPairs(ctx, f, o.query, addresses, o.Clock.Now)
 		list := inventory.Traces()
@@ -93,7 +97,9 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 	}
 	list := inspect.NewTraceList()
 	for _, p := range subjects {
-		list.Items = append(list.Items, *inventory.Trace(p))
+		t := inventory.Trace(p)
+		t.Placements = append(t.Placements, placement.Judge(inventory, p)...)
+		list.Items = append(list.Items, *t)
 	}
 	judgment := o.judge(ctx, f, inventory, list.Items, addresses)
 	for i := range list.Items {
@@ -121,7 +127,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders && o.wanted.Name == "") {
 		tellErrors(o.ErrOut, list.Errors)
 	}
-	return partial(list.Errors, len(o.contexts))
+	return errors.Join(o.fits(list), partial(list.Errors, len(o.contexts)))
 }
 
 func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
@@ -132,8 +138,8 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 	case o.format.IsPerJob():
 		return o.format.PrintTraces(w, list.Items)
 	case !o.format.IsTable():
-		return o.format.PrintObject(w, document(o.wanted, list))
-	case o.wanted.Name == "":
+		return o.format.PrintObject(w, document(o.wanted.Name != "" || len(o.filenames) > 0, list))
+	case o.wanted.Name == "" && len(o.filenames) == 0:
 		if len(list.Items) == 0 && len(list.Errors) == 0 {
 			tell(o.ErrOut, "%s", o.nothingFound())
 			return nil
@@ -158,10 +164,10 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 	return nil
 }
 
-// document is what JSON, YAML and templates see: a Trace where a name means one
-// Job, a TraceList otherwise.
-func document(w inspect.Wanted, list *inspect.TraceList) runtime.Object {
-	if w.Name != "" && len(list.Items) == 1 {
+// document is what JSON, YAML and templates see: a Trace where a name or a file means
+// one Job, a TraceList otherwise.
+func document(isOne bool, list *inspect.TraceList) runtime.Object {
+	if isOne && len(list.Items) == 1 {
 		return &list.Items[0]
 	}
 	return list

@@ -111,6 +111,8 @@ type KueueFacts struct {
 	// Addresses tell where the MultiKueueClusters are, by their names, as far as
 	// their Secrets could be read.
 	Addresses map[string]fleet.Address
+	// QueuesAsked are the LocalQueues that were asked for one by one, as namespace/name.
+	QueuesAsked []string
 	// Capacity tells how much room there is; nil where nobody asked.
 	Capacity *Capacity
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -26,8 +27,10 @@ type Capacity struct {
 	Flavors       []*kueue.ResourceFlavor
 	// Claims are the Workloads that hold quota or wait for it.
 	Claims []*kueue.Claim
-	// LimitRanges are those of the namespaces that were asked for.
+	// LimitRanges are those of the namespaces that were asked for, and Namespaces these
+	// themselves, nil for one that is not there.
 	LimitRanges []*corev1.LimitRange
+	Namespaces  map[string]*Namespace
 	// Templates are the pods of those Workloads that were asked for, by their uids.
 	Templates map[types.UID]*kueue.PodTemplates
 	// Gaps are the parts that could not be read, and why.
@@ -61,6 +64,7 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 		PartFlavors:       func() { one.Flavors = o.Flavors },
 		PartClaims:        func() { one.Claims = o.Claims },
 		PartLimitRanges:   func() { one.LimitRanges = o.LimitRanges },
+		PartNamespaces:    func() { one.Namespaces = o.Namespaces },
 	} {
 		if one.Gaps[part] != nil && o.Gaps[part] == nil {
 			delete(one.Gaps, part)
@@ -81,7 +85,7 @@ var errBounded = errors.New("the bundle holds those of some namespaces only; mak
 // readCapacity reads what tells how much room there is. LimitRanges are read of the
 // given namespaces, those where something waits.
 func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
-	c := &Capacity{Gaps: map[Part]error{}, Templates: map[types.UID]*kueue.PodTemplates{}}
+	c := &Capacity{Gaps: map[Part]error{}, Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*Namespace{}}
 	r.store(func() { r.facts.Kueue.Capacity = c })
 	readRoom(ctx, r, c, PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
 		o.ManagedFields = nil
@@ -94,6 +98,7 @@ func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
 		c.LocalQueues = append(c.LocalQueues, o)
 	})
 	for _, namespace := range namespaces {
+		r.readNamespace(ctx, c, namespace)
 		readRoom(ctx, r, c, PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
 			c.LimitRanges = append(c.LimitRanges, o)
 		})
@@ -127,14 +132,22 @@ func (r *factReader) readTemplates(ctx context.Context, namespaces, names []stri
 }
 
 // ReadCapacity reads from every cluster how much room there is, and where managers
-// dispatch to.
-func ReadCapacity(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address, now func() time.Time) *Inventory {
+// dispatch to. queues are LocalQueues that matter: they are asked for by name too, which
+// takes fewer rights than to list all.
+func ReadCapacity(ctx context.Context, f *fleet.Fleet, queues []types.NamespacedName, addresses []fleet.Address, now func() time.Time) *Inventory {
+	namespaces := sets.New[string]()
+	for _, q := range queues {
+		namespaces.Insert(q.Namespace)
+	}
 	var clusters []*Facts
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 		facts := newFacts(c)
 		if r := openKueue(ctx, c, facts); r.hasKueue() {
 			r.readConfig(ctx)
-			r.readCapacity(ctx, nil)
+			for _, q := range queues {
+				r.readQueue(ctx, q.Namespace, q.Name)
+			}
+			r.readCapacity(ctx, sets.List(namespaces))
 			r.wg.Wait()
 		}
 		facts.Skew = c.Skew()
@@ -149,9 +162,29 @@ func ReadCapacity(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address
 	return NewInventory(now(), clusters, addresses)
 }
 
-// waits says whether an object is meant to run, and has no pods.
-func (j *Job) waits() bool {
+// Waits says whether an object is meant to run, and has no pods.
+func (j *Job) Waits() bool {
 	return !j.Status.IsFinished() && j.DeletedAt == nil && j.Active == 0
+}
+
+// readNamespace reads one Namespace: a queue chooses by its labels.
+func (r *factReader) readNamespace(ctx context.Context, c *Capacity, name string) {
+	type object struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	r.wg.Go(func() {
+		o, err := getObject[object](ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
+		r.store(func() {
+			switch {
+			case err != nil:
+				c.gap(PartNamespaces, err)
+			case o == nil:
+				c.Namespaces[name] = nil
+			default:
+				c.Namespaces[name] = &Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels}
+			}
+		})
+	})
 }
 
 // readRoom reads the objects of a kind beside the others. keep is called under the lock.

@@ -152,6 +152,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	if name == "" {
 		return
 	}
+	r.store(func() { r.facts.Kueue.QueuesAsked = append(r.facts.Kueue.QueuesAsked, namespace+"/"+name) })
 	r.read(PartQueues, func() error {
 		local, err := getObject[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
 		if err != nil || local == nil {

@@ -246,7 +246,7 @@ func (r *oneReader) plan(clusters []*Facts) {
 				continue
 			}
 			r.origins = append(r.origins, j)
-			r.waits = r.waits || j.waits()
+			r.waits = r.waits || j.Waits()
 			workloads.Insert(workloadNames(j)...)
 			if j.Queue() != "" {
 				queues.Insert(j.Queue())

@@ -216,6 +216,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Clusters = added(k.Clusters, other.Clusters, func(o *kueue.MultiKueueCluster) types.UID { return o.UID })
 	c.Addresses = union(k.Addresses, other.Addresses)
 	c.Capacity = k.Capacity.with(other.Capacity)
+	c.QueuesAsked = slices.Concat(k.QueuesAsked, other.QueuesAsked)
 	return &c
 }
 

@@ -22,6 +22,9 @@ type Trace struct {
 	// Hops are the way, each before what lies behind it; null where the way was
 	// not looked at.
 	Hops []Hop `json:"hops"`
+	// Placements are the clusters that it may be given to, and whether it could run there:
+	// none where it waits for nothing, or nobody knows by which rules it is placed.
+	Placements []Placement `json:"placements"`
 	// Differences are the fields in which a mirror is not as its origin says.
 	Differences []Difference    `json:"differences"`
 	Timeline    []TimelineEntry `json:"timeline"`
@@ -133,7 +136,7 @@ func OrphanPair(j *Job) Pair {
 func (v *Inventory) brief(p Pair) *Trace {
 	t := &Trace{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "Trace"},
-		Mirrors:  []TraceMirror{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
+		Mirrors:  []TraceMirror{}, Placements: []Placement{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
 		Clocks: []ClockSkew{}, Errors: []ContextError{},
 	}
 	if p.Origin != nil {
@@ -205,6 +208,10 @@ func (t *Trace) DeepCopyObject() runtime.Object {
 	c.Mirrors, c.Hops = slices.Clone(t.Mirrors), slices.Clone(t.Hops)
 	for i := range c.Mirrors {
 		c.Mirrors[i].Job = *t.Mirrors[i].deepCopy()
+	}
+	c.Placements = slices.Clone(t.Placements)
+	for i := range c.Placements {
+		c.Placements[i] = t.Placements[i].deepCopy()
 	}
 	c.Differences, c.Timeline = slices.Clone(t.Differences), slices.Clone(t.Timeline)
 	c.Clocks, c.Findings, c.Errors = slices.Clone(t.Clocks), slices.Clone(t.Findings), slices.Clone(t.Errors)

@@ -22,14 +22,16 @@ func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
 	for _, line := range wrap(sentence(Safe(t.Summary)), o.Width, "") {
 		lines = append(lines, p.bold(line))
 	}
-	lines = append(lines, "")
-	tree, err := hopLines(t.Hops, o)
-	if err != nil {
-		return err
+	// What is not submitted has no way.
+	if len(t.Hops) > 0 {
+		tree, err := hopLines(t.Hops, o)
+		if err != nil {
+			return err
+		}
+		lines = append(append(lines, ""), tree...)
 	}
-	lines = append(lines, tree...)
 	for _, section := range []func(*inspect.Trace, TableOptions) ([]string, error){
-		differenceLines, timelineLines, findingLines,
+		placementLines, differenceLines, timelineLines, findingLines,
 	} {
 		more, err := section(t, o)
 		if err != nil {

@@ -1,0 +1,108 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// room is a manager with three workers, one of which cannot be reached: one with 1 cpu of 4
+// free and 8 on tainted nodes, and one with 2 cpu, where whatever asks for nothing gets 3.
+const room = "testdata/room"
+
+// manifestOf writes a Job, in short, that asks for so much cpu in each of its pods.
+func manifestOf(t *testing.T, name string, pods int, cpu, more string) string {
+	t.Helper()
+	requests := ""
+	if cpu != "" {
+		requests = fmt.Sprintf(`, resources: {requests: {cpu: %s}}`, cpu)
+	}
+	path := filepath.Join(t.TempDir(), name+".yaml")
+	text := fmt.Sprintf(`apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, labels: {kueue.x-k8s.io/queue-name: q}}
+spec: {managedBy: kueue.x-k8s.io/multikueue, parallelism: %d, completions: %d, template: {spec: {restartPolicy: Never%s, containers: [{name: c, image: i%s}]}}}
+`, name, pods, pods, more, requests)
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// TestTraceOfFiles: where what is not submitted could run, and the exit code for CI.
+func TestTraceOfFiles(t *testing.T) {
+	const tolerates = ", tolerations: [{key: spot, operator: Exists}]"
+	for name, c := range map[string]struct {
+		file, want string
+		code       int
+	}{
+		// Of the unreachable one nobody can say never.
+		"fits both":           {manifestOf(t, "small", 1, "1", ""), "fits,fits,unknown", ExitPartial},
+		"fits one":            {manifestOf(t, "two", 2, "1", ""), "waits,fits,unknown", ExitPartial},
+		"waits":               {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", ExitPartial},
+		"fits where tainted":  {manifestOf(t, "six", 6, "1", tolerates), "fits,never,unknown", ExitPartial},
+		"too big for all":     {manifestOf(t, "nine", 9, "1", tolerates), "never,never,unknown", ExitPartial},
+		"defaults of a place": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", ExitPartial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := run(t, "trace", "-f", c.file, "--from", room, "-o", "json")
+			var trace inspect.Trace
+			assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
+			var verdicts []string
+			assert.Assert(t, trace.Placements[0].Manager)
+			for i := range trace.Placements[1:] {
+				verdicts = append(verdicts, string(trace.Placements[1+i].Verdict))
+			}
+			assert.Equal(t, strings.Join(verdicts, ","), c.want, out)
+			assert.Equal(t, code, c.code, errOut)
+			assert.Equal(t, trace.Placements[3].Message, "connection refused")
+		})
+	}
+}
+
+// TestTraceOfFilesThatNeverFit: 3 only where nothing is left to hope for.
+func TestTraceOfFilesThatNeverFit(t *testing.T) {
+	path := manifestOf(t, "huge", 101, "1", "")
+	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
+	golden.Assert(t, strings.ReplaceAll(out, path, "huge.yaml"), "room/huge.txt")
+	assert.Equal(t, code, ExitFindings, errOut)
+	assert.Assert(t, strings.Contains(errOut, "it can run nowhere, as things stand"), errOut)
+
+	// One that fits, and one that never will, from standard input's place: a folder.
+	dir := filepath.Dir(path)
+	small, err := os.ReadFile(manifestOf(t, "small", 1, "1", ""))
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "small.yaml"), small, 0o600))
+	_, errOut, code = run(t, "trace", "-f", dir, "--from", room)
+	assert.Equal(t, code, ExitFindings)
+	assert.Assert(t, strings.Contains(errOut, "1 of 2 can run nowhere, as things stand"), errOut)
+}
+
+// TestTraceOfAFile is what a person sees.
+func TestTraceOfAFile(t *testing.T) {
+	out, _, _ := run(t, "trace", "-f", manifestOf(t, "four", 4, "1", ""), "--from", room, "-o", "wide")
+	golden.Assert(t, out, "room/four.txt")
+	// Without a queue it is not for Kueue to decide.
+	plain := filepath.Join(t.TempDir(), "plain.yaml")
+	assert.NilError(t, os.WriteFile(plain, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
+	out, _, code := run(t, "trace", "-f", plain, "--from", room)
+	assert.Equal(t, code, ExitPartial)
+	assert.Assert(t, strings.Contains(out, "whether it would run cannot be known"), out)
+	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", room)
+	assert.Assert(t, strings.Contains(out, "there is room on east"), out)
+}
+
+func TestTraceOfFilesIsUsedRightly(t *testing.T) {
+	for _, args := range [][]string{
+		{"train", "-f", "x.yaml"}, {"--queue", "q"}, {"-f", "x.yaml", "-w"}, {"-f", "x.yaml", "-o", "mermaid"}, {"-f", "x.yaml", "-l", "a=b"},
+	} {
+		_, errOut, code := run(t, append([]string{"trace"}, args...)...)
+		assert.Equal(t, code, ExitUsage, "%v: %s", args, errOut)
+	}
+}

@@ -1,0 +1,180 @@
+package placement
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+)
+
+func (s *site) change(c inspect.PlacementChange) { s.Changes = append(s.Changes, c) }
+
+func createNamespace(context, name string) inspect.PlacementChange {
+	return inspect.PlacementChange{
+		Message: fmt.Sprintf("create namespace %s on %s", name, context),
+		Command: command.Kubectl(context, "", "create", "namespace", name).Shell(),
+	}
+}
+
+func resume(context, kind, namespace, name string) inspect.PlacementChange {
+	return inspect.PlacementChange{
+		Message: fmt.Sprintf("let %s go on, on %s", name, context),
+		Command: command.Kubectl(context, namespace, "patch", kind, name, "--type", "merge", "-p", command.Patch("None", "spec", "stopPolicy")).Shell(),
+	}
+}
+
+func activate(context, namespace, name string) inspect.PlacementChange {
+	return inspect.PlacementChange{
+		Message: fmt.Sprintf("activate its Workload again, on %s", context),
+		Command: command.Kubectl(context, namespace, "patch", "workloads.kueue.x-k8s.io", name, "--type", "merge", "-p", command.Patch(true, "spec", "active")).Shell(),
+	}
+}
+
+// suggest adds what would make a request fit that does not: to ask for less, to raise the
+// quota, or to tolerate a taint.
+func (s *site) suggest(result *assignment) {
+	for i := range result.tries {
+		t := &result.tries[i]
+		if result.worst == nil || t.asked != result.worst.asked || t.suits {
+			continue
+		}
+		if t.tolerate != nil && s.hasRoomBut(t) {
+			s.change(inspect.PlacementChange{Message: fmt.Sprintf("tolerate the taint %s of flavor %s on %s", t.tolerate.ToString(), t.flavor, s.Context)})
+		}
+	}
+	t := result.worst
+	if t == nil || !t.suits {
+		return
+	}
+	r, isShort := t.shortest()
+	if !isShort {
+		return
+	}
+	now, atAll := r.lacks()
+	if result.verdict == inspect.Never {
+		if less := fewerPods(t.asked, r); less != "" && r.most > 0 {
+			s.change(inspect.PlacementChange{Message: fmt.Sprintf("ask for no more than %s %s%s, for %s", r.most.Text(r.resource), r.resource, less, s.Context)})
+		}
+		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll)
+		return
+	}
+	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now)
+}
+
+// hasRoomBut says whether nothing but its taint keeps a flavor from being taken.
+func (s *site) hasRoomBut(t *try) bool {
+	for _, r := range t.rooms {
+		if now, _ := r.lacks(); now > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fewerPods says with how many pods it would fit, "" if not with one.
+func fewerPods(a *asked, r room) string {
+	total := a.total[r.resource]
+	if a.count <= 1 || total == 0 {
+		return " in all"
+	}
+	one := total / capacity.Amount(a.count)
+	if one == 0 || r.most < one {
+		return " in all"
+	}
+	if n := int64(r.most / one); n > 1 {
+		return fmt.Sprintf(" (%d pods at once, not %d)", n, a.count)
+	}
+	return fmt.Sprintf(" (1 pod at once, not %d)", a.count)
+}
+
+// raise adds what gives a queue more quota. Where something else sets its quotas, no
+// spec is to be edited.
+func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount) {
+	q := s.queue.Queue
+	quota, ok := s.queue.Quota(fr)
+	if !ok || by <= 0 {
+		return
+	}
+	wanted := quota.Nominal.Plus(by)
+	text := fmt.Sprintf("raise the quota of %s in flavor %s of ClusterQueue %s on %s by %s, to %s", fr.Resource, fr.Flavor, q.Name, s.Context, by.Text(fr.Resource), wanted.Text(fr.Resource))
+	if q.Status.EffectiveQuotas != nil {
+		s.change(inspect.PlacementChange{Message: text + ", by whatever orchestrates its quotas"})
+		return
+	}
+	for g := range q.Spec.ResourceGroups {
+		for f, flavor := range q.Spec.ResourceGroups[g].Flavors {
+			for i, r := range flavor.Resources {
+				if flavor.Name == fr.Flavor && r.Name == fr.Resource {
+					s.change(inspect.PlacementChange{Message: text, Command: s.patchQuota([3]int{g, f, i}, fr, wanted)})
+					return
+				}
+			}
+		}
+	}
+}
+
+// patchQuota is the command that sets a quota. It does nothing if the quota stands
+// somewhere else by then.
+func (s *site) patchQuota(at [3]int, fr capacity.FlavorResource, wanted capacity.Amount) string {
+	flavor := fmt.Sprintf("/spec/resourceGroups/%d/flavors/%d", at[0], at[1])
+	quota := fmt.Sprintf("%s/resources/%d", flavor, at[2])
+	text := wanted.Text(fr.Resource)
+	if wanted == capacity.Unlimited {
+		text = resource.NewQuantity(int64(wanted), resource.DecimalSI).String()
+	}
+	patch := command.JSON([]any{
+		map[string]any{"op": "test", "path": flavor + "/name", "value": fr.Flavor},
+		map[string]any{"op": "test", "path": quota + "/name", "value": fr.Resource},
+		map[string]any{"op": "replace", "path": quota + "/nominalQuota", "value": text},
+	})
+	return command.Kubectl(s.Context, "", "patch", "clusterqueues.kueue.x-k8s.io", s.queue.Name, "--type", "json", "-p", patch).Shell()
+}
+
+func amountOf(h inspect.Holder) capacity.Amount {
+	q, err := resource.ParseQuantity(h.Amount)
+	if err != nil {
+		return 0
+	}
+	return capacity.AmountOf(h.Resource, q)
+}
+
+// refusedByLimits says why the namespace refuses the pods, "" if it does not.
+func (s *site) refusedByLimits(all []asked) string {
+	for i := range all {
+		spec := &all[i].set.Template.Spec
+		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+			for c := range containers {
+				if why := refused(&containers[c], limitsOf(s.room, s.request.Namespace)); why != "" {
+					return fmt.Sprintf("container %s %s", containers[c].Name, why)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func refused(c *corev1.Container, limits []corev1.LimitRange) string {
+	for name, request := range c.Resources.Requests {
+		if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
+			return fmt.Sprintf("asks for %s %s, which is above its limit of %s", request.String(), name, limit.String())
+		}
+		for i := range limits {
+			for _, item := range limits[i].Spec.Limits {
+				if item.Type != corev1.LimitTypeContainer {
+					continue
+				}
+				if most, ok := item.Max[name]; ok && request.Cmp(most) > 0 {
+					return fmt.Sprintf("asks for %s %s, and LimitRange %s allows %s", request.String(), name, limits[i].Name, most.String())
+				}
+				if least, ok := item.Min[name]; ok && request.Cmp(least) < 0 {
+					return fmt.Sprintf("asks for %s %s, and LimitRange %s wants %s at least", request.String(), name, limits[i].Name, least.String())
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,268 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// site is one cluster, as a request is judged there.
+type site struct {
+	facts   *inspect.Facts
+	room    *inspect.Capacity
+	request *Request
+	// own is the Workload that the request has there, nil if it has none.
+	own *kueue.Workload
+	now time.Time
+	*inspect.Placement
+
+	tree  *capacity.Tree
+	local *kueue.LocalQueue
+	queue *capacity.Node
+}
+
+// On judges a request on one cluster. own is the Workload that it has there, nil if it has
+// none; f is nil where nothing was read.
+func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspect.Placement {
+	s := &site{facts: f, request: r, own: own, now: now, Placement: &inspect.Placement{
+		Conditions: []inspect.PlacementCondition{}, Flavors: []inspect.FlavorTried{}, Holders: []inspect.Holder{}, Changes: []inspect.PlacementChange{},
+	}}
+	if f != nil {
+		s.Context = f.Context
+	}
+	s.quote()
+	for _, step := range []func() bool{s.isReached, s.hasQuota, s.isHeld, s.hasNamespace, s.hasQueue, s.isPermitted, s.hasRoom} {
+		if !step() {
+			break
+		}
+	}
+	return s.Placement
+}
+
+// decide ends the judgment.
+func (s *site) decide(v inspect.Verdict, format string, arguments ...any) bool {
+	s.Verdict, s.Message = v, fmt.Sprintf(format, arguments...)
+	return false
+}
+
+func (s *site) condition(name string, state inspect.State, format string, arguments ...any) {
+	c := inspect.PlacementCondition{Name: name, State: state, Text: fmt.Sprintf(format, arguments...)}
+	if i := slices.IndexFunc(s.Conditions, func(known inspect.PlacementCondition) bool { return known.Name == name }); i >= 0 {
+		s.Conditions[i] = c
+		return
+	}
+	s.Conditions = append(s.Conditions, c)
+}
+
+// because is why a part could not be read, in words.
+func (s *site) because(err error) string { return fleet.InContext(s.Context, "", err).Message() }
+
+func (s *site) isReached() bool {
+	const name = inspect.ConditionReached
+	switch {
+	case s.facts == nil:
+		s.condition(name, inspect.NotKnown, "?")
+		return s.decide(inspect.Unknown, "no context is known to reach it")
+	case s.facts.Err != nil:
+		s.condition(name, inspect.No, "no")
+		return s.decide(inspect.Unknown, "%s", s.because(s.facts.Err))
+	case s.facts.Gaps[inspect.PartKueue] != nil:
+		s.condition(name, inspect.NotKnown, "?")
+		return s.decide(inspect.Unknown, "whether it has Kueue could not be read: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
+	case s.facts.NoKueue:
+		s.condition(name, inspect.Yes, "yes")
+		s.condition(inspect.ConditionQueue, inspect.No, "no Kueue")
+		return s.decide(inspect.Never, "it does not serve Kueue's API")
+	case s.facts.Kueue == nil || s.facts.Kueue.Capacity == nil:
+		s.condition(name, inspect.Yes, "yes")
+		return s.decide(inspect.Unknown, "nobody asked how much room it has")
+	}
+	s.condition(name, inspect.Yes, "yes")
+	s.room = s.facts.Kueue.Capacity
+	s.tree = s.room.Tree()
+	return true
+}
+
+// hasQuota ends the judgment where quota was reserved already.
+func (s *site) hasQuota() bool {
+	if s.own == nil || !meta.IsStatusConditionTrue(s.own.Status.Conditions, kueue.QuotaReserved) {
+		return true
+	}
+	s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
+	for _, c := range s.own.Status.AdmissionChecks {
+		if check := s.facts.Kueue.CheckNamed(c.Name); check != nil && check.IsMultiKueue() {
+			continue
+		}
+		switch c.State {
+		case kueue.CheckRejected:
+			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
+			return s.decide(inspect.Never, "AdmissionCheck %s has rejected it", c.Name)
+		case kueue.CheckReady:
+		default:
+			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
+			return s.decide(inspect.Waits, "it has quota, and waits for AdmissionCheck %s", c.Name)
+		}
+	}
+	return s.decide(inspect.Fits, "it has quota there")
+}
+
+// isHeld ends the judgment where the Workload itself is kept from running.
+func (s *site) isHeld() bool {
+	if s.own == nil {
+		return true
+	}
+	if s.own.Spec.Active != nil && !*s.own.Spec.Active {
+		s.change(activate(s.Context, s.own.Namespace, s.own.Name))
+		return s.decide(inspect.Never, "it was deactivated (spec.active of its Workload is false)")
+	}
+	quota := meta.FindStatusCondition(s.own.Status.Conditions, kueue.QuotaReserved)
+	if quota == nil || quota.Status != metav1.ConditionFalse {
+		return true
+	}
+	switch quota.Reason {
+	case "OnHold":
+		return s.decide(inspect.Never, "it is on hold: %s", quota.Message)
+	case "AdmissionGated", "WaitingForPodsReady":
+		return s.decide(inspect.Waits, "%s", quota.Message)
+	case "DRAResourcesUnresolved":
+		return s.decide(inspect.Unknown, "its devices could not be resolved: %s", quota.Message)
+	}
+	return true
+}
+
+func (s *site) hasNamespace() bool {
+	const name = inspect.ConditionNamespace
+	known, asked := s.room.Namespaces[s.request.Namespace]
+	switch {
+	case !asked:
+		s.condition(name, inspect.NotKnown, "?")
+	case known == nil:
+		s.condition(name, inspect.No, "no")
+		s.change(createNamespace(s.Context, s.request.Namespace))
+		return s.decide(inspect.Never, "there is no namespace %s", s.request.Namespace)
+	default:
+		s.condition(name, inspect.Yes, "yes")
+	}
+	return true
+}
+
+// findLocal finds the LocalQueue: among all, or as it was asked for by name, which needs
+// fewer rights.
+func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
+	is := func(q *kueue.LocalQueue) bool { return q.Namespace == s.request.Namespace && q.Name == s.request.Queue }
+	for _, list := range [][]*kueue.LocalQueue{s.room.LocalQueues, s.facts.Kueue.LocalQueues} {
+		if i := slices.IndexFunc(list, is); i >= 0 {
+			return list[i], nil
+		}
+	}
+	if err = s.room.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isAskedFor() {
+		// It was asked for by its name, and is not there.
+		return nil, nil
+	}
+	return nil, err
+}
+
+// isAskedFor says whether the reading asked for the queue by its name, as it does for
+// those of the Jobs that are traced.
+func (s *site) isAskedFor() bool {
+	return slices.Contains(s.facts.Kueue.QueuesAsked, s.request.Namespace+"/"+s.request.Queue)
+}
+
+func (s *site) hasQueue() bool {
+	const name = inspect.ConditionQueue
+	r := s.request
+	if r.Queue == "" && !r.Delegated {
+		s.condition(name, inspect.NotKnown, "none")
+		return s.decide(inspect.Unknown, "it names no LocalQueue, so that it is not for Kueue to say whether it runs")
+	}
+	if r.Queue == "" {
+		s.condition(name, inspect.No, "none")
+		return s.decide(inspect.Never, "it names no LocalQueue")
+	}
+	local, err := s.findLocal()
+	switch {
+	case err != nil:
+		s.condition(name, inspect.NotKnown, "?")
+		return s.byWords("LocalQueue %s/%s could not be read: %s", r.Namespace, r.Queue, s.because(err))
+	case local == nil:
+		s.condition(name, inspect.No, "absent")
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s, leading to a ClusterQueue there", r.Namespace, r.Queue, s.Context)})
+		return s.decide(inspect.Never, "there is no LocalQueue %s/%s", r.Namespace, r.Queue)
+	case isStopped(local.Spec.StopPolicy):
+		s.condition(name, inspect.No, "stopped")
+		s.change(resume(s.Context, "localqueues.kueue.x-k8s.io", local.Namespace, local.Name))
+		return s.decide(inspect.Never, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
+	}
+	s.local = local
+	return s.hasClusterQueue(local.Spec.ClusterQueue)
+}
+
+func (s *site) hasClusterQueue(queue string) bool {
+	const name = inspect.ConditionQueue
+	s.queue = s.tree.Queue(queue)
+	if s.queue == nil {
+		if err := s.room.Gaps[inspect.PartClusterQueues]; err != nil {
+			s.condition(name, inspect.NotKnown, "?")
+			return s.byWords("%s", s.because(err))
+		}
+		s.condition(name, inspect.No, "absent")
+		return s.decide(inspect.Never, "there is no ClusterQueue %s, which LocalQueue %s/%s leads to", queue, s.local.Namespace, s.local.Name)
+	}
+	q := s.queue.Queue
+	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
+	_, isLoop := s.queue.Path()
+	switch {
+	case isStopped(q.Spec.StopPolicy):
+		s.condition(name, inspect.No, "stopped")
+		s.change(resume(s.Context, "clusterqueues.kueue.x-k8s.io", "", q.Name))
+		return s.decide(inspect.Never, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
+	case active != nil && active.Status == metav1.ConditionFalse:
+		s.condition(name, inspect.No, "inactive")
+		return s.decide(inspect.Never, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
+	case isLoop:
+		s.condition(name, inspect.No, "cohort loop")
+		return s.decide(inspect.Never, "the cohorts above ClusterQueue %s are their own ancestors", q.Name)
+	case active == nil:
+		s.condition(name, inspect.NotKnown, "no status")
+	default:
+		s.condition(name, inspect.Yes, "active")
+	}
+	return true
+}
+
+func isStopped(policy string) bool { return policy != "" && policy != "None" }
+
+// isPermitted is whether the ClusterQueue takes Workloads of the namespace.
+func (s *site) isPermitted() bool {
+	q := s.queue.Queue
+	if q.Spec.NamespaceSelector == nil {
+		s.condition(inspect.ConditionQueue, inspect.No, "selects nobody")
+		return s.decide(inspect.Never, "ClusterQueue %s takes no namespace: it has no namespaceSelector", q.Name)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)
+	if err != nil {
+		return s.decide(inspect.Unknown, "namespaceSelector of ClusterQueue %s makes no sense: %v", q.Name, err)
+	}
+	if selector.Empty() {
+		return true
+	}
+	namespace := s.room.Namespaces[s.request.Namespace]
+	if namespace == nil {
+		return s.byWords("ClusterQueue %s chooses namespaces by labels, and those of %s could not be read", q.Name, s.request.Namespace)
+	}
+	if !selector.Matches(labelsOf(namespace)) {
+		s.condition(inspect.ConditionQueue, inspect.No, "not for it")
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("label namespace %s on %s as namespaceSelector of ClusterQueue %s asks (%s)", namespace.Name, s.Context, q.Name, selector)})
+		return s.decide(inspect.Never, "ClusterQueue %s does not take namespace %s: it selects %s", q.Name, namespace.Name, selector)
+	}
+	return true
+}

@@ -1,0 +1,248 @@
+package placement_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+)
+
+// world is a cluster in short.
+type world struct {
+	Queues    []*kueue.ClusterQueue    `json:"queues"`
+	Cohorts   []*kueue.Cohort          `json:"cohorts"`
+	Flavors   []*kueue.ResourceFlavor  `json:"flavors"`
+	Locals    []*kueue.LocalQueue      `json:"locals"`
+	Workloads []*kueue.ClaimedWorkload `json:"workloads"`
+	Limits    []*corev1.LimitRange     `json:"limits"`
+	// Labels are those of the namespace ml.
+	Labels map[string]string `json:"labels"`
+	// Unread are parts that could not be read.
+	Unread []inspect.Part `json:"unread"`
+	// Own is the Workload that the request has there.
+	Own *kueue.Workload `json:"own"`
+	// Told is what Kueue says that the pods ask for.
+	Told []kueue.PodSetRequests `json:"told"`
+}
+
+// plain is a cluster with a LocalQueue ml/q of ClusterQueue q.
+const plain = `
+locals: [{metadata: {namespace: ml, name: q}, spec: {clusterQueue: q}}]
+flavors: [{metadata: {name: f}}]
+`
+
+// simple is a queue that has so much cpu.
+func simple(cpu string) string {
+	return plain + `
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: ` + cpu + `}]}]}]}}]
+`
+}
+
+// holding is a Workload that has so much cpu of a flavor.
+func holding(queue, name, flavor, cpu, priority string) string {
+	return `{metadata: {namespace: ml, name: ` + name + `, uid: ` + name + `}, spec: {priority: ` + priority + `}, status: {admission: {clusterQueue: ` + queue +
+		`, podSetAssignments: [{name: main, count: 1, flavors: {cpu: ` + flavor + `}, resourceUsage: {cpu: ` + cpu + `}}]},
+ conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`
+}
+
+func (w *world) facts() *inspect.Facts {
+	c := &inspect.Capacity{
+		ClusterQueues: w.Queues, LocalQueues: w.Locals, Cohorts: w.Cohorts, Flavors: w.Flavors, LimitRanges: w.Limits,
+		Namespaces: map[string]*inspect.Namespace{"ml": {Name: "ml", Labels: w.Labels}}, Gaps: map[inspect.Part]error{},
+	}
+	for _, o := range w.Workloads {
+		if claim := o.Claim(); claim != nil {
+			c.Claims = append(c.Claims, claim)
+		}
+	}
+	for _, part := range w.Unread {
+		c.Gaps[part] = errors.New(string(part) + " are forbidden")
+		switch part {
+		case inspect.PartCohorts:
+			c.Cohorts = nil
+		case inspect.PartFlavors:
+			c.Flavors = nil
+		case inspect.PartClusterQueues:
+			c.ClusterQueues = nil
+		case inspect.PartClaims:
+			c.Claims = nil
+		default:
+		}
+	}
+	return &inspect.Facts{Context: "w", Kueue: &inspect.KueueFacts{Capacity: c}}
+}
+
+func parse[T any](t *testing.T, text string) T {
+	t.Helper()
+	var o T
+	assert.NilError(t, yaml.UnmarshalStrict([]byte(text), &o), text)
+	return o
+}
+
+// judged is a Job's placement on a cluster; job is its spec in short.
+func judged(t *testing.T, cluster, job string) *inspect.Placement {
+	t.Helper()
+	w := parse[world](t, cluster)
+	j := parse[batchv1.Job](t, job)
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	f := w.facts()
+	if w.Own != nil {
+		r.Turn.Priority = w.Own.Turn().Priority
+		f.Kueue.Capacity.Templates = map[types.UID]*kueue.PodTemplates{w.Own.UID: {}}
+		f.Kueue.Capacity.Templates[w.Own.UID].Status.ResourceRequests = w.Told
+	}
+	return placement.On(f, &r, w.Own, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
+}
+
+// pods is a Job of so many pods that ask for so much.
+func pods(count, requests string) string {
+	return `{spec: {parallelism: ` + count + `, template: {spec: {containers: [{name: c, resources: {requests: {` + requests + `}}}]}}}}`
+}
+
+// TestOn: the fact sheet's cases of quota, flavors and queues.
+func TestOn(t *testing.T) {
+	gpus := strings.ReplaceAll(simple("10"), "coveredResources: [cpu]", "coveredResources: [cpu, gpu]")
+	two := plain + `
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [
+  {name: f, resources: [{name: cpu, nominalQuota: 2}]}, {name: g, resources: [{name: cpu, nominalQuota: 2}]}]}]}}]
+`
+	for name, c := range map[string]struct{ cluster, job, verdict, message, change string }{
+		"room": {simple("4") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]", pods("3", "cpu: 1"), "fits", "there is room now", ""},
+		"busy": {
+			simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", pods("3", "cpu: 1"), "waits",
+			"1 cpu more in flavor f; ml/a holds 2 (priority 0, since 60m)", "by 1, to 5",
+		},
+		"too big":                                {simple("4"), pods("5", "cpu: 1"), "never", "asks for 5 cpu, 4 is the most that flavor f can give", "ask for no more than 4 cpu (4 pods at once, not 5)"},
+		"fewer completions than pods at once":    {simple("4"), `{spec: {parallelism: 10, completions: 3, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
+		"may start with fewer":                   {simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", flexible("5", "2"), "fits", "with fewer pods", ""},
+		"may start with fewer, and all is taken": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", flexible("5", "2"), "waits", "2 cpu more", ""},
+		"too many at least":                      {simple("4"), flexible("8", "5"), "never", "asks for 5 cpu", ""},
+		"a resource that nobody has":             {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "asks for 1 gpu, which no flavor of ClusterQueue q has", "cover gpu"},
+		"covered, and in no flavor":              {gpus, pods("1", "cpu: 1, gpu: 1"), "never", "asks for 1 gpu, 0 is the most", ""},
+		"nothing asked":                          {simple("0"), pods("1", ""), "fits", "", ""},
+		"the namespace asks for it":              {simple("1") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "never", "asks for 2 cpu", ""},
+		"the namespace allows less":              {simple("9") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, max: {cpu: 1}}]}}]`, pods("1", "cpu: 2"), "never", "LimitRange l allows 1", ""},
+		"another namespace's limits":             {simple("1") + `limits: [{metadata: {namespace: other, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "fits", "", ""},
+		"counted in pods":                        {strings.ReplaceAll(simple("2"), "cpu", "pods"), pods("3", "cpu: 1m"), "never", "", ""},
+		"no splitting over flavors":              {two + "flavors: [{metadata: {name: f}}, {metadata: {name: g}}]", pods("4", "cpu: 1"), "never", "flavor f can give; asks for 4 cpu, 2 is the most that flavor g can give", "ask for no more than 2 cpu"},
+		"parts of cpu":                           {simple("4500m"), pods("3", "cpu: 1500m"), "fits", "", ""},
+		"a full flavor, and one that is tainted": {two + `flavors: [{metadata: {name: f}}, {metadata: {name: g}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]
+workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "waits", "1 cpu more in flavor f; ml/a holds 2", "tolerate the taint spot=true:NoSchedule of flavor g"},
+		"a taint that the flavor's Workloads tolerate": {plain + simple("4")[len(plain):] + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, effect: NoSchedule}], tolerations: [{operator: Exists}]}}]`, pods("1", "cpu: 1"), "fits", "", ""},
+		"labels that no flavor knows":                  {simple("4"), `{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
+		"other labels": {
+			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,
+			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "never", "flavor f is of nodes with other labels", "",
+		},
+		"a term that asks for nothing of it": {simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`, affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+  {matchExpressions: [{key: zone, operator: In, values: [x]}]}, {matchExpressions: [{key: other, operator: Exists}]}]}`), "fits", "", ""},
+		"preferred, and other labels": {
+			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`,
+			affinity(`preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: zone, operator: In, values: [x]}]}}]`), "fits", "", "",
+		},
+		"required, and other labels": {
+			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`,
+			affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [x]}]}]}`), "never", "", "",
+		},
+		"a topology is asked for, and there is one":  {simple("4") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "unknown", "places pods by topology, which hangs on nodes", ""},
+		"a topology is asked for, and there is none": {simple("4"), topology(), "never", "has no topology", ""},
+		"a topology that is too small":               {simple("0") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "never", "asks for 1 cpu, 0 is the most", ""},
+		"a cohort that lends": {plain + `
+queues:
+- {metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}
+- {metadata: {name: r}, spec: {cohortName: x, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 5}]}]}]}}`, pods("4", "cpu: 1"), "fits", "", ""},
+		"a cohort that could not be read": {plain + `
+queues: [{metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}]
+unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "shares the quota of cohort x", ""},
+		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "takes no namespace", ""},
+		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "selects team=a", "label namespace ml"},
+		"this namespace":   {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}") + "labels: {team: a}", pods("1", "cpu: 1"), "fits", "", ""},
+		"a stopped LocalQueue": {
+			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q is stopped (Hold)",
+			"let q go on",
+		},
+		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "let q go on"},
+		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "there is no LocalQueue ml/q", "create LocalQueue ml/q on w"},
+		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "there is no ClusterQueue q", ""},
+		"ClusterQueues that may not be read":                   {simple("4") + "unread: [ClusterQueues]", pods("1", "cpu: 1"), "unknown", "ClusterQueues are forbidden", ""},
+		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue there says: 3 more needed", ""},
+		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
+		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
+		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "by what was read there is room now", ""},
+		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "but Kueue there says: too much", ""},
+		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", ""},
+		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "asks for 5 cpu", ""},
+		"deactivated":                                          {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},
+		"it has quota":                                         {simple("4") + `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}`, pods("9", "cpu: 1"), "fits", "it has quota", ""},
+		"behind a head that never fits":                        {strict("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "waits", "ml/head (priority 0) is before it in ClusterQueue q", ""},
+		"passing a head that never fits":                       {simple("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "fits", "", ""},
+		"could preempt": {
+			preempting(simple("4"), "withinClusterQueue: LowerPriority") + "workloads: [" + holding("q", "a", "f", "4", "10") + "]\nown: {metadata: {uid: o}, spec: {priority: 1000}}",
+			pods("1", "cpu: 1"), "waits", "could preempt ml/a", "",
+		},
+		"may not preempt": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "10") + "]\nown: {metadata: {uid: o}, spec: {priority: 1000}}", pods("1", "cpu: 1"), "waits", "ml/a holds 4 (priority 10, since 60m)", ""},
+		"by the queue's own account": {plain + `
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]},
+  status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: 3}]}]}}]
+unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "1 cpu more in flavor f; who holds it is not known", ""},
+		"what is in use is not known": {simple("4") + `unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "unknown", "how much of ClusterQueue q is in use is not known", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := c.cluster
+			if i := strings.LastIndex(cluster, "\nflavors: "); i > 0 && strings.Count(cluster, "\nflavors: ") > 1 || strings.Count(cluster, "flavors: [{metadata") > 1 {
+				// The last one counts.
+				cluster = strings.Replace(cluster, "flavors: [{metadata: {name: f}}]\n", "", 1)
+			}
+			p := judged(t, cluster, c.job)
+			assert.Equal(t, string(p.Verdict), c.verdict, p.Message)
+			assert.Assert(t, strings.Contains(p.Message, c.message), p.Message)
+			var changes []string
+			for _, change := range p.Changes {
+				changes = append(changes, change.Message)
+			}
+			assert.Assert(t, strings.Contains(strings.Join(changes, "\n"), c.change), "%q", changes)
+		})
+	}
+}
+
+func flexible(count, least string) string {
+	return `{metadata: {annotations: {kueue.x-k8s.io/job-min-parallelism: "` + least + `"}}, spec: {parallelism: ` + count +
+		`, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`
+}
+
+func affinity(node string) string {
+	return `{spec: {template: {spec: {affinity: {nodeAffinity: {` + node + `}}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`
+}
+
+func topology() string {
+	return `{spec: {template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`
+}
+
+func own(reason, message string) string {
+	return `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "False", reason: ` + reason + `, message: "` + message + `", lastTransitionTime: null}]}}
+`
+}
+
+func strict(cpu string) string {
+	return strings.ReplaceAll(simple(cpu), "{namespaceSelector", "{queueingStrategy: StrictFIFO, namespaceSelector")
+}
+
+func preempting(cluster, policy string) string {
+	return strings.ReplaceAll(cluster, "{namespaceSelector", "{preemption: {"+policy+"}, namespaceSelector")
+}
+
+func waiting(name, cpu string) string {
+	return `{metadata: {namespace: ml, name: ` + name + `, uid: ` + name + `, creationTimestamp: "2026-01-01T00:00:00Z"}, spec: {queueName: q},
+ status: {resourceRequests: [{name: main, resources: {cpu: ` + cpu + `}}]}}`
+}

@@ -1,0 +1,293 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Judge tells where the origin of a pair could run: on its own cluster, as far as that has
+// still to give it quota, and on each that this may give it to. There are none where it
+// does not wait, or where no rules of its owner are known.
+func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+	o := p.Origin
+	if o == nil || !o.Waits() {
+		return nil
+	}
+	manager := v.Facts(o.Context)
+	if manager == nil || manager.Err != nil || manager.Kueue == nil || manager.Kueue.Capacity == nil {
+		return nil
+	}
+	submitted := inspect.Present(v.WorkloadsOf(p, manager))
+	if submitted != nil && meta.IsStatusConditionTrue(submitted.Status.Conditions, kueue.Admitted) {
+		// It was given its place; that its pods do not come is another matter.
+		return nil
+	}
+	r := requestOf(o, manager, submitted)
+	return from(v, manager, &r, submitted)
+}
+
+// Submit tells where a request could run that is not submitted yet: through each cluster
+// that has its queue and gives to others, or else on each cluster by itself.
+func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
+	if r.Queue == "" && slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
+		defaulted := *r
+		defaulted.Queue = DefaultQueue
+		r = &defaulted
+	}
+	var managers, others []*inspect.Facts
+	for _, f := range v.Clusters {
+		if f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil && len(candidatesOf(f, r, nil)) > 0 {
+			managers = append(managers, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	if len(managers) == 0 {
+		managers = others
+	}
+	var all []inspect.Placement
+	for _, f := range managers {
+		if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+			all = append(all, *On(f, r, nil, v.Now))
+			continue
+		}
+		all = append(all, from(v, f, r, nil)...)
+	}
+	return all
+}
+
+// hasDefaultQueue says whether what names no queue is submitted to one nevertheless.
+func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
+	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+		return false
+	}
+	return f.Kueue.LocalQueueNamed(namespace, DefaultQueue) != nil ||
+		slices.ContainsFunc(f.Kueue.Capacity.LocalQueues, func(q *kueue.LocalQueue) bool { return q.Namespace == namespace && q.Name == DefaultQueue })
+}
+
+// from judges a request on the cluster that it is submitted to, as far as that has still
+// to give it quota, and on those that this may give it to.
+func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submitted *kueue.Workload) []inspect.Placement {
+	r := *request
+	r.Owners = map[string]string{}
+	for _, c := range manager.Kueue.Capacity.Claims {
+		r.Owners[c.Namespace+"/"+c.Name] = c.Owner
+	}
+	names := candidatesOf(manager, &r, submitted)
+	var all []inspect.Placement
+	isReserved := submitted != nil && meta.IsStatusConditionTrue(submitted.Status.Conditions, kueue.QuotaReserved)
+	own := On(manager, &r, submitted, v.Now)
+	own.Manager = len(names) > 0
+	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
+		all = append(all, *own)
+	}
+	for _, name := range names {
+		all = append(all, *onWorker(v, manager, name, &r, submitted))
+	}
+	return all
+}
+
+// requestOf is what an origin asks for: what its Workload says, or else, of a Job, its
+// own template.
+func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) Request {
+	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Delegated: o.ManagedBy == delegation.MultiKueue}
+	if submitted != nil {
+		if submitted.Spec.QueueName != "" {
+			r.Queue = submitted.Spec.QueueName
+		}
+		r.Turn = kueue.Turn{Priority: submitted.Turn().Priority}
+		if t := manager.Kueue.Capacity.Templates[submitted.UID]; t != nil && len(t.Spec.PodSets) > 0 {
+			r.PodSets = t.Spec.PodSets
+			return r
+		}
+	}
+	if o.Object == nil || !o.Row().IsJob() {
+		return r
+	}
+	job := &batchv1.Job{}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) == nil {
+		r.PodSets = OfJob(job, r.Queue).PodSets
+	}
+	return r
+}
+
+// candidatesOf are the clusters that a manager may give something to, by what it calls
+// them: those that the checks of the queue lead to, as far as these could be read, and
+// those that were nominated.
+func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload) []string {
+	k := manager.Kueue
+	checks := checksOf(k, r)
+	var names []string
+	if submitted != nil {
+		for _, c := range submitted.Status.AdmissionChecks {
+			checks = append(checks, c.Name)
+		}
+		names = append(names, submitted.Status.Nominated...)
+	}
+	for _, name := range checks {
+		check := k.CheckNamed(name)
+		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
+			continue
+		}
+		if config := k.ConfigNamed(check.Spec.Parameters.Name); config != nil {
+			names = append(names, config.Spec.Clusters...)
+		}
+	}
+	var unique []string
+	for _, name := range names {
+		if !slices.Contains(unique, name) {
+			unique = append(unique, name)
+		}
+	}
+	return unique
+}
+
+// checksOf are the checks of the queue that a request is submitted to.
+func checksOf(k *inspect.KueueFacts, r *Request) []string {
+	is := func(q *kueue.LocalQueue) bool { return q.Namespace == r.Namespace && q.Name == r.Queue }
+	locals := slices.Concat(k.LocalQueues, k.Capacity.LocalQueues)
+	i := slices.IndexFunc(locals, is)
+	if i < 0 {
+		return nil
+	}
+	var checks []string
+	for _, q := range slices.Concat(k.ClusterQueues, k.Capacity.ClusterQueues) {
+		if q.Name == locals[i].Spec.ClusterQueue {
+			checks = append(checks, q.Checks()...)
+		}
+	}
+	return checks
+}
+
+// onWorker judges a request on a MultiKueueCluster of a manager.
+func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Request, submitted *kueue.Workload) *inspect.Placement {
+	context := v.ContextOf(manager, name)
+	f := v.Facts(context)
+	var own *kueue.Workload
+	if submitted != nil {
+		own = f.Workload(submitted.Namespace, submitted.Name)
+	}
+	p := On(f, r, own, v.Now)
+	p.Cluster = name
+	if f == nil && context != "" {
+		p.Context, p.Message = context, "nobody asked it"
+	}
+	cluster := manager.Kueue.ClusterNamed(name)
+	switch {
+	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
+		p.Verdict, p.Message = inspect.Never, fmt.Sprintf("there is no MultiKueueCluster %s on %s", name, manager.Context)
+	case cluster != nil:
+		active := meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active)
+		if active != nil && active.Status == metav1.ConditionFalse && (p.Verdict == inspect.Fits || p.Verdict == inspect.Unknown) {
+			p.Verdict = inspect.Waits
+			p.Message = fmt.Sprintf("%s does not reach it: %s", manager.Context, active.Message)
+		}
+	}
+	return p
+}
+
+// Overall is the best that can be hoped for: the best verdict of all clusters that it may
+// be given to, if the one that gives it has quota for it. It is Unknown if there are none.
+func Overall(all []inspect.Placement) inspect.Verdict {
+	var hopes []inspect.Verdict
+	gate := inspect.Fits
+	for i := range all {
+		switch p := &all[i]; {
+		case p.Manager:
+			if gate = p.Verdict; gate != inspect.Fits {
+				// Nothing is given to others before.
+				hopes = append(hopes, gate)
+			}
+		case gate == inspect.Fits:
+			hopes = append(hopes, p.Verdict)
+		case worse(p.Verdict, gate):
+			hopes = append(hopes, p.Verdict)
+		}
+	}
+	if len(hopes) == 0 {
+		return inspect.Unknown
+	}
+	return slices.MinFunc(hopes, func(a, b inspect.Verdict) int { return rank(a) - rank(b) })
+}
+
+// Sum is how many clusters there are of each verdict, in a line.
+func Sum(all []inspect.Placement) string {
+	words := map[inspect.Verdict]string{inspect.Fits: "with room", inspect.Waits: "busy", inspect.Never: "never", inspect.Unknown: "unknown"}
+	var parts []string
+	n := 0
+	for _, verdict := range inspect.Verdicts() {
+		count := 0
+		for i := range all {
+			if all[i].Verdict == verdict && !all[i].Manager {
+				count++
+			}
+		}
+		if n += count; count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count, words[verdict]))
+		}
+	}
+	text := fmt.Sprintf("%d clusters: %s", n, strings.Join(parts, ", "))
+	if n == 1 {
+		text = "1 cluster: " + parts[0]
+	}
+	for i := range all {
+		if all[i].Manager && all[i].Verdict != inspect.Fits {
+			text += fmt.Sprintf("; none is asked before %s has let it pass", all[i].Context)
+		}
+	}
+	return text
+}
+
+// Smallest is the change that is the smallest of those that would let it run on some
+// cluster; ok is false where it fits somewhere, or nobody knows of one.
+func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool) {
+	if Overall(all) == inspect.Fits {
+		return change, false
+	}
+	for i := range all {
+		p := &all[i]
+		if p.Manager && len(p.Changes) > 0 {
+			return p.Changes[0], true
+		}
+	}
+	// What waits for room gets it without any change.
+	for _, verdict := range []inspect.Verdict{inspect.Never, inspect.Waits} {
+		for i := range all {
+			if all[i].Verdict == verdict && len(all[i].Changes) > 0 && Overall(all) == verdict {
+				return all[i].Changes[0], true
+			}
+		}
+	}
+	return change, false
+}
+
+// Outlook is a clause about what is to be expected.
+func Outlook(all []inspect.Placement) string {
+	var names []string
+	for i := range all {
+		if all[i].Verdict == inspect.Fits && !all[i].Manager {
+			names = append(names, all[i].Context)
+		}
+	}
+	switch verdict := Overall(all); {
+	case len(all) == 0:
+		return "no cluster was found that it could be given to"
+	case verdict == inspect.Fits:
+		return "there is room on " + enough(names)
+	case verdict == inspect.Waits:
+		return "it would have to wait"
+	case verdict == inspect.Never:
+		return "it would never run, as things stand"
+	}
+	return "whether it would run cannot be known"
+}

@@ -1,0 +1,112 @@
+// Package placement judges where what waits could run, and why it could not: a verdict
+// for each cluster that it may be given to. It is pure, and works on what was read.
+//
+// Kueue's reckoning is followed as reference and source have it (kueue:
+// pkg/scheduler/flavorassigner). What cannot be told from outside is unknown: never is
+// said of nothing that could run.
+package placement
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Request is what is to be placed.
+type Request struct {
+	Namespace, Queue string
+	// Delegated is whether nothing but Kueue can run it; else it runs without a queue, too.
+	Delegated bool
+	// PodSets are its pods; nil if they are not known.
+	PodSets []kueue.PodTemplate
+	// Turn is when its turn would be. Its UID is that of nobody while it is not submitted.
+	Turn kueue.Turn
+	// Owners are what Workloads were made for where they were submitted, by namespace and
+	// name of the Workload.
+	Owners map[string]string
+}
+
+// DefaultQueue is the LocalQueue that Kueue gives to what names none, where there is one
+// of that name (kueue: LocalQueueDefaulting, since 0.10).
+const DefaultQueue = "default"
+
+// minParallelism is the annotation of a Job that lets fewer pods be started (kueue:
+// pkg/controller/jobs/job).
+const minParallelism = "kueue.x-k8s.io/job-min-parallelism"
+
+// OfJob is what a batch Job asks for, before Kueue has made a Workload of it.
+func OfJob(j *batchv1.Job, queue string) Request {
+	count := int32(1)
+	if j.Spec.Parallelism != nil {
+		count = *j.Spec.Parallelism
+	}
+	if j.Spec.Completions != nil {
+		count = min(count, *j.Spec.Completions)
+	}
+	set := kueue.PodTemplate{Name: "main", Count: count, Template: j.Spec.Template}
+	if least, ok := numberIn(j.Annotations[minParallelism]); ok {
+		set.MinCount = &least
+	}
+	set.Topology = topologyOf(&j.Spec.Template)
+	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}}
+}
+
+// asked is what the pods of one kind need: so many pods, and how much of each resource
+// one of them.
+type asked struct {
+	set   *kueue.PodTemplate
+	count int64
+	// total is of all pods.
+	total map[string]capacity.Amount
+}
+
+// on is what a request asks for on a cluster: what Kueue there has said itself, or what
+// the pods' templates come to with the namespace's LimitRanges there.
+func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests) []asked {
+	all := make([]asked, 0, len(r.PodSets))
+	for i := range r.PodSets {
+		set := &r.PodSets[i]
+		a := asked{set: set, count: int64(set.Count), total: map[string]capacity.Amount{}}
+		list := kueue.Times(kueue.Requests(&set.Template.Spec, limitsOf(c, r.Namespace)), a.count)
+		for _, t := range told {
+			if t.Name == set.Name {
+				list = t.Resources
+			}
+		}
+		for name, quantity := range list {
+			a.total[string(name)] = capacity.AmountOf(string(name), quantity)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// atLeast is the same with as few pods as it may be started with; isLess is false where
+// that is no fewer.
+func atLeast(all []asked) (least []asked, isLess bool) {
+	for _, a := range all {
+		if low := a.set.MinCount; low != nil && int64(*low) < a.count && a.count > 0 {
+			less := asked{set: a.set, count: int64(*low), total: map[string]capacity.Amount{}}
+			for name, total := range a.total {
+				less.total[name] = total / capacity.Amount(a.count) * capacity.Amount(*low)
+			}
+			least, isLess = append(least, less), true
+			continue
+		}
+		least = append(least, a)
+	}
+	return least, isLess
+}
+
+func limitsOf(c *inspect.Capacity, namespace string) []corev1.LimitRange {
+	var limits []corev1.LimitRange
+	for _, l := range c.LimitRanges {
+		if l.Namespace == namespace {
+			limits = append(limits, *l)
+		}
+	}
+	return limits
+}

@@ -1,0 +1,317 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+func labelsOf(n *inspect.Namespace) labels.Set { return n.Labels }
+
+// hasRoom judges flavors and quota, and then whose turn it is.
+func (s *site) hasRoom() bool {
+	if s.request.PodSets == nil {
+		return s.byWords("what its pods ask for is not known")
+	}
+	all := s.request.on(s.room, s.told())
+	if problem := s.refusedByLimits(all); problem != "" {
+		return s.decide(inspect.Never, "%s", problem)
+	}
+	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
+	result, all, fewer := s.assign(a, all)
+	if unread := s.unread(result.verdict); unread != "" && !s.isConfirmed(result.verdict) {
+		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
+		return s.byWords("%s", unread)
+	}
+	s.show(&result)
+	s.place()
+	if s.isContradicted(result.verdict) {
+		return false
+	}
+	switch result.verdict {
+	case inspect.Fits:
+		s.inTurn(fewer)
+	case inspect.Waits:
+		s.waits(&result)
+	case inspect.Never:
+		s.never(a, &result, all)
+	default:
+		s.byWords("%s", unknownFlavor(&result))
+		if s.Verdict == inspect.Unknown {
+			s.blocked()
+		}
+	}
+	return false
+}
+
+// assign tries the whole size, and then, where that neither fits nor could preempt, the
+// least that it may be started with. fewer says so, if it is that which fits.
+func (s *site) assign(a *assigner, whole []asked) (result assignment, all []asked, fewer string) {
+	result = a.assign(whole)
+	least, isLess := atLeast(whole)
+	if !isLess || result.verdict == inspect.Fits || s.couldPreempt(a, &result) {
+		return result, whole, ""
+	}
+	smaller := a.assign(least)
+	switch {
+	case smaller.verdict == inspect.Fits:
+		return smaller, least, "with fewer pods than it asks for, down to " + countsOf(least)
+	case worse(result.verdict, smaller.verdict), smaller.verdict == inspect.Never:
+		return smaller, least, ""
+	}
+	return result, least, ""
+}
+
+// isContradicted decides where Kueue itself says something worse than fits, or something
+// better than never: it knows its configuration, which nobody here does.
+func (s *site) isContradicted(v inspect.Verdict) bool {
+	c := s.words()
+	if c == nil || c.Reason == "PendingEvaluation" {
+		return false
+	}
+	said := verdictOf(c)
+	switch {
+	case v == inspect.Fits && said == inspect.Waits, v == inspect.Never && said == inspect.Waits:
+		s.decide(inspect.Waits, "Kueue there says: %s; by what was read %s", c.Message, map[inspect.Verdict]string{inspect.Fits: "there is room now", inspect.Never: "it never will have room"}[v])
+	case v == inspect.Fits && said == inspect.Never:
+		s.decide(inspect.Unknown, "by what was read there is room now, but Kueue there says: %s", c.Message)
+	default:
+		return false
+	}
+	return true
+}
+
+// isConfirmed says whether Kueue itself says the same as was reckoned without knowing all.
+func (s *site) isConfirmed(v inspect.Verdict) bool {
+	c := s.words()
+	return c != nil && verdictOf(c) == v
+}
+
+// told is what Kueue on the cluster says that the pods ask for.
+func (s *site) told() []kueue.PodSetRequests {
+	if s.own == nil {
+		return nil
+	}
+	if t := s.room.Templates[s.own.UID]; t != nil {
+		return t.Status.ResourceRequests
+	}
+	return nil
+}
+
+// unread is what is not known of the quota that a verdict rests on, "" if all is: the
+// cohorts, and what is in use.
+func (s *site) unread(v inspect.Verdict) string {
+	if err := s.room.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
+		return fmt.Sprintf("ClusterQueue %s shares the quota of cohort %s, and %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
+	}
+	err := s.room.Gaps[inspect.PartClaims]
+	if err == nil || v == inspect.Never {
+		return ""
+	}
+	for _, n := range s.sharers() {
+		if len(n.Queue.Status.FlavorsReservation) == 0 && len(n.Resources()) > 0 {
+			return fmt.Sprintf("how much of ClusterQueue %s is in use is not known: %s", n.Name, s.because(err))
+		}
+	}
+	return ""
+}
+
+func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
+	if err := s.room.Gaps[inspect.PartFlavors]; err != nil {
+		return s.flavorByWords(name, err)
+	}
+	allTopology := true
+	for _, g := range s.queue.Queue.Groups() {
+		for _, f := range g.Flavors {
+			known := s.room.Flavor(f.Name)
+			allTopology = allTopology && known != nil && known.Spec.TopologyName != ""
+		}
+	}
+	return suits(set, s.room.Flavor(name), allTopology)
+}
+
+// show fills in the flavors that were tried, and the columns of flavor, quota and checks.
+func (s *site) show(a *assignment) {
+	s.Flavors = s.Flavors[:0]
+	var flavors, quotas []string
+	state := inspect.Yes
+	for i := range a.tries {
+		t := &a.tries[i]
+		tried := inspect.FlavorTried{PodSet: t.asked.set.Name, Flavor: t.flavor, Verdict: t.verdict, Message: t.message(), Resources: []inspect.ResourceRoom{}}
+		for _, r := range t.rooms {
+			tried.Resources = append(tried.Resources, inspect.ResourceRoom{
+				Resource: r.resource, Asked: r.asked.Text(r.resource), Free: r.free.Text(r.resource), Most: r.most.Text(r.resource),
+			})
+		}
+		s.Flavors = append(s.Flavors, tried)
+		if !t.chosen {
+			continue
+		}
+		if !slices.Contains(flavors, t.flavor) {
+			flavors = append(flavors, t.flavor)
+		}
+		if !t.suits {
+			continue
+		}
+		if r, isShort := t.shortest(); isShort {
+			state = inspect.No
+			quotas = append(quotas, r.text())
+		}
+	}
+	s.showFlavors(a, flavors)
+	switch {
+	case a.uncovered != "":
+		s.condition(inspect.ConditionQuota, inspect.No, "no %s", a.uncovered)
+	case len(quotas) > 0:
+		s.condition(inspect.ConditionQuota, state, "%s", strings.Join(quotas, ", "))
+	case a.verdict == inspect.Fits:
+		s.condition(inspect.ConditionQuota, inspect.Yes, "%s", a.enough())
+	}
+	s.showChecks()
+}
+
+func (s *site) showFlavors(a *assignment, flavors []string) {
+	total := map[string]bool{}
+	for _, g := range s.queue.Queue.Groups() {
+		for _, f := range g.Flavors {
+			total[f.Name] = true
+		}
+	}
+	state := inspect.Yes
+	for i := range a.tries {
+		if t := &a.tries[i]; t.chosen && !t.suits {
+			state = inspect.No
+			if !t.isKnown {
+				state = inspect.NotKnown
+			}
+		}
+	}
+	text := strings.Join(flavors, ", ")
+	switch {
+	case state == inspect.NotKnown:
+		text = "?"
+	case state == inspect.No:
+		text = fmt.Sprintf("none (of %d)", len(total))
+	case len(total) > len(flavors) && len(flavors) > 0:
+		text += fmt.Sprintf(" (of %d)", len(total))
+	case text == "":
+		text = "none needed"
+	}
+	s.condition(inspect.ConditionFlavor, state, "%s", text)
+}
+
+// showChecks names the checks that come behind the quota.
+func (s *site) showChecks() {
+	var names []string
+	for _, name := range s.queue.Queue.Checks() {
+		if c := s.facts.Kueue.CheckNamed(name); c == nil || !c.IsMultiKueue() {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		s.condition(inspect.ConditionChecks, inspect.NotAsked, "-")
+		return
+	}
+	s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s", strings.Join(names, ", "))
+}
+
+// text is what is asked, and what there is, as 8 of 3 free cpu.
+func (r room) text() string {
+	if _, atAll := r.lacks(); atAll > 0 {
+		return fmt.Sprintf("%s of %s at most %s", r.asked.Text(r.resource), r.most.Text(r.resource), r.resource)
+	}
+	return fmt.Sprintf("%s of %s free %s", r.asked.Text(r.resource), r.free.Text(r.resource), r.resource)
+}
+
+// enough is what is asked of what is free, where all of it is.
+func (a *assignment) enough() string {
+	var words []string
+	for i := range a.tries {
+		if t := &a.tries[i]; t.chosen {
+			for _, r := range t.rooms {
+				words = append(words, r.text())
+			}
+		}
+	}
+	if len(words) == 0 {
+		return "nothing asked"
+	}
+	const few = 2
+	if len(words) > few {
+		words = append(words[:few], "…")
+	}
+	return strings.Join(words, ", ")
+}
+
+func (t *try) message() string {
+	if !t.suits {
+		// The rest is why, which is told once.
+		short, _, _ := strings.Cut(t.why, ": ")
+		return short
+	}
+	if r, isShort := t.shortest(); isShort {
+		return r.text()
+	}
+	return "has room"
+}
+
+func unknownFlavor(a *assignment) string {
+	for i := range a.tries {
+		if t := &a.tries[i]; !t.isKnown {
+			return fmt.Sprintf("flavor %s %s", t.flavor, t.why)
+		}
+	}
+	return "it cannot be told which flavor it would get"
+}
+
+func countsOf(all []asked) string {
+	var words []string
+	for _, a := range all {
+		if len(all) == 1 {
+			return fmt.Sprintf("%d", a.count)
+		}
+		words = append(words, fmt.Sprintf("%d of %s", a.count, a.set.Name))
+	}
+	return strings.Join(words, ", ")
+}
+
+// never says why it can never run, if that is so in whatever way its pods are placed.
+func (s *site) never(a *assigner, result *assignment, all []asked) {
+	if result.uncovered != "" {
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("have a resource group of ClusterQueue %s on %s cover %s, or do not ask for it", s.queue.Name, s.Context, result.uncovered)})
+		s.decide(inspect.Never, "asks for %s %s, which no flavor of ClusterQueue %s has",
+			result.uncoveredAsk.Text(result.uncovered), result.uncovered, s.queue.Name)
+		return
+	}
+	if possible, isSure := a.isPossible(all); possible || !isSure {
+		s.byWords("its podsets would have to be placed in another way than in their order, which Kueue does not try")
+		return
+	}
+	s.suggest(result)
+	s.decide(inspect.Never, "%s", neverText(result, s.queue))
+}
+
+func neverText(result *assignment, queue *capacity.Node) string {
+	var reasons []string
+	for i := range result.tries {
+		t := &result.tries[i]
+		if t.verdict != inspect.Never || t.asked != result.worst.asked || !slices.Equal(t.resources, result.worst.resources) {
+			continue
+		}
+		reason := fmt.Sprintf("flavor %s %s", t.flavor, t.why)
+		if r, isShort := t.shortest(); t.suits && isShort {
+			reason = fmt.Sprintf("asks for %s %s, %s is the most that flavor %s can give", r.asked.Text(r.resource), r.resource, r.most.Text(r.resource), t.flavor)
+			if queue.Parent != nil {
+				reason += ", with what may be borrowed"
+			}
+		}
+		reasons = append(reasons, reason)
+	}
+	return strings.Join(reasons, "; ")
+}

@@ -1,0 +1,247 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// few is how many are named of those that there may be more of.
+const few = 3
+
+// turn is when it would be its turn there: that of its Workload, or as if it came now.
+func (s *site) turn() kueue.Turn {
+	if s.own != nil {
+		return s.own.Turn()
+	}
+	t := s.request.Turn
+	if t.At.IsZero() {
+		t.At = s.now
+	}
+	return t
+}
+
+// ahead are those that come before it in its queue.
+func (s *site) ahead() []*kueue.Claim {
+	mine := s.turn()
+	return slices.DeleteFunc(slices.Clone(s.queue.Pending), func(c *kueue.Claim) bool {
+		return c.UID == mine.UID && mine.UID != "" || c.Turn.Compare(mine) >= 0
+	})
+}
+
+// place fills in its place in the queue, where all that wait are known.
+func (s *site) place() {
+	if s.room.Gaps[inspect.PartClaims] != nil || s.room.Gaps[inspect.PartQueues] != nil {
+		return
+	}
+	ahead := s.ahead()
+	mine := s.turn().UID
+	of := len(s.queue.Pending)
+	if mine == "" || !slices.ContainsFunc(s.queue.Pending, func(c *kueue.Claim) bool { return c.UID == mine }) {
+		of++
+	}
+	position := &inspect.QueuePosition{ClusterQueue: s.queue.Name, Place: len(ahead) + 1, Of: of, Ahead: []string{}, Source: "computed"}
+	for _, c := range ahead[:min(few, len(ahead))] {
+		position.Ahead = append(position.Ahead, s.nameOf(c))
+	}
+	s.Position = position
+}
+
+// nameOf is what a Workload was made for, or else its own name. What waits on a worker has
+// nothing there that it was made for; its manager knows.
+func (s *site) nameOf(c *kueue.Claim) string { return c.Namespace + "/" + s.ownerOf(c) }
+
+func (s *site) ownerOf(c *kueue.Claim) string {
+	return cmp.Or(c.Owner, s.request.Owners[c.Namespace+"/"+c.Name], c.Name)
+}
+
+// inTurn ends the judgment of what has room: in a queue where nobody passes the first
+// one, it has to be the first.
+func (s *site) inTurn(how string) {
+	s.place()
+	if s.queue.Queue.Spec.QueueingStrategy == kueue.StrictFIFO {
+		if s.room.Gaps[inspect.PartClaims] != nil {
+			s.decide(inspect.Unknown, "there is room, and ClusterQueue %s lets nobody pass its first one (StrictFIFO), which could not be looked for: %s",
+				s.queue.Name, s.because(s.room.Gaps[inspect.PartClaims]))
+			return
+		}
+		if s.blocked() {
+			return
+		}
+	}
+	s.decide(inspect.Fits, "%s", strings.TrimSuffix("there is room now, "+how, ", "))
+}
+
+// blocked decides where the queue lets nobody pass, and another one comes before.
+func (s *site) blocked() bool {
+	if s.queue.Queue.Spec.QueueingStrategy != kueue.StrictFIFO {
+		return false
+	}
+	for _, c := range s.ahead() {
+		if blocks(c) {
+			s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
+			s.decide(inspect.Waits, "%s (priority %d) is before it in ClusterQueue %s, which lets nobody pass (StrictFIFO)", s.nameOf(c), c.Turn.Priority, s.queue.Name)
+			return true
+		}
+	}
+	return false
+}
+
+// blocks says whether one that waits is held for want of quota, as what holds a strict
+// queue is, or was not looked at. What is wrong with it otherwise holds nobody up.
+func blocks(c *kueue.Claim) bool {
+	switch c.Reason {
+	case "", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed", "WaitingForPreemptedWorkloads", "PendingEvaluation":
+		return true
+	case "Pending":
+		return strings.Contains(c.Message, "couldn't assign flavors")
+	}
+	return false
+}
+
+// holders are those that hold a flavor's resource in the queue and its cohorts, those of
+// the queue itself first, then those with most.
+func (s *site) holders(fr capacity.FlavorResource) []inspect.Holder {
+	var found []inspect.Holder
+	for _, n := range s.sharers() {
+		for _, c := range n.Claims {
+			var amount capacity.Amount
+			for _, h := range c.Holds {
+				if h.Flavor == fr.Flavor && h.Resource == fr.Resource {
+					amount = amount.Plus(capacity.AmountOf(h.Resource, h.Quantity))
+				}
+			}
+			if amount > 0 {
+				found = append(found, s.holderOf(c, fr, amount, s.mayPreempt(n, c, fr)))
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b inspect.Holder) int {
+		return cmp.Or(cmp.Compare(isOther(a, s.queue.Name), isOther(b, s.queue.Name)),
+			-cmp.Compare(amountOf(a), amountOf(b)), cmp.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name))
+	})
+	return found
+}
+
+func isOther(h inspect.Holder, queue string) int {
+	if h.ClusterQueue == queue {
+		return 0
+	}
+	return 1
+}
+
+func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capacity.Amount, preemptible bool) inspect.Holder {
+	h := inspect.Holder{
+		Kind: cmp.Or(c.Kind, "Workload"), Namespace: c.Namespace, Name: s.ownerOf(c), ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
+		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Turn.Priority, Preemptible: preemptible,
+	}
+	if amount > 0 {
+		h.Amount = amount.Text(fr.Resource)
+	}
+	if since := c.Since; !since.IsZero() {
+		h.Since = &metav1.Time{Time: since}
+	}
+	return h
+}
+
+// sharers are the queue, and those that share quota with it.
+func (s *site) sharers() []*capacity.Node {
+	path, isLoop := s.queue.Path()
+	if len(path) == 0 || isLoop {
+		return []*capacity.Node{s.queue}
+	}
+	root := path[len(path)-1]
+	var found []*capacity.Node
+	for _, n := range s.tree.Queues() {
+		if above, _ := n.Path(); slices.Contains(above, root) {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// mayPreempt says whether the queue's policy lets a Workload be preempted for this one
+// (kueue: pkg/scheduler/preemption; reference: capacity.md 6).
+func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource) bool {
+	mine, policy := s.turn(), s.queue.Queue.Spec.Preemption
+	isLower := c.Turn.Priority < mine.Priority
+	if n == s.queue {
+		isNewer := c.Turn.Priority == mine.Priority && c.Turn.At.After(mine.At)
+		return policy.WithinClusterQueue == kueue.LowerPriority && isLower ||
+			policy.WithinClusterQueue == kueue.LowerOrNewer && (isLower || isNewer)
+	}
+	if n.Borrowed(fr) == 0 || n.Queue.Spec.StopPolicy != "" && n.Queue.Spec.StopPolicy != "None" {
+		return false
+	}
+	return policy.ReclaimWithinCohort == kueue.AnyPriority || policy.ReclaimWithinCohort == kueue.LowerPriority && isLower
+}
+
+// preempts says whether those that may be preempted hold enough.
+func (s *site) preempts(fr capacity.FlavorResource, amount capacity.Amount) bool {
+	var total capacity.Amount
+	for _, h := range s.holders(fr) {
+		if h.Preemptible {
+			total = total.Plus(amountOf(h))
+		}
+	}
+	return total >= amount
+}
+
+func (s *site) couldPreempt(a *assigner, result *assignment) bool {
+	return result.verdict == inspect.Waits && result.worst != nil && a.canPreempt(result.worst)
+}
+
+// waits says what is lacking, and who holds it.
+func (s *site) waits(result *assignment) {
+	r, _ := result.worst.shortest()
+	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}
+	lacks, _ := r.lacks()
+	text := fmt.Sprintf("%s %s more in flavor %s", lacks.Text(r.resource), r.resource, fr.Flavor)
+	s.Holders = s.holders(fr)
+	if err := s.room.Gaps[inspect.PartClaims]; err != nil {
+		text += "; who holds it is not known: " + s.because(err)
+	}
+	var names, victims []string
+	for _, h := range s.Holders {
+		name := h.Namespace + "/" + h.Name
+		names = append(names, s.describe(h))
+		if h.Preemptible {
+			victims = append(victims, name)
+		}
+	}
+	if len(names) > 0 {
+		text += "; " + enough(names)
+	}
+	if s.preempts(fr, lacks) {
+		text += "; could preempt " + enough(victims)
+	}
+	s.suggest(result)
+	s.decide(inspect.Waits, "%s", text)
+}
+
+func (s *site) describe(h inspect.Holder) string {
+	text := fmt.Sprintf("%s/%s holds %s (priority %d", h.Namespace, h.Name, h.Amount, h.Priority)
+	if h.Since != nil {
+		text += ", since " + duration.HumanDuration(s.now.Sub(h.Since.Time))
+	}
+	if h.ClusterQueue != s.queue.Name {
+		text += ", in ClusterQueue " + h.ClusterQueue
+	}
+	return text + ")"
+}
+
+// enough are as many as are named.
+func enough(names []string) string {
+	if len(names) > few {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+	}
+	return strings.Join(names, ", ")
+}

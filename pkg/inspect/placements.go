@@ -1,0 +1,181 @@
+package inspect
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// Verdict says whether what waits could run on a cluster.
+type Verdict string
+
+// The verdicts, the best first.
+const (
+	// Fits: there is room now. It does not say that nobody else is first.
+	Fits Verdict = "fits"
+	// Waits: there can be room, and is none now, or something else has to come to pass.
+	Waits Verdict = "waits"
+	// Unknown: it cannot be told from what may be looked at.
+	Unknown Verdict = "unknown"
+	// Never: not unless somebody changes something.
+	Never Verdict = "never"
+)
+
+// Verdicts returns all verdicts, the best first.
+func Verdicts() []Verdict { return []Verdict{Fits, Waits, Unknown, Never} }
+
+// Placement is a candidate cluster for what waits, and whether it could run there.
+type Placement struct {
+	// Context reaches the cluster, "" if it is not known which does; Cluster is what its
+	// manager calls it, "" for the manager itself.
+	Context string `json:"context"`
+	Cluster string `json:"cluster"`
+	// Manager is whether it is the cluster that gives to others, and gives quota first.
+	Manager bool    `json:"manager"`
+	Verdict Verdict `json:"verdict"`
+	Message string  `json:"message"`
+	// Conditions are what has to hold, in the order in which it is asked. Behind the first
+	// that does not hold, some may not have been looked at.
+	Conditions []PlacementCondition `json:"conditions"`
+	// Flavors are those that were tried.
+	Flavors []FlavorTried `json:"flavors"`
+	// Holders hold what it lacks, those that hold most of it first.
+	Holders []Holder `json:"holders"`
+	// Position is its place in the queue there, null where that is not known.
+	Position *QueuePosition `json:"position"`
+	// Said is what Kueue there says itself, and SaidAt since when.
+	Said   string       `json:"said"`
+	SaidAt *metav1.Time `json:"saidAt"`
+	// Changes are what would let it run there, each by itself, the smallest first.
+	Changes []PlacementChange `json:"changes"`
+}
+
+// State says whether a condition of a placement holds.
+type State string
+
+// The states.
+const (
+	Yes      State = "yes"
+	No       State = "no"
+	NotKnown State = "unknown"
+	// NotAsked: it was not looked at, since something before it does not hold, or since
+	// there is nothing to ask.
+	NotAsked State = "-"
+)
+
+// States returns all states.
+func States() []State { return []State{Yes, No, NotKnown, NotAsked} }
+
+// PlacementCondition is one thing that has to hold for a Job to run on a cluster.
+type PlacementCondition struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Text  string `json:"text"`
+}
+
+// The names of conditions, in the order in which they are asked.
+const (
+	ConditionReached   = "reached"
+	ConditionNamespace = "namespace"
+	ConditionQueue     = "queue"
+	ConditionFlavor    = "flavor"
+	ConditionQuota     = "quota"
+	ConditionChecks    = "checks"
+)
+
+// PlacementConditions are their names.
+func PlacementConditions() []string {
+	return []string{ConditionReached, ConditionNamespace, ConditionQueue, ConditionFlavor, ConditionQuota, ConditionChecks}
+}
+
+// Condition is one of a placement's, by its name.
+func (p *Placement) Condition(name string) PlacementCondition {
+	i := slices.IndexFunc(p.Conditions, func(c PlacementCondition) bool { return c.Name == name })
+	if i < 0 {
+		return PlacementCondition{Name: name, State: NotAsked}
+	}
+	return p.Conditions[i]
+}
+
+// FlavorTried is a flavor for the pods of one kind, and why it suits or not.
+type FlavorTried struct {
+	PodSet  string  `json:"podSet"`
+	Flavor  string  `json:"flavor"`
+	Verdict Verdict `json:"verdict"`
+	Message string  `json:"message"`
+	// Resources are what is asked of it and what it has.
+	Resources []ResourceRoom `json:"resources"`
+}
+
+// ResourceRoom is what is asked of a resource, with what other pods of the same Job are
+// given before, what is free, and what there is at most, all with what may be borrowed.
+type ResourceRoom struct {
+	Resource string `json:"resource"`
+	Asked    string `json:"asked"`
+	Free     string `json:"free"`
+	Most     string `json:"most"`
+}
+
+// Holder is a Workload that holds what is lacking.
+type Holder struct {
+	Kind         string       `json:"kind"`
+	Namespace    string       `json:"namespace"`
+	Name         string       `json:"name"`
+	ClusterQueue string       `json:"clusterQueue"`
+	Flavor       string       `json:"flavor"`
+	Resource     string       `json:"resource"`
+	Amount       string       `json:"amount"`
+	Priority     int32        `json:"priority"`
+	Since        *metav1.Time `json:"since"`
+	// Preemptible is whether the queue's policy lets it be preempted for this.
+	Preemptible bool `json:"preemptible"`
+}
+
+// QueuePosition is a place in a ClusterQueue.
+type QueuePosition struct {
+	ClusterQueue string `json:"clusterQueue"`
+	// Place counts from 1, and Of is how many wait there.
+	Place int `json:"place"`
+	Of    int `json:"of"`
+	// Ahead are the first of those that come before it, as namespace/name.
+	Ahead []string `json:"ahead"`
+	// Source is who says so: "computed" from what was read.
+	Source string `json:"source"`
+}
+
+// PlacementChange is what would let it run.
+type PlacementChange struct {
+	Message string `json:"message"`
+	// Command does it, "" where no single one does.
+	Command string `json:"command"`
+}
+
+// deepCopy is a copy that shares no mutable part with p.
+func (p *Placement) deepCopy() Placement {
+	c := *p
+	c.Conditions, c.Holders, c.Changes = slices.Clone(p.Conditions), slices.Clone(p.Holders), slices.Clone(p.Changes)
+	c.Flavors = slices.Clone(p.Flavors)
+	for i := range c.Flavors {
+		c.Flavors[i].Resources = slices.Clone(p.Flavors[i].Resources)
+	}
+	for i := range c.Holders {
+		c.Holders[i].Since = p.Holders[i].Since.DeepCopy()
+	}
+	if p.Position != nil {
+		position := *p.Position
+		position.Ahead = slices.Clone(p.Position.Ahead)
+		c.Position = &position
+	}
+	c.SaidAt = p.SaidAt.DeepCopy()
+	return c
+}
+
+// Unsubmitted is the trace of what is in no cluster yet.
+func Unsubmitted(kind, namespace, name string) *Trace {
+	v := &Inventory{}
+	t := v.brief(Pair{})
+	t.Origin = &Job{Kind: kind, Namespace: namespace, Name: name, Status: delegation.Pending, Mirrors: []Ref{}, Findings: []string{}}
+	return t
+}
