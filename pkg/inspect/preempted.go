@@ -68,6 +68,10 @@ func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[strin
 		if known.IsSuperset(uids) {
 			return nil
 		}
+		if c := r.facts.Kueue.Capacity; c != nil && c.Gaps[PartClaims] == nil {
+			r.pickWorkloads(ctx, c, uids.Difference(known))
+			return nil
+		}
 		// That others may not be read says nothing of the object itself.
 		_ = listObjects(ctx, r.cluster, r.resource("workloads"), "", metav1.ListOptions{}, func(w *kueue.Workload) {
 			if uid := string(w.UID); uids.Has(uid) && !known.Has(uid) {
@@ -76,4 +80,27 @@ func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[strin
 		})
 		return nil
 	})
+}
+
+// pickWorkloads finds the Workloads of these uids where all were listed before, and asks
+// for those of which no more is known than where they are.
+func (r *factReader) pickWorkloads(ctx context.Context, c *Capacity, uids sets.Set[string]) {
+	keep := func(w *kueue.Workload) {
+		r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
+	}
+	for _, w := range c.Workloads {
+		if uids.Has(string(w.UID)) {
+			keep(w)
+		}
+	}
+	for _, uid := range sets.List(uids) {
+		place, ok := c.places[uid]
+		if !ok {
+			continue
+		}
+		// As above: that one may not be read says nothing of the object itself.
+		if w, err := getObject[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
+			keep(w)
+		}
+	}
 }

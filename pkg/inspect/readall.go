@@ -19,14 +19,23 @@ import (
 // that are dispatched, the Leases; Namespaces; and Kueue's objects. A part that may
 // not be read is a gap.
 func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
-	clusters := readAllFacts(ctx, f, q)
+	clusters := readAllFacts(ctx, f, q, nil)
 	return NewInventory(now(), clusters, addresses)
 }
 
-// readAllFacts reads every cluster for ReadAll.
-func readAllFacts(ctx context.Context, f *fleet.Fleet, q Query) []*Facts {
+// readAllFacts reads every cluster for ReadAll. What was read before, if anything, is not
+// asked for again where it is a list of many.
+func readAllFacts(ctx context.Context, f *fleet.Fleet, q Query, before *Inventory) []*Facts {
 	var clusters []*Facts
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) { return readFacts(ctx, c, q) }) {
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
+		var known *Capacity
+		if before != nil {
+			if facts := before.Facts(c.Context); facts != nil && facts.Kueue != nil {
+				known = facts.Kueue.Capacity
+			}
+		}
+		return readFacts(ctx, c, q, known)
+	}) {
 		facts := a.Value
 		if facts == nil || a.Err != nil {
 			facts = &Facts{Context: a.Context, Err: a.Err}
@@ -36,8 +45,8 @@ func readAllFacts(ctx context.Context, f *fleet.Fleet, q Query) []*Facts {
 	return clusters
 }
 
-// readFacts reads one cluster.
-func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
+// readFacts reads one cluster. known is what was listed of it before, nil if nothing was.
+func readFacts(ctx context.Context, c *fleet.Cluster, q Query, known *Capacity) (*Facts, error) {
 	facts := newFacts(c)
 	if err := facts.list(ctx, c, q); err != nil {
 		return facts, err
@@ -56,7 +65,11 @@ func readFacts(ctx context.Context, c *fleet.Cluster, q Query) (*Facts, error) {
 	if r.hasKueue() {
 		k := facts.Kueue
 		r.readConfig(ctx)
-		readList(ctx, r, PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
+		if all, ok := known.workloadsOf(namespace); ok {
+			k.Workloads = all
+		} else {
+			readList(ctx, r, PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
+		}
 		readList(ctx, r, PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
 		readList(ctx, r, PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
 	}

@@ -16,7 +16,7 @@ func ReadAround(ctx context.Context, f *fleet.Fleet, w Wanted, one *Inventory, a
 	if w.Kind != "" {
 		query.Kinds = []string{w.Kind}
 	}
-	clusters := readAllFacts(ctx, f, query)
+	clusters := readAllFacts(ctx, f, query, one)
 	for i, wide := range clusters {
 		switch narrow := one.Facts(wide.Context); {
 		case narrow == nil:

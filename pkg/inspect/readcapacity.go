@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -27,6 +29,9 @@ type Capacity struct {
 	Flavors       []*kueue.ResourceFlavor
 	// Claims are the Workloads that hold quota or wait for it.
 	Claims []*kueue.Claim
+	// Workloads are all those of the namespaces that were asked for, whole: they came with
+	// the others, and need not be asked for again.
+	Workloads []*kueue.Workload
 	// LimitRanges are those of the namespaces that were asked for, and Namespaces these
 	// themselves, nil for one that is not there.
 	LimitRanges []*corev1.LimitRange
@@ -35,6 +40,37 @@ type Capacity struct {
 	Templates map[types.UID]*kueue.PodTemplates
 	// Gaps are the parts that could not be read, and why.
 	Gaps map[Part]error
+
+	// asked are the namespaces, and places where Workloads of other ones are, by uid.
+	asked  sets.Set[string]
+	places map[string]types.NamespacedName
+}
+
+// workloadsOf are all Workloads of a namespace; ok is false where not all of it were
+// read.
+func (c *Capacity) workloadsOf(namespace string) (found []*kueue.Workload, ok bool) {
+	if c == nil || c.Gaps[PartClaims] != nil || !c.asked.Has(namespace) {
+		return nil, false
+	}
+	for _, w := range c.Workloads {
+		if w.Namespace == namespace {
+			found = append(found, w)
+		}
+	}
+	return found, true
+}
+
+// listedWorkload is a Workload of a list, of which a part is looked at before it is known
+// whether the whole is wanted.
+type listedWorkload struct {
+	part kueue.ClaimedWorkload
+	text []byte
+}
+
+// UnmarshalJSON decodes the part, and keeps the whole as it is.
+func (w *listedWorkload) UnmarshalJSON(text []byte) error {
+	w.text = bytes.Clone(text)
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, &w.part)
 }
 
 // Tree is the model of the quotas. What could not be read is not in it: see Gaps.
@@ -62,7 +98,7 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 		PartQueues:        func() { one.LocalQueues = o.LocalQueues },
 		PartCohorts:       func() { one.Cohorts = o.Cohorts },
 		PartFlavors:       func() { one.Flavors = o.Flavors },
-		PartClaims:        func() { one.Claims = o.Claims },
+		PartClaims:        func() { one.Claims, one.Workloads, one.asked, one.places = o.Claims, o.Workloads, o.asked, o.places },
 		PartLimitRanges:   func() { one.LimitRanges = o.LimitRanges },
 		PartNamespaces:    func() { one.Namespaces = o.Namespaces },
 	} {
@@ -85,7 +121,9 @@ var errBounded = errors.New("the bundle holds those of some namespaces only; mak
 // readCapacity reads what tells how much room there is. LimitRanges are read of the
 // given namespaces, those where something waits.
 func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
-	c := &Capacity{Gaps: map[Part]error{}, Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*Namespace{}}
+	c := &Capacity{
+		asked: sets.New(namespaces...), places: map[string]types.NamespacedName{}, Gaps: map[Part]error{}, Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*Namespace{},
+	}
 	r.store(func() { r.facts.Kueue.Capacity = c })
 	readRoom(ctx, r, c, PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
 		o.ManagedFields = nil
@@ -103,16 +141,33 @@ func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
 			c.LimitRanges = append(c.LimitRanges, o)
 		})
 	}
+	r.readClaims(ctx, c)
+	if r.cluster.Bounded {
+		r.store(func() { c.gap(PartClaims, errBounded) })
+	}
+}
+
+// readClaims reads the Workloads of all namespaces, once: what they hold or wait for, and
+// those of the namespaces that were asked for as they are.
+func (r *factReader) readClaims(ctx context.Context, c *Capacity) {
 	names := interner{}
-	readRoom(ctx, r, c, PartClaims, r.resource("workloads"), "", func(o *kueue.ClaimedWorkload) {
-		if claim := o.Claim(); claim != nil {
+	readRoom(ctx, r, c, PartClaims, r.resource("workloads"), "", func(o *listedWorkload) {
+		place := &o.part.Metadata
+		if c.asked.Has(place.Namespace) {
+			w := &kueue.Workload{}
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(o.text, w); err != nil {
+				c.gap(PartClaims, err)
+				return
+			}
+			c.Workloads = append(c.Workloads, w)
+		} else {
+			c.places[place.UID] = types.NamespacedName{Namespace: names.one(place.Namespace), Name: place.Name}
+		}
+		if claim := o.part.Claim(); claim != nil {
 			names.claim(claim)
 			c.Claims = append(c.Claims, claim)
 		}
 	})
-	if r.cluster.Bounded {
-		r.store(func() { c.gap(PartClaims, errBounded) })
-	}
 }
 
 // readTemplates reads the Workloads of these names with their pods' templates, which are

@@ -217,6 +217,14 @@ func (r *factReader) readNeighbours(ctx context.Context) {
 		}
 	}
 	for _, namespace := range sets.List(silent) {
+		if all, ok := r.facts.Kueue.Capacity.workloadsOf(namespace); ok {
+			for _, w := range all {
+				if !known.Has(w.UID) {
+					r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w)
+				}
+			}
+			continue
+		}
 		r.read(PartWorkloads, func() error {
 			return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
 				if !known.Has(w.UID) {
