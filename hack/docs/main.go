@@ -1,5 +1,5 @@
-// Command docs writes what is generated below docs/: a page and a man page for
-// each command, and JSON Schemas of what is printed. With -check it writes
+// Command docs writes what is generated below docs/, and the roles beside it: a page and
+// a man page for each command, and JSON Schemas of what is printed. With -check it writes
 // nothing, and fails if what is there is not what it would write.
 package main
 
@@ -28,7 +28,7 @@ import (
 )
 
 // folders are those that hold nothing but generated files.
-var folders = []string{"commands", "man", "schema"}
+var folders = []string{"commands", "man", "schema", rolesFolder}
 
 func main() {
 	dir := flag.String("dir", "docs", "folder of the documentation")
@@ -79,7 +79,7 @@ func compare(dir string, files map[string][]byte) error {
 			return err
 		}
 		for _, e := range entries {
-			if name := folder + "/" + e.Name(); files[name] == nil {
+			if name := strings.TrimSuffix(folder, "/") + "/" + e.Name(); files[name] == nil {
 				stale = append(stale, name)
 			}
 		}
@@ -117,7 +117,7 @@ func generate() (map[string][]byte, error) {
 		files["schema/"+schemaName(document)+".json"] = append(text, '\n')
 	}
 	files["codes.md"] = codesPage()
-	return files, nil
+	return files, roles(files)
 }
 
 // rootCommand is the tree of commands, as kubectl calls it.

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
 // Right is what the user has to be allowed to do with one resource.
@@ -25,6 +26,8 @@ type Right struct {
 	Blocks  bool
 }
 
+func jobs() schema.GroupResource { return delegation.Job().Resource.GroupResource() }
+
 func podsResource() schema.GroupResource { return schema.GroupResource{Resource: "pods"} }
 
 // statusResource is that of the status of a kind's objects.
@@ -34,20 +37,20 @@ func statusResource(k delegation.Kind) schema.GroupResource {
 
 // rightsOnOrigin are what a dispatch takes where the origin is.
 func rightsOnOrigin(k delegation.Kind, create bool) []Right {
-	objects := Right{k.Resource.GroupResource(), []string{"get", "list", "watch", "patch"}, fmt.Sprintf("the %s cannot be followed", k.Kind), true}
+	objects := Right{k.Resource.GroupResource(), rights.Verbs(rights.DispatchOrigin, jobs()), fmt.Sprintf("the %s cannot be followed", k.Kind), true}
 	if create {
 		objects.Verbs = append(objects.Verbs, "create")
 	}
+	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 	lacking := "the status cannot be written back"
 	if k.IsJob() {
 		lacking += "; the stock roles edit and admin only let it be read"
 	}
 	return []Right{
 		objects,
-		{statusResource(k), []string{"patch"}, lacking, true},
+		{statusResource(k), rights.Verbs(rights.DispatchOrigin, statusResource(delegation.Job())), lacking, true},
 		{
-			schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"},
-			[]string{"get", "create", "update", "delete"},
+			leases, rights.Verbs(rights.DispatchOrigin, leases),
 			"nobody else could be kept from dispatching the same " + k.Kind, true,
 		},
 	}
@@ -57,35 +60,35 @@ func rightsOnOrigin(k delegation.Kind, create bool) []Right {
 // kinds than Job have in their status is all that they need of their pods.
 func rightsOnWorker(k delegation.Kind) []Right {
 	return []Right{
-		{k.Resource.GroupResource(), []string{"create", "get", "list", "watch", "patch", "delete"}, "there can be no mirror", true},
-		{podsResource(), []string{"get", "list"}, "its pods cannot be looked at", k.IsJob()},
+		{k.Resource.GroupResource(), rights.Verbs(rights.DispatchMirror, jobs()), "there can be no mirror", true},
+		{podsResource(), rights.Verbs(rights.DispatchMirror, podsResource()), "its pods cannot be looked at", k.IsJob()},
 		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its pods' logs cannot be read", false},
 	}
 }
 
 // rightsToCopy are what copying takes on the worker.
 func rightsToCopy(d []dependency.Object) []Right {
-	var rights []Right
+	var wanted []Right
 	for _, kind := range []string{dependency.ConfigMap, dependency.Secret} {
 		for _, one := range d {
 			if one.Kind == kind {
-				rights = append(rights, Right{
+				wanted = append(wanted, Right{
 					dependency.Resource(kind).GroupResource(),
-					[]string{"get", "create", "patch"},
+					rights.Verbs(rights.DispatchCopy, dependency.Resource(kind).GroupResource()),
 					"what the pods need cannot be copied", true,
 				})
 				break
 			}
 		}
 	}
-	return rights
+	return wanted
 }
 
 // Access says which rights the user lacks in a namespace: one Problem for each, and one for
 // each that could not be checked.
-func (p Probe) Access(ctx context.Context, namespace string, rights []Right) []Problem {
-	looks := make([]look, len(rights))
-	for i, r := range rights {
+func (p Probe) Access(ctx context.Context, namespace string, wanted []Right) []Problem {
+	looks := make([]look, len(wanted))
+	for i, r := range wanted {
 		looks[i] = func(ctx context.Context) []Problem { return p.lacks(ctx, namespace, r) }
 	}
 	return together(ctx, looks...)

@@ -20,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
 // Check finds what would keep a Job from being made anew, without changing
@@ -30,7 +31,7 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	asked := preflight.NewProbe(r.Side)
 	var errs []error
 	rights := preflight.Right{
-		What: p.kind().Resource.GroupResource(), Verbs: []string{"get", "list", "watch", "delete", "create"},
+		What: p.kind().Resource.GroupResource(), Verbs: rights.Verbs(rights.Recreate, delegation.Job().Resource.GroupResource()),
 		Lacking: fmt.Sprintf("the %s cannot be made anew", p.kind().Kind), Blocks: true,
 	}
 	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{rights}) {

@@ -38,7 +38,7 @@ func detectWaitsBehind(v *View) {
 		blocked := map[string]*Sighting{}
 		var order []string
 		for _, o := range w.offers {
-			b := v.blockerOf(o)
+			b, _ := v.blockerOf(o)
 			if b == nil {
 				continue
 			}
@@ -58,13 +58,13 @@ func detectWaitsBehind(v *View) {
 }
 
 // blockerOf is what the copy of an offer waits for in its queue, nil if there is no
-// copy, or nothing that it waits for.
-func (v *View) blockerOf(o offer) *inspect.Blocker {
+// copy, or nothing that it waits for. It is not known where queues could not be read.
+func (v *View) blockerOf(o offer) (b *inspect.Blocker, known bool) {
 	if o.copied == nil {
-		return nil
+		return nil, true
 	}
-	v.note(o.worker, inspect.PartQueues, inspect.PartWorkloads)
-	return o.worker.BlockerOf(o.copied)
+	known = v.note(o.worker, inspect.PartQueues, inspect.PartWorkloads)
+	return o.worker.BlockerOf(o.copied), known
 }
 
 // submittedAs is what a Workload on a worker was submitted as: the object on the

@@ -103,10 +103,13 @@ func detectKueueDown(v *View) {
 			continue
 		}
 		for _, o := range w.offers {
-			if o.copied == nil || len(o.copied.Status.Conditions) > 0 || v.blockerOf(o) != nil {
+			if o.copied == nil || len(o.copied.Status.Conditions) > 0 {
 				continue
 			}
-			reportKueueDown(v, w, o)
+			// What is not known of a queue may explain it.
+			if b, known := v.blockerOf(o); b == nil && known {
+				reportKueueDown(v, w, o)
+			}
 		}
 	}
 }

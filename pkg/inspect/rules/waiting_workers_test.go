@@ -127,6 +127,10 @@ func kueueDownCases() []testCase {
 		{name: "on both workers", code: "JM031", base: recordedKueueDown, fires: true},
 		{name: "not read", code: "JM031", base: recordedKueueDown, edits: []edit{unreachable("kwok-w1"), unreachable("kwok-w2")}},
 		{
+			name: "its queue may explain it, and may not be read", code: "JM031", base: recordedKueueDown,
+			edits: []edit{forbidden("kwok-w1", "clusterqueues.kueue.x-k8s.io"), forbidden("kwok-w2", "localqueues.kueue.x-k8s.io")},
+		},
+		{
 			name: "the other one runs", code: "JM031", base: recordedKueueDown, fires: true,
 			edits: []edit{patch("kwok-w2", untouchedWorkload, withoutQuota("WaitingForQuota", ""))},
 		},

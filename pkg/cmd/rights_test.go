@@ -1,0 +1,176 @@
+package cmd
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
+)
+
+// guarded serves a bundle as API servers that ask a guard about each request, and returns
+// the kubeconfig that leads to them.
+func guarded(t *testing.T, dir string, may func(rbactest.Request) bool) (kubeconfig string) {
+	t.Helper()
+	b, err := bundle.Open(dir)
+	assert.NilError(t, err)
+	config := clientcmdapi.NewConfig()
+	for _, c := range b.Contexts() {
+		if c.Err != nil {
+			continue
+		}
+		target, err := url.Parse(c.Config.Host)
+		assert.NilError(t, err)
+		forward := &httputil.ReverseProxy{Transport: c.Config.Transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked, ok := rbactest.RequestOf(r); ok && !may(asked) {
+				rbactest.Refuse(w, asked)
+				return
+			}
+			forward.ServeHTTP(w, r)
+		}))
+		t.Cleanup(s.Close)
+		config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: s.URL}
+		config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name}
+		config.CurrentContext = c.Name
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	assert.NilError(t, clientcmd.WriteToFile(*config, path))
+	return path
+}
+
+// lookedAt are the bundles whose clusters are looked at with few rights.
+func lookedAt(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	for _, name := range []string{"running", "worker-lost", "service-account-missing-on-workers", "strict-fifo-head-blocks", "origin-deleted-controller-down"} {
+		dirs = append(dirs, filepath.Join(recordings, name))
+	}
+	return append(dirs, "../../examples/fleet")
+}
+
+// TestRightsToLook: what the table tells is enough to look, and none of it is too much.
+func TestRightsToLook(t *testing.T) {
+	looking, recording, reading := rights.Of(rights.LookSecrets), rights.Of(rights.Snapshot), append(rights.Of(rights.LookSecrets), rights.Of(rights.Logs)...)
+	var mu sync.Mutex
+	used := map[string]bool{}
+	var tooMuch []string
+	for _, dir := range lookedAt(t) {
+		job := tracedJob(filepath.Base(dir))
+		for _, args := range [][]string{
+			{"ls", "-n", "default", "--all-contexts"},
+			{"ls", "-A", "--all-contexts", "-o", "wide"},
+			{"check", "-n", "default", "--all-contexts"},
+			{"check", "-A", "--all-contexts"},
+			{"trace", job, "-n", "default"},
+			{"trace", "-A"},
+			{"logs", job, "-n", "default"},
+			{"snapshot", filepath.Join(t.TempDir(), "new"), "-A", "--all-contexts"},
+		} {
+			allowed := map[string][]rights.Right{"logs": reading, "snapshot": recording}[args[0]]
+			if allowed == nil {
+				allowed = looking
+			}
+			kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				used[r.Verb+" "+r.Resource] = true
+				if !r.Among(allowed) {
+					tooMuch = append(tooMuch, args[0]+": "+r.String())
+				}
+				return true
+			})
+			_, told, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
+			assert.Assert(t, code != ExitUsage, told)
+		}
+	}
+	slices.Sort(tooMuch)
+	assert.DeepEqual(t, slices.Compact(tooMuch), []string(nil))
+	// Nothing is watched of a bundle, and nobody dispatches there.
+	unseen := []string{"watch jobs", "watch pods", "list leases"}
+	for _, r := range append(reading, recording...) {
+		for _, verb := range r.Verbs {
+			what := verb + " " + r.Resource.Resource
+			assert.Check(t, used[what] || slices.Contains(unseen, what), "nobody asks to %s", what)
+		}
+	}
+}
+
+// TestEachRightTakenAway: whoever lacks one of the rights sees less, is told so, and sees
+// nothing else than those who have them all.
+func TestEachRightTakenAway(t *testing.T) {
+	all := rights.Of(rights.LookSecrets)
+	for _, dir := range lookedAt(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			look := func(lacks rights.Right, verb string) (jobs map[string]*inspect.Job, found []string, told string, refused bool) {
+				var mu sync.Mutex
+				kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
+					taken := lacks
+					taken.Verbs = []string{verb}
+					is := r.Among(all) && !r.Among([]rights.Right{taken})
+					mu.Lock()
+					defer mu.Unlock()
+					refused = refused || !is
+					return is
+				})
+				out, listTold, code := run(t, "ls", "-A", "--all-contexts", "-o", "json", "--kubeconfig", kubeconfig)
+				assert.Assert(t, code == ExitOK || code == ExitPartial, listTold)
+				var list inspect.OwnerList
+				assert.NilError(t, json.Unmarshal([]byte(out), &list))
+				jobs = map[string]*inspect.Job{}
+				for _, j := range list.All() {
+					jobs[j.Context+" "+j.UID] = j
+				}
+				out, checkTold, code := run(t, "check", "-A", "--all-contexts", "-o", "json", "--fail-on", "none", "--kubeconfig", kubeconfig)
+				assert.Assert(t, code == ExitOK || code == ExitPartial, checkTold)
+				var findings inspect.FindingList
+				assert.NilError(t, json.Unmarshal([]byte(out), &findings))
+				for _, f := range findings.Items {
+					found = append(found, strings.Join([]string{f.Code, f.Context, f.Namespace, f.Kind, f.Name}, " "))
+				}
+				for _, e := range findings.Errors {
+					checkTold += e.Message
+				}
+				return jobs, found, checkTold, refused
+			}
+			jobs, found, _, _ := look(rights.Right{}, "")
+			for _, r := range all {
+				for _, verb := range r.Verbs {
+					fewer, less, told, refused := look(r, verb)
+					what := verb + " " + r.Resource.String() + strings.Join(r.Names, " ")
+					if !refused {
+						continue
+					}
+					for _, f := range less {
+						assert.Check(t, slices.Contains(found, f), "without %s: %s", what, f)
+					}
+					for uid, j := range fewer {
+						before, known := jobs[uid]
+						// What may have been taken up is not said to be unclaimed.
+						isMissing := known && before.Status == delegation.Unclaimed && j.Status == delegation.Pending && r.Resource.Resource == "workloads"
+						assert.Check(t, known && (j.Status == before.Status || isMissing) && j.ManagedBy == before.ManagedBy, "without %s: %s is %s", what, j.Name, j.Status)
+					}
+					// Which cluster it is, the addresses tell here, too.
+					isLost := len(r.Names) == 0
+					assert.Check(t, !isLost || strings.Contains(told, "may not "+verb+" "+r.Resource.String()), "without %s, it is told: %s", what, told)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package rights
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// The tasks.
+const (
+	Look           = "look"
+	LookSecrets    = "look-secrets"
+	Snapshot       = "snapshot"
+	Logs           = "logs"
+	DispatchOrigin = "dispatch-origin"
+	DispatchMirror = "dispatch-mirror"
+	DispatchCopy   = "dispatch-copy"
+	Recreate       = "recreate"
+)
+
+// Tasks returns all of them.
+func Tasks() []Task {
+	return []Task{look(), lookSecrets(), snapshot(), logs(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
+}
+
+// noReference is what there is not without looking at what pod templates name.
+const noReference = "it is not seen first whether what the pods name is there"
+
+// identity is what tells which cluster it is.
+func identity() Right {
+	return Right{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"get"}, Names: []string{"kube-system"}, Without: "contexts of one cluster may not be known as that", IsOptional: true}
+}
+
+func look() Task {
+	return Task{
+		Name: Look, Title: "Look at Jobs: `ls`, `trace`, `check`, and `--watch`", Where: "every cluster that is looked at",
+		Rights: []Right{
+			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch"}, Without: "no Job is seen"},
+			{Resource: core("pods"), Verbs: []string{"list"}, Without: "what became of pods is not told", IsOptional: true},
+			{Resource: core("events"), Verbs: []string{"list"}, Without: "what events tell is not told", IsOptional: true},
+			{Resource: leases(), Verbs: []string{"list"}, Without: "it is not told who dispatches a Job", IsOptional: true},
+			{Resource: kueue("workloads"), Verbs: []string{"get", "list"}, Without: "it is not told where in Kueue a Job is", IsOptional: true},
+			{Resource: kueue("localqueues"), Verbs: []string{"get", "list"}, Without: "queues are not judged", IsOptional: true},
+			identity(),
+			{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"list"}, Without: "it is not judged whether workers have the namespaces of Jobs", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("clusterqueues"), Verbs: []string{"get", "list"}, Without: "queues are not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("admissionchecks"), Verbs: []string{"list"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("multikueueconfigs"), Verbs: []string{"list"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("multikueueclusters"), Verbs: []string{"list"}, Without: "it is not told which context a worker is", IsOptional: true},
+		},
+	}
+}
+
+func lookSecrets() Task {
+	return Task{
+		Name: LookSecrets, Title: "See where MultiKueueClusters lead", Where: "management clusters", Needs: []string{Look},
+		Rights: []Right{
+			{Scope: InKueue, Resource: core("secrets"), Verbs: []string{"get"}, Without: "where a MultiKueueCluster leads is found by its Workloads only", IsOptional: true},
+		},
+	}
+}
+
+func snapshot() Task {
+	return Task{
+		Name: Snapshot, Title: "Keep what was seen: `snapshot`", Where: "every cluster that is recorded", Needs: []string{Look, LookSecrets},
+		Rights: []Right{
+			{Resource: batch("cronjobs"), Verbs: []string{"list"}, Without: "what makes Jobs is not recorded", IsOptional: true},
+			{Resource: schema.GroupResource{Group: "apps", Resource: "statefulsets"}, Verbs: []string{"list"}, Without: "objects of that kind are not recorded", IsOptional: true},
+		},
+	}
+}
+
+func logs() Task {
+	return Task{
+		Name: Logs, Title: "Read logs: `logs`", Where: "every cluster that pods run on, beside the rights to look", Needs: []string{Look},
+		Rights: []Right{
+			{Resource: core("pods"), Verbs: []string{"watch"}, Without: "`-f` does not see pods that begin later"},
+			{Resource: core("pods/log"), Verbs: []string{"get"}, Without: "there are no logs"},
+		},
+	}
+}
+
+func dispatchOrigin() Task {
+	return Task{
+		Name: DispatchOrigin, Title: "Dispatch Jobs of a cluster, and cancel that: `dispatch`, `cancel`", Where: "the cluster of the origins",
+		Rights: []Right{
+			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch", "patch"}, Without: "the Job cannot be followed"},
+			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`-f` cannot create the Job", IsOptional: true},
+			{Resource: batch("jobs/status"), Verbs: []string{"patch"}, Without: "the status cannot be written back"},
+			{Resource: leases(), Verbs: []string{"get", "create", "update", "delete"}, Without: "nobody else could be kept from dispatching the same Job"},
+			{Resource: core("namespaces"), Verbs: []string{"get"}, Without: "it is not seen first whether origin and mirror would be in one place", IsOptional: true},
+			identity(),
+		},
+	}
+}
+
+func dispatchMirror() Task {
+	return Task{
+		Name: DispatchMirror, Title: "Run mirrors on a cluster: `dispatch --to`, `cancel`", Where: "the cluster of the mirrors",
+		Rights: []Right{
+			{Resource: batch("jobs"), Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "there can be no mirror"},
+			{Resource: core("pods"), Verbs: []string{"list"}, Without: "its pods cannot be looked at"},
+			{Resource: core("pods"), Verbs: []string{"create"}, Without: "it is not tried first whether its pods are let in; none is made in any case", IsOptional: true},
+			{Resource: core("pods/log"), Verbs: []string{"get"}, Without: "its pods' logs cannot be read", IsOptional: true},
+			{Resource: core("namespaces"), Verbs: []string{"get"}, Without: "it is not seen first whether the namespace is there", IsOptional: true},
+			{Resource: core("configmaps"), Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			{Resource: core("serviceaccounts"), Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			{Resource: core("services"), Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			{Resource: core("persistentvolumeclaims"), Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			{Scope: InCluster, Resource: core("nodes"), Verbs: []string{"list"}, Without: "it is not seen first whether there are nodes that its pods fit on", IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, Verbs: []string{"get"}, Without: noReference, IsOptional: true},
+			identity(),
+		},
+	}
+}
+
+func dispatchCopy() Task {
+	return Task{
+		Name: DispatchCopy, Title: "Copy what pods need: `dispatch --with-dependencies` and `--with-secret`", Where: "the cluster of the mirrors; `get` also on that of the origins",
+		Needs: []string{DispatchMirror},
+		Rights: []Right{
+			{Resource: core("configmaps"), Verbs: []string{"get", "create", "patch"}, Without: "what the pods need cannot be copied"},
+			{Resource: core("secrets"), Verbs: []string{"get", "create", "patch"}, Without: "what the pods need cannot be copied"},
+		},
+	}
+}
+
+func recreate() Task {
+	return Task{
+		Name: Recreate, Title: "Give a Job another owner: `recreate`", Where: "the Job's cluster",
+		Rights: []Right{
+			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch", "delete", "create"}, Without: "the Job cannot be made anew"},
+			{Resource: kueue("localqueues"), Verbs: []string{"get"}, Without: "it is not known whether there is such a queue", IsOptional: true},
+			{Resource: kueue("workloads"), Verbs: []string{"get"}, Without: "it is not known whether a worker runs the Job", IsOptional: true},
+			identity(),
+		},
+	}
+}

@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// noted are the requests that came to a cluster, and those of them that were refused.
+type noted struct {
+	mu             sync.Mutex
+	asked, refused map[string]bool
+}
+
+// notedAs makes a kubeconfig of management and worker-1 in which everybody is a user, and
+// what is asked of each is noted.
+func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*noted) {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	notes = map[string]*noted{}
+	for _, cluster := range []string{management, worker1} {
+		there, err := set.Config(cluster)
+		assert.NilError(t, err)
+		there.Impersonate.UserName = user
+		transport, err := rest.TransportFor(there)
+		assert.NilError(t, err)
+		target, err := url.Parse(there.Host)
+		assert.NilError(t, err)
+		n := &noted{asked: map[string]bool{}, refused: map[string]bool{}}
+		forward := &httputil.ReverseProxy{
+			Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+			ModifyResponse: func(r *http.Response) error {
+				if asked, ok := rbactest.RequestOf(r.Request); ok {
+					asked.Name = ""
+					n.mu.Lock()
+					defer n.mu.Unlock()
+					n.asked[asked.String()] = true
+					if r.StatusCode == http.StatusForbidden {
+						n.refused[asked.String()] = true
+					}
+				}
+				return nil
+			},
+		}
+		s := httptest.NewServer(forward)
+		t.Cleanup(func() {
+			s.CloseClientConnections()
+			s.Close()
+		})
+		notes[cluster] = n
+		config.Clusters[cluster] = &clientcmdapi.Cluster{Server: s.URL}
+		config.AuthInfos[cluster] = &clientcmdapi.AuthInfo{}
+		config.Contexts[cluster] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: cluster}
+	}
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
+	return kubeconfig, notes
+}
+
+// seen are the requests that came, and those that were refused.
+func (n *noted) seen() (asked, refused []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.asked)), slices.Sorted(maps.Keys(n.refused))
+}
+
+// have gives a user of a cluster the roles of a task as they are in the repository: in a
+// namespace, and what is in none.
+func have(t *testing.T, cluster, ns, user, task string) {
+	t.Helper()
+	file := "../../rbac/" + task + ".yaml"
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	kubectl := func(words ...string) {
+		t.Helper()
+		out, err := command(t, append([]string{"--context", cluster}, words...)...).Output()
+		assert.NilError(t, err, "%s", out)
+	}
+	kubectl("apply", "-f", file)
+	role := "jobs-managedby-" + task
+	kubectl("create", "rolebinding", user+"-"+task, "-n", ns, "--clusterrole="+role, "--user="+user)
+	if strings.Contains(string(text), role+"-cluster") {
+		kubectl("create", "clusterrolebinding", user+"-"+task, "--clusterrole="+role+"-cluster", "--user="+user)
+	}
+}
+
+// eventuallyMay waits until a user may do what the last rule of the tasks says.
+func eventuallyMay(t *testing.T, cluster, ns, user, task string) {
+	t.Helper()
+	for _, r := range rights.Of(task) {
+		if r.Scope != rights.InNamespaces {
+			continue
+		}
+		resource, subresource, _ := strings.Cut(r.Resource.Resource, "/")
+		for _, verb := range r.Verbs {
+			may := &authorizationv1.LocalSubjectAccessReview{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns},
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: ns, Verb: verb, Group: r.Resource.Group, Resource: resource, Subresource: subresource,
+				}},
+			}
+			assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				answer, err := client(t, cluster).AuthorizationV1().LocalSubjectAccessReviews(ns).Create(ctx, may, metav1.CreateOptions{})
+				return err == nil && answer.Status.Allowed, err
+			}))
+		}
+	}
+}
+
+// TestExactlyTheRights: with the roles of the repository, and no more, the commands do
+// what they are for, and are refused nothing.
+func TestExactlyTheRights(t *testing.T) {
+	t.Parallel()
+	const ns, user = "exact-rights", "few-rights"
+	origin(t, ns, "train", fixture.RunsFor("1s"))
+	origin(t, ns, "long", fixture.RunsFor("1h"))
+	origin(t, ns, "idle")
+	have(t, management, ns, user, rights.DispatchOrigin)
+	have(t, management, ns, user, rights.Recreate)
+	have(t, worker1, ns, user, rights.DispatchMirror)
+	eventuallyMay(t, management, ns, user, rights.DispatchOrigin)
+	eventuallyMay(t, management, ns, user, rights.Recreate)
+	eventuallyMay(t, worker1, ns, user, rights.DispatchMirror)
+	kubeconfig, notes := notedAs(t, user)
+	refusesNothing := func(what string) {
+		t.Helper()
+		for cluster, n := range notes {
+			_, refused := n.seen()
+			assert.Assert(t, len(refused) == 0, "%s is refused on %s: %q", what, cluster, refused)
+		}
+	}
+	here := []string{"-n", ns, "--context", management, "--kubeconfig", kubeconfig}
+
+	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	file := filepath.Join(t.TempDir(), "job.yaml")
+	assert.NilError(t, os.WriteFile(file, []byte(`{apiVersion: batch/v1, kind: Job, metadata: {name: new}, spec: {managedBy: jobmanagedby.github.io/dispatch,
+		template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}}}`), 0o600))
+	d = dispatches(t, ns, "-f", file, "--kubeconfig", kubeconfig)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	succeeds(t, append([]string{"dispatch", "long", "--to", worker1, "--detach-after-start"}, here...)...)
+	refusesNothing("dispatch")
+	succeeds(t, append([]string{"cancel", "long"}, here...)...)
+	refusesNothing("cancel")
+	succeeds(t, append([]string{"recreate", "idle", "--managed-by", "example.com/other", "--yes", "--backup", filepath.Join(t.TempDir(), "old.yaml")}, here...)...)
+	refusesNothing("recreate")
+
+	// None is too much.
+	for cluster, tasks := range map[string][]string{management: {rights.DispatchOrigin, rights.Recreate}, worker1: {rights.DispatchMirror}} {
+		asked, _ := notes[cluster].seen()
+		for _, task := range tasks {
+			for _, r := range rights.Of(task) {
+				for _, verb := range r.Verbs {
+					// What is listed where a watch does not begin with all there is, and what is for
+					// another command, for pods that name more, and for queues.
+					isFor := verb == "list" && r.Resource.Resource == "jobs" || r.IsOptional && verb == "get"
+					isAsked := slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(a, verb+" "+r.Resource.String()+" ") })
+					assert.Check(t, isAsked || isFor, "nobody asks %s to %s %s for %s: %q", cluster, verb, r.Resource, task, asked)
+				}
+			}
+		}
+	}
+
+	// To look, and to read logs, as the only rights, and beside an administrator's.
+	const reader = "few-rights-reader"
+	for _, cluster := range []string{management, worker1} {
+		have(t, cluster, ns, reader, rights.Look)
+		have(t, cluster, ns, reader, rights.Logs)
+		eventuallyMay(t, cluster, ns, reader, rights.Logs)
+	}
+	kubeconfig, notes = notedAs(t, reader)
+	everything, _ := notedAs(t, "")
+	admin, _ := succeeds(t, "ls", "-n", ns, "--contexts", management+","+worker1, "-o", "json", "--kubeconfig", everything)
+	few, told := succeeds(t, "ls", "-n", ns, "--contexts", management+","+worker1, "-o", "json", "--kubeconfig", kubeconfig)
+	refusesNothing("ls")
+	assert.Equal(t, few, admin, told)
+	_, told, code := run(t, "check", "-n", ns, "--all-contexts", "--fail-on", "none", "--kubeconfig", kubeconfig)
+	assert.Equal(t, code, 0, told)
+	refusesNothing("looking")
+	watching := command(t, "jobs-managedby", "ls", "-w", "-n", ns, "--context", management, "--kubeconfig", kubeconfig)
+	assert.NilError(t, watching.Start())
+	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		asked, _ := notes[management].seen()
+		return slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(a, "watch jobs.batch ") }), nil
+	}))
+	assert.NilError(t, watching.Process.Signal(syscall.SIGTERM))
+	_ = watching.Wait() // It was interrupted.
+	refusesNothing("watching")
+	asked, _ := notes[management].seen()
+	assert.Assert(t, slices.Contains(asked, "list leases.coordination.k8s.io in "+ns), "%q", asked)
+}
