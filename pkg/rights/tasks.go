@@ -22,6 +22,9 @@ func Tasks() []Task {
 // noReference is what there is not without looking at what pod templates name.
 const noReference = "it is not seen first whether what the pods name is there"
 
+// noPlacement is what there is not without looking at what there is room for.
+const noPlacement = "where what waits could run is told with less certainty"
+
 // identity is what tells which cluster it is.
 func identity() Right {
 	return Right{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"get"}, Names: []string{"kube-system"}, Without: "contexts of one cluster may not be known as that", IsOptional: true}
@@ -34,12 +37,16 @@ func look() Task {
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch"}, Without: "no Job is seen"},
 			{Resource: core("pods"), Verbs: []string{"list"}, Without: "what became of pods is not told", IsOptional: true},
 			{Resource: core("events"), Verbs: []string{"list"}, Without: "what events tell is not told", IsOptional: true},
+			{Resource: core("limitranges"), Verbs: []string{"list"}, Without: noPlacement, IsOptional: true},
+			{Resource: core("namespaces"), Verbs: []string{"get"}, Without: noPlacement, IsOptional: true},
 			{Resource: leases(), Verbs: []string{"list"}, Without: "it is not told who dispatches a Job", IsOptional: true},
 			{Resource: kueue("workloads"), Verbs: []string{"get", "list"}, Without: "it is not told where in Kueue a Job is", IsOptional: true},
 			{Resource: kueue("localqueues"), Verbs: []string{"get", "list"}, Without: "queues are not judged", IsOptional: true},
 			identity(),
 			{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"list"}, Without: "it is not judged whether workers have the namespaces of Jobs", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("clusterqueues"), Verbs: []string{"get", "list"}, Without: "queues are not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("cohorts"), Verbs: []string{"list"}, Without: noPlacement, IsOptional: true},
+			{Scope: InCluster, Resource: kueue("resourceflavors"), Verbs: []string{"list"}, Without: noPlacement, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("admissionchecks"), Verbs: []string{"list"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("multikueueconfigs"), Verbs: []string{"list"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("multikueueclusters"), Verbs: []string{"list"}, Without: "it is not told which context a worker is", IsOptional: true},

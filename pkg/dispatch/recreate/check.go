@@ -30,11 +30,11 @@ import (
 func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	asked := preflight.NewProbe(r.Side)
 	var errs []error
-	rights := preflight.Right{
+	needed := preflight.Right{
 		What: p.kind().Resource.GroupResource(), Verbs: rights.Verbs(rights.Recreate, delegation.Job().Resource.GroupResource()),
 		Lacking: fmt.Sprintf("the %s cannot be made anew", p.kind().Kind), Blocks: true,
 	}
-	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{rights}) {
+	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
 		if problem.Blocking {
 			errs = append(errs, command.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
 		}
