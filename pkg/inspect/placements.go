@@ -150,6 +150,9 @@ type PlacementChange struct {
 	Message string `json:"message"`
 	// Command does it, "" where no single one does.
 	Command string `json:"command"`
+	// Share is which part of what is asked would have to go, or to be added: how big the
+	// change is, where that can be told.
+	Share float64 `json:"-"`
 }
 
 // deepCopy is a copy that shares no mutable part with p.

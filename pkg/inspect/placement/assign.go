@@ -19,7 +19,6 @@ type assignment struct {
 	worst *try
 	// uncovered is a resource that no flavor of the queue has, "" if all are covered.
 	uncovered    string
-	uncoveredSet string
 	uncoveredAsk capacity.Amount
 }
 
@@ -78,7 +77,7 @@ func (a *assigner) assign(all []asked) assignment {
 			best := slices.IndexFunc(tries, func(t try) bool { return t.chosen })
 			if best < 0 {
 				// The group has no flavors.
-				result.verdict = inspect.Never
+				result.lacks(set, resources[0])
 				continue
 			}
 			chosen := &result.tries[at+best]
@@ -87,9 +86,7 @@ func (a *assigner) assign(all []asked) assignment {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(left)) {
-			if result.uncovered == "" {
-				result.verdict, result.uncovered, result.uncoveredSet, result.uncoveredAsk = inspect.Never, name, set.set.Name, left[name]
-			}
+			result.lacks(set, name)
 		}
 	}
 	for i := range result.tries {
@@ -98,6 +95,13 @@ func (a *assigner) assign(all []asked) assignment {
 		}
 	}
 	return result
+}
+
+// lacks notes that no flavor has a resource. The first one stays.
+func (r *assignment) lacks(set *asked, resource string) {
+	if r.uncovered == "" {
+		r.verdict, r.uncovered, r.uncoveredAsk = inspect.Never, resource, set.total[resource]
+	}
 }
 
 // positive are the resources of which something is asked for.

@@ -57,12 +57,14 @@ func (s *site) suggest(result *assignment) {
 	now, atAll := r.lacks()
 	if result.verdict == inspect.Never {
 		if less := fewerPods(t.asked, r); less != "" && r.most > 0 {
-			s.change(inspect.PlacementChange{Message: fmt.Sprintf("ask for no more than %s %s%s, for %s", r.most.Text(r.resource), r.resource, less, s.Context)})
+			s.change(inspect.PlacementChange{
+				Message: fmt.Sprintf("ask for no more than %s %s%s, for %s", r.most.Text(r.resource), r.resource, less, s.Context), Share: r.share(atAll),
+			})
 		}
-		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll)
+		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, r.share(atAll))
 		return
 	}
-	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now)
+	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, r.share(now))
 }
 
 // hasRoomBut says whether nothing but its taint keeps a flavor from being taken.
@@ -91,9 +93,12 @@ func fewerPods(a *asked, r room) string {
 	return fmt.Sprintf(" (1 pod at once, not %d)", a.count)
 }
 
+// share is which part of what is asked an amount is.
+func (r room) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.asked)) }
+
 // raise adds what gives a queue more quota. Where something else sets its quotas, no
 // spec is to be edited.
-func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount) {
+func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float64) {
 	q := s.queue.Queue
 	quota, ok := s.queue.Quota(fr)
 	if !ok || by <= 0 {
@@ -102,14 +107,14 @@ func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount) {
 	wanted := quota.Nominal.Plus(by)
 	text := fmt.Sprintf("raise the quota of %s in flavor %s of ClusterQueue %s on %s by %s, to %s", fr.Resource, fr.Flavor, q.Name, s.Context, by.Text(fr.Resource), wanted.Text(fr.Resource))
 	if q.Status.EffectiveQuotas != nil {
-		s.change(inspect.PlacementChange{Message: text + ", by whatever orchestrates its quotas"})
+		s.change(inspect.PlacementChange{Message: text + ", by whatever orchestrates its quotas", Share: share})
 		return
 	}
 	for g := range q.Spec.ResourceGroups {
 		for f, flavor := range q.Spec.ResourceGroups[g].Flavors {
 			for i, r := range flavor.Resources {
 				if flavor.Name == fr.Flavor && r.Name == fr.Resource {
-					s.change(inspect.PlacementChange{Message: text, Command: s.patchQuota([3]int{g, f, i}, fr, wanted)})
+					s.change(inspect.PlacementChange{Message: text, Command: s.patchQuota([3]int{g, f, i}, fr, wanted), Share: share})
 					return
 				}
 			}

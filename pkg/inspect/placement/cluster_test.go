@@ -196,6 +196,18 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "shares the quota of cohort 
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]},
   status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: 3}]}]}}]
 unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "1 cpu more in flavor f; who holds it is not known", ""},
+		"a group without flavors": {plain + `
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu]}]}}]
+`, pods("1", "cpu: 1"), "never", "asks for 1 cpu, which no flavor of ClusterQueue q has", ""},
+		"Kueue says never of the whole, and fewer would fit": {simple("4") + own("ExceedsMaxQuota", "too much"), flexible("5", "2"), "fits", "with fewer pods", ""},
+		"devices": {
+			simple("4"), `{spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}], containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`,
+			"unknown", "devices by ResourceClaims", "",
+		},
+		"devices, and too big besides": {
+			simple("4"), `{spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}], containers: [{name: c, resources: {requests: {cpu: 5}}}]}}}}`,
+			"never", "", "",
+		},
 		"what is in use is not known": {simple("4") + `unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "unknown", "how much of ClusterQueue q is in use is not known", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,4 +257,22 @@ func preempting(cluster, policy string) string {
 func waiting(name, cpu string) string {
 	return `{metadata: {namespace: ml, name: ` + name + `, uid: ` + name + `, creationTimestamp: "2026-01-01T00:00:00Z"}, spec: {queueName: q},
  status: {resourceRequests: [{name: main, resources: {cpu: ` + cpu + `}}]}}`
+}
+
+// TestSmallest: of all clusters' changes, the one that asks for least.
+func TestSmallest(t *testing.T) {
+	far, near := judged(t, simple("2"), pods("8", "cpu: 1")), judged(t, simple("7"), pods("8", "cpu: 1"))
+	change, ok := placement.Smallest([]inspect.Placement{*far, *near})
+	assert.Assert(t, ok)
+	assert.Equal(t, change.Message, "ask for no more than 7 cpu (7 pods at once, not 8), for w")
+	fits := judged(t, simple("8"), pods("8", "cpu: 1"))
+	_, ok = placement.Smallest([]inspect.Placement{*far, *fits})
+	assert.Assert(t, !ok, "nothing has to be changed for what fits")
+	// What the manager lacks comes first: nothing else helps before.
+	gate := judged(t, simple("4"), pods("8", "cpu: 1"))
+	gate.Manager = true
+	change, _ = placement.Smallest([]inspect.Placement{*gate, *near})
+	assert.Equal(t, change.Message, "ask for no more than 4 cpu (4 pods at once, not 8), for w")
+	assert.Equal(t, placement.Overall([]inspect.Placement{*gate, *fits}), inspect.Never)
+	assert.Equal(t, placement.Sum([]inspect.Placement{*gate, *far, *fits}), "2 clusters: 1 with room, 1 never; none is asked before w has let it pass")
 }

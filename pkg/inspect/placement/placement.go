@@ -260,15 +260,19 @@ func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool)
 			return p.Changes[0], true
 		}
 	}
-	// What waits for room gets it without any change.
-	for _, verdict := range []inspect.Verdict{inspect.Never, inspect.Waits} {
-		for i := range all {
-			if all[i].Verdict == verdict && len(all[i].Changes) > 0 && Overall(all) == verdict {
-				return all[i].Changes[0], true
+	// What waits for room gets it without any change, one day.
+	verdict := Overall(all)
+	for i := range all {
+		if all[i].Verdict != verdict || all[i].Manager {
+			continue
+		}
+		for _, c := range all[i].Changes {
+			if !ok || c.Share < change.Share {
+				change, ok = c, true
 			}
 		}
 	}
-	return change, false
+	return change, ok
 }
 
 // Outlook is a clause about what is to be expected.

@@ -7,6 +7,8 @@
 package placement
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -82,6 +84,11 @@ func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests) []asked {
 		all = append(all, a)
 	}
 	return all
+}
+
+// asksForDevices says whether some pods ask for devices by claims.
+func (r *Request) asksForDevices() bool {
+	return slices.ContainsFunc(r.PodSets, func(p kueue.PodTemplate) bool { return len(p.Template.Spec.ResourceClaims) > 0 })
 }
 
 // atLeast is the same with as few pods as it may be started with; isLess is false where

@@ -79,7 +79,7 @@ func (s *site) isContradicted(v inspect.Verdict) bool {
 	switch {
 	case v == inspect.Fits && said == inspect.Waits, v == inspect.Never && said == inspect.Waits:
 		s.decide(inspect.Waits, "Kueue there says: %s; by what was read %s", c.Message, map[inspect.Verdict]string{inspect.Fits: "there is room now", inspect.Never: "it never will have room"}[v])
-	case v == inspect.Fits && said == inspect.Never:
+	case v == inspect.Fits && said == inspect.Never && !s.isFlexible():
 		s.decide(inspect.Unknown, "by what was read there is room now, but Kueue there says: %s", c.Message)
 	default:
 		return false
@@ -105,10 +105,13 @@ func (s *site) told() []kueue.PodSetRequests {
 }
 
 // unread is what is not known of the quota that a verdict rests on, "" if all is: the
-// cohorts, and what is in use.
+// cohorts, what is in use, and what devices count for.
 func (s *site) unread(v inspect.Verdict) string {
 	if err := s.room.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
 		return fmt.Sprintf("ClusterQueue %s shares the quota of cohort %s, and %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
+	}
+	if v != inspect.Never && s.told() == nil && s.request.asksForDevices() {
+		return "it asks for devices by ResourceClaims, which Kueue counts by a configuration that is not known"
 	}
 	err := s.room.Gaps[inspect.PartClaims]
 	if err == nil || v == inspect.Never {
