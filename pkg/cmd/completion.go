@@ -27,7 +27,7 @@ func newCompletionCommand(env Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "completion [kubectl|bash|zsh|fish|powershell] [options]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Have the shell complete Jobs, contexts, owners, codes and all else",
+		Short:                 "Have the shell complete Jobs, contexts, owners, codes and more",
 		Long: strings.NewReplacer("NAME", env.displayName(), "SCRIPT", completionFile(env.pluginName()),
 			"FILE", env.program(), "TIMEOUT", completionTimeVariable).Replace(`Print a script that has NAME <TAB> complete commands, flags and
 their values: Jobs, namespaces, contexts, owners, kinds, codes, output formats.

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -263,6 +264,24 @@ func (c *completer) containers(ctx context.Context, w word, found *choices) {
 			found.add(container.Name)
 		}
 	})
+}
+
+// pods are those of the Job that the words before name.
+func (c *completer) pods(ctx context.Context, w word, found *choices) {
+	if len(w.args) == 0 {
+		return
+	}
+	kind, name, hasKind := strings.Cut(w.args[0], "/")
+	switch {
+	case !hasKind:
+		name = kind
+	case !delegation.Job().IsNamed(kind):
+		return
+	}
+	contexts, namespace := c.where(w, everyContext)
+	pods := coreOf("pods", namespace)
+	pods.selector = labels.Set{delegation.Job().PodLabel: name}.String()
+	collect(ctx, contexts, pods, found.add)
 }
 
 // queues are the LocalQueues beside the Jobs.

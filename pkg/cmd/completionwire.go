@@ -38,20 +38,22 @@ func complete(root *cobra.Command, env Environment, flags *globalFlags) {
 func (c *completer) arguments() map[string]cobra.CompletionFunc {
 	none := cobra.NoFileCompletions
 	return map[string]cobra.CompletionFunc{
-		"ls":         none,
-		"trace":      c.asks(c.traced),
-		"check":      none,
-		"explain":    firstOnly(oneOf(codes()...)),
-		"dispatch":   c.asks(c.dispatchable),
-		"cancel":     c.asks(c.dispatched),
-		"kinds":      none,
-		"logs":       c.asks(c.traced),
-		"recreate":   firstOnly(c.asks(c.jobs)),
-		"snapshot":   firstOnly(folders),
-		"completion": firstOnly(oneOf(scripts()...)),
-		"help":       subcommands,
-		"options":    none,
-		"version":    none,
+		"ls":           none,
+		"trace":        c.asks(c.traced),
+		"check":        none,
+		"explain":      firstOnly(oneOf(codes()...)),
+		"dispatch":     c.asks(c.dispatchable),
+		"cancel":       c.asks(c.dispatched),
+		"kinds":        none,
+		"logs":         c.asks(c.traced),
+		"exec":         firstOnly(c.asks(c.traced)),
+		"port-forward": firstOnly(c.asks(c.traced)),
+		"recreate":     firstOnly(c.asks(c.jobs)),
+		"snapshot":     firstOnly(folders),
+		"completion":   firstOnly(oneOf(scripts()...)),
+		"help":         subcommands,
+		"options":      none,
+		"version":      none,
 	}
 }
 
@@ -90,6 +92,8 @@ func (c *completer) values() map[string]cobra.CompletionFunc {
 		"--queue":        c.asks(c.queues),
 		"--with-secret":  c.asks(c.secrets),
 		"--container":    c.asks(c.containers),
+		"--pod":          c.asks(c.pods),
+		"--address":      oneOf("localhost", "127.0.0.1", "0.0.0.0"),
 
 		// What API servers and the model know (see printers.NewSorter).
 		"--field-selector": oneOf("metadata.name=", "metadata.namespace=", "status.successful="),
@@ -115,6 +119,7 @@ func (c *completer) values() map[string]cobra.CompletionFunc {
 // selectors and labels, credentials and addresses. Names of files would be wrong.
 const freeText = `--v --context-timeout --request-timeout --grace --timeout --mirror-ttl
 	--tail --since --since-time --max-log-requests
+	--pod-running-timeout
 	--selector --set-labels --strip-labels
 	--as --as-group --as-uid --as-user-extra --token --server --tls-server-name --proxy-url`
 

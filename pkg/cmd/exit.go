@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 
+	"k8s.io/client-go/util/exec"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -131,8 +133,11 @@ func codeOf(err error) int {
 		failed  *failedError
 		late    *lateError
 		signal  *signalError
+		remote  exec.CodeExitError
 	)
 	switch {
+	case errors.As(err, &remote):
+		return remote.Code
 	case errors.As(err, &usage):
 		return ExitUsage
 	case errors.As(err, &found), errors.As(err, &never):

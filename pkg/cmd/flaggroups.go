@@ -29,12 +29,14 @@ func flagGroups() []flagGroup {
 		{"for the new object", "recreate~managed-by queue"},
 		{"for the mirror", "set-labels strip-labels with-dependencies with-secret mirror-ttl new-mirror abandon-mirror"},
 		{"for how it runs and ends", "dry-run timeout on-interrupt detach-after-start force yes backup"},
+		{"for the pod", "pod pod-running-timeout exec~container"},
+		{"for the command", "stdin tty quiet"},
 		{"to choose logs", "container all-containers previous since since-time tail max-log-requests"},
 		{"for what is found", "grace suppress fail-on"},
 		{"to follow", "follow watch watch-only output-watch-events"},
 		{"for what is written", "output no-headers sort-by summary prefix timestamps redact color warnings-as-errors v"},
 		{"for identity", "as as-group as-uid as-user-extra token client-certificate client-key"},
-		{"for connections", "server certificate-authority insecure-skip-tls-verify tls-server-name proxy-url disable-compression request-timeout context-timeout cache-dir"},
+		{"for connections", "address server certificate-authority insecure-skip-tls-verify tls-server-name proxy-url disable-compression request-timeout context-timeout cache-dir"},
 		{"", "install help"},
 	}
 }

@@ -25,37 +25,48 @@ type logsRun struct {
 	reader    *logs.Reader
 }
 
-func (o *logsOptions) run(ctx context.Context) error {
-	// Once lines are printed, nothing may be drawn between them.
-	var isPrinting atomic.Bool
+// find connects to the contexts and finds out where the Job's pods are. Until isBusy says
+// so, it is told what is waited for.
+func (o *logsOptions) find(ctx context.Context, isBusy *atomic.Bool) (*logsRun, *inspect.Inventory, logs.Placement, error) {
+	nowhere := logs.Placement{}
 	progress := newProgress(o.Environment)
 	f := fleet.Open(ctx, o.contexts, fleet.Options{
 		Timeout: o.flags.contextTimeout, Clock: o.Clock, CacheDir: o.flags.cacheDir(), Stands: inspect.Query{}.MayList,
 		Waiting: func(contexts []string) {
-			if !isPrinting.Load() {
+			if !isBusy.Load() {
 				progress.waiting(contexts)
 			}
 		},
 	})
 	r := &logsRun{logsOptions: o, fleet: f, addresses: o.flags.addresses(o.contexts, f)}
 	if err := interrupted(ctx); err != nil {
-		return err
+		return nil, nil, nowhere, err
 	}
 	if err := requireServed(ctx, o.Environment, f, r.query().Kinds); err != nil {
-		return cmp.Or(interrupted(ctx), err)
+		return nil, nil, nowhere, cmp.Or(interrupted(ctx), err)
 	}
 	inventory := r.look(ctx)
 	if err := interrupted(ctx); err != nil {
-		return err
+		return nil, nil, nowhere, err
 	}
 	if len(inventory.Subjects()) == 0 {
-		return notFound(o.Environment, o.wanted, inventory)
+		return nil, nil, nowhere, notFound(o.Environment, o.wanted, inventory)
 	}
 	at, err := logs.Choose(inventory, o.what)
 	if err != nil {
-		return err
+		return nil, nil, nowhere, err
 	}
 	tellErrors(o.ErrOut, logs.Unread(inventory))
+	return r, inventory, at, nil
+}
+
+func (o *logsOptions) run(ctx context.Context) error {
+	// Once lines are printed, nothing may be drawn between them.
+	var isPrinting atomic.Bool
+	r, inventory, at, err := o.find(ctx, &isPrinting)
+	if err != nil {
+		return err
+	}
 	isPrinting.Store(true)
 	r.reader = &logs.Reader{
 		Options: o.logs, Clock: o.Clock,

@@ -62,7 +62,7 @@ func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *
 	flags.addTo(root.PersistentFlags())
 	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags),
 		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newCompletionCommand(env), newOptionsCommand(), newVersionCommand(env))
-	root.AddCommand(newLogsCommand(env, flags))
+	root.AddCommand(newLogsCommand(env, flags), newExecCommand(env, flags), newPortForwardCommand(env, flags))
 	setHelp(root)
 	complete(root, env, flags)
 	return root, func(called *cobra.Command, err error) error {

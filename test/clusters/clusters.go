@@ -113,7 +113,7 @@ func (s *Set) create(ctx context.Context, c Config) error {
 	for _, name := range s.names {
 		args := []string{
 			"create", "cluster", "--runtime", "binary", "--wait", "2m",
-			"--kubeconfig", s.Kubeconfig, "--config", stagesFile, "--disable-qps-limits", "--enable-crds", "Logs,ClusterLogs",
+			"--kubeconfig", s.Kubeconfig, "--config", stagesFile, "--disable-qps-limits", "--enable-crds", "Logs,ClusterLogs,ClusterExec,ClusterPortForward",
 		}
 		for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))

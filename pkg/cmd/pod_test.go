@@ -1,0 +1,39 @@
+package cmd
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/util/exec"
+)
+
+// TestPodCommandsAreCalledRightly: mistakes in the call of what works in a pod.
+func TestPodCommandsAreCalledRightly(t *testing.T) {
+	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
+	for _, tt := range []struct{ args, want string }{
+		{"exec", "exec NAME -- COMMAND"},
+		{"exec train", "exec NAME -- COMMAND"},
+		{"exec train date", "exec NAME -- COMMAND"},
+		{"exec -- date", "exec NAME -- COMMAND"},
+		{"exec a b -- date", "exec NAME -- COMMAND"},
+		{"exec job/ -- date", "job/"},
+		{"exec train --from x -- date", "a bundle has no pods that run"},
+		{"exec train --pod-running-timeout 0s -- date", "greater than zero"},
+		{"port-forward", "port-forward NAME [LOCAL_PORT:]REMOTE_PORT"},
+		{"port-forward train", "port-forward NAME [LOCAL_PORT:]REMOTE_PORT"},
+		{"port-forward train 80 --from x", "a bundle has no pods that run"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			_, stderr, code := runIn(t, "kubectl-jobs_managedby", nil, strings.Fields(tt.args)...)
+			assert.Equal(t, code, ExitUsage, stderr)
+			assert.Assert(t, strings.Contains(stderr, tt.want), stderr)
+		})
+	}
+}
+
+// TestExitCodeOfACommand: what runs in a pod ends with its own exit code.
+func TestExitCodeOfACommand(t *testing.T) {
+	assert.Equal(t, codeOf(exec.CodeExitError{Err: errors.New("command terminated with exit code 7"), Code: 7}), 7)
+}

@@ -1,0 +1,129 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	kubectl "k8s.io/kubectl/pkg/cmd/portforward"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+// portForwardFlags are what a user typed behind port-forward.
+type portForwardFlags struct {
+	podFlags
+	address []string
+}
+
+// portForwardOptions are what port-forward needs to run, checked.
+type portForwardOptions struct {
+	*podOptions
+	address, ports []string
+	// called is the command, whose flags kubectl's code reads.
+	called *cobra.Command
+}
+
+func newPortForwardCommand(env Environment, global *globalFlags) *cobra.Command {
+	f := &portForwardFlags{podFlags: podFlags{globalFlags: global}}
+	cmd := &cobra.Command{
+		Use: "port-forward [KIND/]NAME [LOCAL_PORT:]REMOTE_PORT... [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Forward local ports to a pod of a Job, whichever cluster runs it",
+		Long: `Forward one or more local ports to a pod of a Job, on whichever cluster runs it.
+
+NAME is the origin's or the mirror's, and is looked for as logs looks for it, on all
+contexts of the kubeconfig unless some are chosen. The pod is one that runs: of the
+mirror; or the Job's own, if it is not delegated. Everything else is kubectl
+port-forward. It ends with the pod; a Job that goes on elsewhere has another one.`,
+		Example: strings.ReplaceAll(`  # The dashboard of a training run, wherever it runs
+  NAME port-forward train -n ml 6006
+
+  # Listen on port 8888, forwarding to the port that the pod calls http
+  NAME port-forward train -n ml 8888:http
+
+  # To a certain pod of a RayJob
+  NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.displayName()),
+		Args: cobra.ArbitraryArgs,
+	}
+	f.addTo(cmd.Flags())
+	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, it is tried to bind on both 127.0.0.1 and ::1")
+	cmd.RunE = runs(func(args []string) (*portForwardOptions, error) { return f.toOptions(env, cmd, args) })
+	return cmd
+}
+
+func (f *portForwardFlags) toOptions(env Environment, cmd *cobra.Command, args []string) (*portForwardOptions, error) {
+	if len(args) < 2 {
+		return nil, &usageError{err: errors.New("port-forward takes the Job's name and ports: port-forward NAME [LOCAL_PORT:]REMOTE_PORT")}
+	}
+	pod, err := f.podFlags.toOptions(env, args[0])
+	if err != nil {
+		return nil, err
+	}
+	return &portForwardOptions{podOptions: pod, address: f.address, ports: args[1:], called: cmd}, nil
+}
+
+func (o *portForwardOptions) run(ctx context.Context) error {
+	pod, err := o.find(ctx)
+	if err != nil {
+		return err
+	}
+	forward := kubectl.NewDefaultPortForwardOptions(o.IOStreams)
+	forward.Address = o.address
+	// It makes numbers of the names of ports.
+	factory := cmdutil.NewFactory(&connection{config: pod.config, namespace: pod.Namespace})
+	if err := forward.Complete(factory, o.called, append([]string{pod.Name}, o.ports...)); err != nil {
+		return err
+	}
+	if err := forward.Validate(); err != nil {
+		return err
+	}
+	if err := forward.RunPortForwardContext(ctx); err != nil {
+		return err
+	}
+	// A signal is how it ends, which kubectl's code may hear of before the context does.
+	select {
+	case <-ctx.Done():
+	case <-o.Clock.After(time.Second):
+	}
+	return interrupted(ctx)
+}
+
+// connection is a cluster, and a namespace on it, in the form in which kubectl's code is
+// told of them.
+type connection struct {
+	config    *rest.Config
+	namespace string
+}
+
+func (c *connection) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(c.config), nil }
+
+func (c *connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewMemCacheClient(client), nil
+}
+
+func (c *connection) ToRESTMapper() (meta.RESTMapper, error) {
+	client, err := c.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	return restmapper.NewDeferredDiscoveryRESTMapper(client), nil
+}
+
+func (c *connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(),
+		&clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: c.namespace}})
+}

@@ -1,0 +1,39 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Running are the pods of a target that run, in the order in which they are shown. Of
+// their specs only what names their containers is kept.
+func (t Target) Running(ctx context.Context) ([]*corev1.Pod, error) {
+	if !t.hasPods() {
+		return nil, nil
+	}
+	pods, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(pods, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil }), nil
+}
+
+// PodNamed picks one of a target's running pods: the one of that name, or the first
+// where name is "".
+func (t Target) PodNamed(name string, running []*corev1.Pod) (*corev1.Pod, error) {
+	if name == "" {
+		return running[0], nil
+	}
+	names := make([]string, len(running))
+	for i, p := range running {
+		names[i] = p.Name
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("context %s: pod %q is none of %s that runs; these do: %s", t.Job.Context, name, t, strings.Join(names, ", "))
+}

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// played has kwok play something of all pods of a namespace.
+func played(t *testing.T, cluster, kind, plural, ns string, spec map[string]any) {
+	t.Helper()
+	spec["selector"] = map[string]any{"matchNamespaces": []any{ns}}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": kind, "metadata": map[string]any{"name": ns}, "spec": spec,
+	}}
+	resource := schema.GroupVersionResource{Group: "kwok.x-k8s.io", Version: "v1alpha1", Resource: plural}
+	_, err := dynamicClient(t, cluster).Resource(resource).Create(t.Context(), o, metav1.CreateOptions{})
+	assert.NilError(t, err)
+}
+
+// TestExec runs commands in the pods of a dispatched Job, through a real API server, on
+// the cluster that runs it; and refuses, with a reason, where nothing runs.
+func TestExec(t *testing.T) {
+	t.Parallel()
+	kubelets[worker1].enter(t, "kwok's", nil)
+	const ns = "pod-exec"
+	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("2h"))
+	contexts := []string{"-n", ns, "--contexts", management + "," + worker1}
+	in := func(args ...string) (string, string, int) {
+		return run(t, append(append([]string{"exec"}, contexts...), args...)...)
+	}
+	_, told, code := in("train", "--", "true")
+	assert.Equal(t, code, 1, told)
+	assert.Assert(t, contains(told, "no pod of train runs: nobody has taken it up"), told)
+
+	d := dispatches(t, ns, "train", "--detach-after-start")
+	assert.Equal(t, d.end(), 0, d.told.String())
+	played(t, worker1, "ClusterExec", "clusterexecs", ns, map[string]any{"execs": []any{map[string]any{"local": map[string]any{}}}})
+	pods := runningPods(t, worker1, ns, "train", 2)
+	// kwok learns of it by a watch.
+	var out string
+	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		out, told, code = in("train", "--", "echo", "in", "-n", "a pod")
+		return code == 0, nil
+	}), "%s", &told)
+	assert.Equal(t, out, "in -n a pod\n")
+	assert.Assert(t, contains(told, "note: pod "+pods[0]+" on worker-1, one of 2 that run; --pod names another"), told)
+
+	out, told, code = in("train", "--pod", pods[1], "-q", "--", "sh", "-c", "echo bad >&2; exit 7")
+	// kwok makes an error of an exit code, in place of a status.
+	assert.Equal(t, code, 1, told)
+	assert.Assert(t, out == "" && contains(told, "exit status 7") && contains(told, "bad\n") && !contains(told, "note:"), told)
+	_, told, code = in("train", "--pod", "another", "--", "true")
+	assert.Equal(t, code, 1, told)
+	assert.Assert(t, contains(told, `pod "another" is none of job `+ns+`/train that runs; these do: `+strings.Join(pods, ", ")), told)
+
+	cmd := command(t, append(append([]string{"jobs-managedby", "exec"}, contexts...), "-i", "train", "--", "tr", "a-z", "A-Z")...)
+	cmd.Stdin, cmd.Stderr = strings.NewReader("through stdin\n"), io.Discard
+	upper, err := cmd.Output()
+	assert.NilError(t, err)
+	assert.Equal(t, string(upper), "THROUGH STDIN\n")
+}
+
+// TestPortForward forwards a port to a pod of a dispatched Job, and ends as it is told to.
+func TestPortForward(t *testing.T) {
+	t.Parallel()
+	kubelets[worker1].enter(t, "kwok's", nil)
+	const ns = "pod-forward"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the pod") }))
+	t.Cleanup(server.Close)
+	port := server.Listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // It listens on TCP.
+	origin(t, ns, "train", fixture.RunsFor("2h"))
+	d := dispatches(t, ns, "train", "--detach-after-start")
+	assert.Equal(t, d.end(), 0, d.told.String())
+	played(t, worker1, "ClusterPortForward", "clusterportforwards", ns, map[string]any{"forwards": []any{
+		map[string]any{"ports": []any{int64(80)}, "target": map[string]any{"address": "127.0.0.1", "port": int64(port)}},
+	}})
+	runningPods(t, worker1, ns, "train", 1)
+
+	cmd := command(t, "jobs-managedby", "port-forward", "train", ":80", "-n", ns, "--contexts", management+","+worker1, "--address", "127.0.0.1")
+	stdout, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	assert.NilError(t, err)
+	local, _, ok := strings.Cut(strings.TrimPrefix(line, "Forwarding from "), " -> 80")
+	assert.Assert(t, ok, line)
+	// kwok learns of it by a watch.
+	var got string
+	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local, nil)
+		if err != nil {
+			return false, err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, nil
+		}
+		defer func() { _ = answer.Body.Close() }()
+		body, _ := io.ReadAll(answer.Body)
+		got = string(body)
+		return got == "from the pod", nil
+	}), "%s", &got)
+	assert.NilError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait()
+	assert.Equal(t, cmd.ProcessState.ExitCode(), 130)
+}
