@@ -35,11 +35,18 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 // from.
 func (k Kind) Fields() [][]string {
 	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Reading.Start, k.Reading.End, k.PodValue, k.TTL()}
+	if k.Template {
+		fields = append(fields, Concurrency())
+	}
 	for _, signs := range [][]Sign{k.Reading.Held, k.Reading.Complete, k.Reading.Failed, k.Reading.Suspended, k.Reading.Running} {
 		fields = append(fields, fieldsOf(signs)...)
 	}
 	return fields
 }
+
+// Concurrency is the path of the field of a template that says whether a run begins
+// while an earlier one has not ended.
+func Concurrency() []string { return []string{"spec", "concurrencyPolicy"} }
 
 func fieldsOf(signs []Sign) [][]string {
 	var fields [][]string

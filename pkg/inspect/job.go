@@ -88,6 +88,8 @@ type Job struct {
 	Controller *metav1.OwnerReference `json:"-"`
 	// WrittenAs are the API versions through which it was written, by managedFields.
 	WrittenAs []string `json:"-"`
+	// Concurrency is the concurrencyPolicy of a template, "" if it has none.
+	Concurrency string `json:"-"`
 	// PodValue is what its kind's PodValue leads to.
 	PodValue string `json:"-"`
 

@@ -37,6 +37,9 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		WrittenAs:  writtenAs(fields),
 		PodValue:   delegation.TextAt(content, kind.PodValue...),
 	}
+	if kind.Template {
+		r.job.Concurrency = delegation.TextAt(content, delegation.Concurrency()...)
+	}
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = statusWriters(fields)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -70,11 +71,13 @@ func notTakenOf(template *inspect.Job, waiting []*inspect.Job) Sighting {
 	}
 	row := template.Row()
 	s.Object = Of(template)
-	s.Message = fmt.Sprintf("it makes %s for %s, and nobody has taken up %s; if its concurrencyPolicy is Forbid, no later run begins",
-		plural(oldest), oldest.ManagedBy, named(Of(oldest)))
+	left := named(Of(oldest))
 	if len(waiting) > 1 {
-		s.Message = fmt.Sprintf("it makes %s for %s, and nobody has taken up %d of them; with its concurrencyPolicy, more and more are left",
-			plural(oldest), oldest.ManagedBy, len(waiting))
+		left = fmt.Sprintf("%d of them", len(waiting))
+	}
+	s.Message = fmt.Sprintf("it makes %s for %s, and nobody has taken up %s; %s", plural(oldest), oldest.ManagedBy, left, consequence(template.Concurrency, len(waiting)))
+	if template.Concurrency != "" {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.concurrencyPolicy of %s is %s", template.Context, named(s.Object), template.Concurrency))
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, named(s.Object), named(Of(oldest))), notWritten(oldest))
 	s.Remedy = command.Say("see that the controller of %s runs, and takes them up; or %s, and delete those that wait: %s",
@@ -83,4 +86,18 @@ func notTakenOf(template *inspect.Job, waiting []*inspect.Job) Sighting {
 		s.Remedy = command.Say("dispatch those that wait: %s; or %s, and delete them", dispatchTo(oldest, "CONTEXT", oldest.Namespace), set(template, row.ManagedBy, nil))
 	}
 	return s
+}
+
+// consequence is what comes of it that so many are left, by the template's
+// concurrencyPolicy, "" where that is not known.
+func consequence(policy string, left int) string {
+	switch {
+	case policy == string(batchv1.ForbidConcurrent):
+		return "with its concurrencyPolicy Forbid, no later run begins"
+	case policy == string(batchv1.ReplaceConcurrent):
+		return "with its concurrencyPolicy Replace, each is deleted for the next one, so that none ever runs"
+	case policy == string(batchv1.AllowConcurrent), left > 1:
+		return "one more is left with each run"
+	}
+	return "if its concurrencyPolicy is Forbid, no later run begins"
 }
