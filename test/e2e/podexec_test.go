@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,12 +70,6 @@ func TestExec(t *testing.T) {
 	_, told, code = in("train", "--pod", "another", "--", "true")
 	assert.Equal(t, code, 1, told)
 	assert.Assert(t, contains(told, `pod "another" is none of job `+ns+`/train that runs; these do: `+strings.Join(pods, ", ")), told)
-
-	cmd := command(t, append(append([]string{"jobs-managedby", "exec"}, contexts...), "-i", "train", "--", "tr", "a-z", "A-Z")...)
-	cmd.Stdin, cmd.Stderr = strings.NewReader("through stdin\n"), io.Discard
-	upper, err := cmd.Output()
-	assert.NilError(t, err)
-	assert.Equal(t, string(upper), "THROUGH STDIN\n")
 }
 
 // TestPortForward forwards a port to a pod of a dispatched Job, and ends as it is told to.
@@ -84,12 +79,15 @@ func TestPortForward(t *testing.T) {
 	const ns = "pod-forward"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the pod") }))
 	t.Cleanup(server.Close)
-	port := server.Listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // It listens on TCP.
+	_, text, err := net.SplitHostPort(server.Listener.Addr().String())
+	assert.NilError(t, err)
+	port, err := strconv.ParseInt(text, 10, 64)
+	assert.NilError(t, err)
 	origin(t, ns, "train", fixture.RunsFor("2h"))
 	d := dispatches(t, ns, "train", "--detach-after-start")
 	assert.Equal(t, d.end(), 0, d.told.String())
 	played(t, worker1, "ClusterPortForward", "clusterportforwards", ns, map[string]any{"forwards": []any{
-		map[string]any{"ports": []any{int64(80)}, "target": map[string]any{"address": "127.0.0.1", "port": int64(port)}},
+		map[string]any{"ports": []any{int64(80)}, "target": map[string]any{"address": "127.0.0.1", "port": port}},
 	}})
 	runningPods(t, worker1, ns, "train", 1)
 
@@ -104,7 +102,7 @@ func TestPortForward(t *testing.T) {
 	// kwok learns of it by a watch.
 	var got string
 	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local, http.NoBody)
 		if err != nil {
 			return false, err
 		}
