@@ -32,7 +32,7 @@ func tell(w io.Writer, format string, args ...any) {
 
 // tellErrors tells what is wrong with which contexts, one by one.
 func tellErrors(w io.Writer, errs []inspect.ContextError) {
-	for _, e := range errs {
+	for _, e := range inspect.FoldRefusals(errs) {
 		tell(w, "error: context %s: %s", e.Context, e.Message)
 	}
 }

@@ -149,10 +149,15 @@ func (e *Error) hint() command.Prose {
 	case CodeUnauthorized, CodeCredentials:
 		return "log in again"
 	case CodeForbidden:
-		return command.Say("%s tells what you may do there", command.Kubectl(e.Context, "", "auth", "can-i", "--list"))
+		return RightsHint(e.Context)
 	default:
 		return ""
 	}
+}
+
+// RightsHint says how somebody finds out what a context lets them do.
+func RightsHint(context string) command.Prose {
+	return command.Say("%s tells what you may do there", command.Kubectl(context, "", "auth", "can-i", "--list"))
 }
 
 const unreachableHint = "is the cluster up, and the network or VPN to it?"

@@ -64,6 +64,10 @@ func missing(h Hop, err error, message string) Hop {
 	if err != nil {
 		told := fleet.InContext(h.Context, "", err)
 		h.State, h.Health, h.Message = string(told.Code()), HealthUnknown, told.Message()
+		if r := refusalOf(err); r != nil {
+			// What to do about it stands below, once for all hops.
+			h.Message = r.String()
+		}
 		return h
 	}
 	h.State, h.Health, h.Message = stateNotFound, HealthBad, message

@@ -48,6 +48,11 @@ type ContextError struct {
 	Context string     `json:"context"`
 	Code    fleet.Code `json:"code"`
 	Message string     `json:"message"`
+
+	// Refusal is what is refused, where that is the error; NotJudged are the codes of
+	// findings that were therefore not looked for, in order.
+	Refusal   *Refusal `json:"-"`
+	NotJudged []string `json:"-"`
 }
 
 // NewContextError makes an error that a fleet gave part of the output.
@@ -56,7 +61,7 @@ func NewContextError(err error) ContextError {
 	if !errors.As(err, &e) {
 		return ContextError{Code: fleet.CodeError, Message: err.Error()}
 	}
-	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message()}
+	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: refusalOf(err)}
 }
 
 // Tally groups Jobs, or only counts them. It is not safe for concurrent use:

@@ -122,11 +122,13 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 
 // writeErrors writes a row for each context that could not be read, behind a
 // blank line where something stands above. On a terminal, messages stand below
-// the row and are wrapped to its width.
+// the row and are wrapped to its width. What somebody is refused in a context stands in
+// one row.
 func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOptions) error {
 	if len(errs) == 0 {
 		return nil
 	}
+	errs = inspect.FoldRefusals(errs)
 	p := palette{o.Color}
 	t := &table{titles: []string{"", ""}, shrinks: make([]bool, 2)}
 	for _, e := range errs {

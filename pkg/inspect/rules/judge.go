@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -49,7 +48,8 @@ func (n NotJudged) Error() inspect.ContextError {
 	if n.Part == "" {
 		e.Message += "; nothing there was judged, nor what may depend on it"
 	} else {
-		e.Message = fmt.Sprintf("could not look at %s, so %s were not judged: %s", n.Part, Span(n.Codes), e.Message)
+		e.NotJudged = n.Codes
+		e.Message = fmt.Sprintf("could not look at %s, so %s were not judged: %s", n.Part, inspect.Span(n.Codes), e.Message)
 	}
 	return e
 }
@@ -260,33 +260,6 @@ func codes(all []Rule, part inspect.Part) []string {
 		}
 	}
 	return found
-}
-
-// Span writes codes in few words: "JM001 to JM003, JM009".
-func Span(codes []string) string {
-	var parts []string
-	for i := 0; i < len(codes); {
-		end := i
-		for end+1 < len(codes) && number(codes[end+1]) == number(codes[end])+1 {
-			end++
-		}
-		switch end - i {
-		case 0:
-			parts = append(parts, codes[i])
-		case 1:
-			parts = append(parts, codes[i], codes[end])
-		default:
-			parts = append(parts, codes[i]+" to "+codes[end])
-		}
-		i = end + 1
-	}
-	return strings.Join(parts, ", ")
-}
-
-func number(code string) int {
-	// Every code has a number: a test sees to it.
-	n, _ := strconv.Atoi(strings.TrimPrefix(code, "JM"))
-	return n
 }
 
 // PartsRead are the parts that each rule reads of an inventory, by their codes.

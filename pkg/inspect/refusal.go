@@ -1,0 +1,135 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Refusal is something that an API server does not let somebody read.
+type Refusal struct {
+	// User is who it is refused to, by the server's words; "" where it does not say so.
+	User string
+	// Group and Resource are what is refused, such as "kueue.x-k8s.io" and "workloads".
+	Group, Resource string
+}
+
+func (r *Refusal) String() string {
+	return r.who() + " may not read " + listed(r.Group, r.Resource)
+}
+
+func (r *Refusal) who() string { return cmp.Or(r.User, "the context's user") }
+
+// listed are resources of a group.
+func listed(group string, resources ...string) string {
+	text := strings.Join(resources, ", ")
+	if group != "" {
+		text += " (" + group + ")"
+	}
+	return text
+}
+
+// forbidden is how API servers say whom they refuse something
+// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
+var forbidden = regexp.MustCompile(`\bUser "([^"]*)" cannot `)
+
+// refusalOf is what an error says is refused; nil where it says something else.
+func refusalOf(err error) *Refusal {
+	var status apierrors.APIStatus
+	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {
+		return nil
+	}
+	r := &Refusal{Group: status.Status().Details.Group, Resource: status.Status().Details.Kind}
+	if found := forbidden.FindStringSubmatch(status.Status().Message); found != nil {
+		r.User = found[1]
+	}
+	return r
+}
+
+// FoldRefusals tells in one error what is refused to one user in one context, where that
+// is more than one thing: who may do little is refused much.
+func FoldRefusals(errs []ContextError) []ContextError {
+	type somebody struct{ context, user string }
+	refused := map[somebody][]ContextError{}
+	for _, e := range errs {
+		if e.Refusal != nil {
+			who := somebody{e.Context, e.Refusal.User}
+			refused[who] = append(refused[who], e)
+		}
+	}
+	var folded []ContextError
+	for _, e := range errs {
+		if e.Refusal == nil {
+			folded = append(folded, e)
+			continue
+		}
+		who := somebody{e.Context, e.Refusal.User}
+		switch all := refused[who]; len(all) {
+		case 0:
+		case 1:
+			folded = append(folded, e)
+		default:
+			folded = append(folded, foldRefused(all))
+		}
+		delete(refused, who)
+	}
+	return folded
+}
+
+func foldRefused(all []ContextError) ContextError {
+	of := map[string][]string{}
+	var codes []string
+	for _, e := range all {
+		if !slices.Contains(of[e.Refusal.Group], e.Refusal.Resource) {
+			of[e.Refusal.Group] = append(of[e.Refusal.Group], e.Refusal.Resource)
+		}
+		codes = append(codes, e.NotJudged...)
+	}
+	var resources []string
+	for _, group := range slices.Sorted(maps.Keys(of)) {
+		resources = append(resources, listed(group, of[group]...))
+	}
+	e := all[0]
+	told := command.Say("%s may not read %s", command.Text(e.Refusal.who()), command.Text(strings.Join(resources, ", ")))
+	if slices.Sort(codes); len(codes) > 0 {
+		told = command.Say("%s; %s were not judged", told, Span(slices.Compact(codes)))
+	}
+	e.Message = string(command.Say("%s; %s", told, fleet.RightsHint(e.Context)))
+	return e
+}
+
+// Span writes codes in few words: "JM001 to JM003, JM009".
+func Span(codes []string) string {
+	var parts []string
+	for i := 0; i < len(codes); {
+		end := i
+		for end+1 < len(codes) && number(codes[end+1]) == number(codes[end])+1 {
+			end++
+		}
+		switch end - i {
+		case 0:
+			parts = append(parts, codes[i])
+		case 1:
+			parts = append(parts, codes[i], codes[end])
+		default:
+			parts = append(parts, codes[i]+" to "+codes[end])
+		}
+		i = end + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+func number(code string) int {
+	// Every code has a number: a test of the rules sees to it.
+	n, _ := strconv.Atoi(strings.TrimPrefix(code, "JM"))
+	return n
+}
