@@ -1,13 +1,15 @@
 package cmd
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // addresses are those of all contexts there are, chosen or not, so that it can be
-// told which of them a MultiKueueCluster is. Nothing is sent to any of them.
+// told which of them a MultiKueueCluster is. Nothing is sent to any of them. One that was
+// not chosen goes by the name of one that was, and leads to the same endpoint.
 func (f *globalFlags) addresses(contexts []fleet.Context, opened *fleet.Fleet) []fleet.Address {
 	all := contexts
 	if f.from != "" {
@@ -19,6 +21,17 @@ func (f *globalFlags) addresses(contexts []fleet.Context, opened *fleet.Fleet) [
 	shownAs := map[string]string{}
 	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
 		shownAs[a.Context] = a.SameAs
+	}
+	chosen := map[string]string{}
+	for _, c := range slices.Backward(contexts) {
+		chosen[c.Endpoint()] = cmp.Or(shownAs[c.Name], c.Name)
+	}
+	delete(chosen, "")
+	for _, c := range all {
+		isChosen := slices.ContainsFunc(contexts, func(other fleet.Context) bool { return other.Name == c.Name })
+		if name := chosen[c.Endpoint()]; name != "" && !isChosen {
+			shownAs[c.Name] = name
+		}
 	}
 	addresses := make([]fleet.Address, len(all))
 	for i, c := range all {

@@ -155,9 +155,9 @@ func (e *Error) hint() command.Prose {
 	}
 }
 
-// RightsHint says how somebody finds out what a context lets them do.
-func RightsHint(context string) command.Prose {
-	return command.Say("%s tells what you may do there", command.Kubectl(context, "", "auth", "can-i", "--list"))
+// RightsHint says how somebody finds out what the context of a name lets them do.
+func RightsHint(name string) command.Prose {
+	return command.Say("%s tells what you may do there", command.Kubectl(name, "", "auth", "can-i", "--list"))
 }
 
 const unreachableHint = "is the cluster up, and the network or VPN to it?"

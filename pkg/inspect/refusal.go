@@ -100,7 +100,8 @@ func foldRefused(all []ContextError) ContextError {
 	}
 	e := all[0]
 	told := command.Say("%s may not read %s", command.Text(e.Refusal.who()), command.Text(strings.Join(resources, ", ")))
-	if slices.Sort(codes); len(codes) > 0 {
+	slices.Sort(codes)
+	if len(codes) > 0 {
 		told = command.Say("%s; %s were not judged", told, Span(slices.Compact(codes)))
 	}
 	e.Message = string(command.Say("%s; %s", told, fleet.RightsHint(e.Context)))
