@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"regexp"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -17,18 +16,28 @@ const preemptedReason = "Preempted"
 
 func (e *Event) isPreemption() bool { return e.Kind == "Workload" && e.Reason == preemptedReason }
 
-// preemptor is how Kueue names who took the room: by the uid of its Workload on the same
-// cluster (kueue: pkg/scheduler/preemption).
-var preemptor = regexp.MustCompile(`^Preempted to accommodate a workload \(UID: ([^,)]+)`)
+// preemptor is how Kueue names who took the room: by the uid of its Workload, and that of
+// the Job of that, both on the cluster that preempted (kueue: pkg/scheduler/preemption). A
+// worker that was told to stop something repeats what its manager says of it.
+var preemptor = regexp.MustCompile(`\bPreempted to accommodate a workload \(UID: ([^,)]+)(?:, JobUID: ([^,)]+))?`)
 
 // Preemptor is the uid of the Workload that took the room of another one, by what Kueue
 // says of the latter in a condition or an event; "" if that is not what it says.
 func Preemptor(message string) string {
-	found := preemptor.FindStringSubmatch(strings.TrimPrefix(message, "Previously: "))
+	found := preemptor.FindStringSubmatch(message)
 	if found == nil {
 		return ""
 	}
 	return found[1]
+}
+
+// PreemptorsJob is the uid of what that Workload was made for; "" if Kueue did not know it.
+func PreemptorsJob(message string) string {
+	found := preemptor.FindStringSubmatch(message)
+	if found == nil || found[2] == "UNKNOWN" {
+		return ""
+	}
+	return found[2]
 }
 
 // PreemptionsOf are the events that say who took the room of a Workload of that name.

@@ -28,7 +28,7 @@ func evictedOnWorker() Rule {
 		Code: "JM045", Title: "the worker evicted it", Severity: inspect.Info,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Why: `Kueue on the worker took the quota back: for a Job of higher priority, because the pods did not become
 ready in time, or because its queue was stopped. MultiKueue then takes the Job back and offers it to all workers again,
@@ -74,6 +74,7 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.schedulingStats.evictions of Workload %s/%s counts %d for %s",
 			j.Context, s.Workload.Namespace, s.Workload.Name, evictions, evictedForCheck))
 	}
+	v.tellPreempted(s, &sighting)
 	return sighting
 }
 

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -13,7 +14,9 @@ func startedAgainAndAgain() Rule {
 	return Rule{
 		Code: "JM127", Title: "it is started again and again", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
+		},
 		Why: `Each time that MultiKueue takes a Job back from a worker, or that its pods are not ready in time, it is
 queued anew and starts from scratch. Once that is everyday life. Time and again it means that it gets nowhere, even
 though each single state that it is in looks young and healthy.`,
@@ -69,10 +72,34 @@ func startedAgain(v *View, s Submission, n int32) Sighting {
 			checkOf(s),
 			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, named(workloadObject(s.Manager, w)), stamp(w.CreationTimestamp)),
 		}, evictionOf(s)...),
-		Remedy: command.Say("see what puts it out: %s", command.Kubectl(j.Context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name)),
+		Remedy: seeWhatPutsOut(v, s),
 	}
 	if why := lastRetry(s); why != "" {
 		sighting.Message += fmt.Sprintf("; the last time: %s", why)
 	}
+	v.tellPreempted(s, &sighting)
 	return sighting
+}
+
+// seeWhatPutsOut is how to find out why a Job is started again and again, by what is said
+// of the last time.
+func seeWhatPutsOut(v *View, s Submission) command.Prose {
+	w, why := s.Workload, lastRetry(s)
+	describe := func(context string) command.Command {
+		return command.Kubectl(context, w.Namespace, "describe", "workloads.kueue.x-k8s.io", w.Name)
+	}
+	cluster, context := retriedBy(v, s)
+	switch {
+	case strings.Contains(why, retriedEvicted) && context != "":
+		return command.Say("see why MultiKueueCluster %s puts it out, while its copy is there: %s; and after that: %s", cluster, describe(context),
+			command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name))
+	case strings.Contains(why, "no longer exists"):
+		return command.Say("see that nobody deletes Jobs or Workloads on the workers, and that no two of these lead to one cluster: %s",
+			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
+	case strings.Contains(why, "remote lost"):
+		return command.Say("see that the connections to the workers last: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
+	case w.Status.Evictions("PodsReadyTimeout") > 0:
+		return command.Say("see on the worker why its pods are not ready in time, or give them longer (waitForPodsReady.timeout of Kueue's configuration): %s", ours("trace", s.Job()))
+	}
+	return command.Say("see what puts it out: %s", describe(s.Manager.Context))
 }

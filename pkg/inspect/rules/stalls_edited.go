@@ -52,8 +52,11 @@ func resized(s Submission) (was, is int32, ok bool) {
 	if j.Completions != nil && *j.Completions < is {
 		is = *j.Completions
 	}
-	was = s.Workload.Spec.PodSets[0].Count
-	return was, is, was != is && was > 0
+	set := s.Workload.Spec.PodSets[0]
+	was = set.Count
+	// Kueue itself starts what says so with less (kueue.x-k8s.io/job-min-parallelism).
+	isInPart := set.MinCount != nil && is >= *set.MinCount && is < was
+	return was, is, was != is && was > 0 && !isInPart
 }
 
 func edited(s Submission, was, is int32) Sighting {

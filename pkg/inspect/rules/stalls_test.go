@@ -108,6 +108,9 @@ func editedCases() []testCase {
 	return []testCase{
 		{name: "fewer pods at once", code: "JM125", base: editedOrigin, fires: true},
 		{name: "more", code: "JM125", base: "running", fires: true, edits: origin(`{spec: {parallelism: 5, completions: 5}}`)},
+		{name: "admitted in part", code: "JM125", base: editedOrigin, edits: []edit{
+			patch("kwok-mgr", "Workload/job-train-*", `{spec: {podSets: [{name: main, count: 4, minCount: 1, template: {spec: {containers: []}}}]}}`),
+		}},
 		{name: "put back", code: "JM125", base: editedOrigin, edits: origin(`{spec: {parallelism: 4}}`)},
 		{name: "more than have to succeed", code: "JM125", base: editedOrigin, edits: origin(`{spec: {parallelism: 7}}`)},
 		{
@@ -293,5 +296,49 @@ func TestUnschedulableHasPatience(t *testing.T) {
 	}{{time.Minute, 0, 1}, {6 * time.Minute, 5 * time.Minute, 0}, {11 * time.Minute, 5 * time.Minute, 1}} {
 		aged := inspect.NewInventory(v.Now.Add(tt.age), v.Clusters, v.Addresses)
 		assert.Equal(t, len(judge(t, aged, []rules.Rule{rule}, tt.grace)), tt.want, "%v", tt)
+	}
+}
+
+// TestWhoTookItsRoom: whichever rule tells of what lost its room, it names who took it,
+// wherever what names it was read.
+func TestWhoTookItsRoom(t *testing.T) {
+	const message = "Preempted to accommodate a workload (UID: u-high, JobUID: j-high) due to prioritization in the ClusterQueue"
+	high := func(context string) edit {
+		return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: job-high, namespace: default, uid: u-high, creationTimestamp: "2026-11-20T23:43:30Z",
+			ownerReferences: [{apiVersion: batch/v1, kind: Job, name: high, uid: j-high, controller: true}]}, spec: {queueName: user-queue, priority: 1000}, status: {}}`)
+	}
+	highJob := add(mgr, `{apiVersion: batch/v1, kind: Job, metadata: {name: high, namespace: default, uid: j-high, labels: {kueue.x-k8s.io/queue-name: user-queue}},
+		spec: {suspend: true, selector: {}, template: {metadata: {}, spec: {containers: []}}}}`)
+	lost := withConditions(gotNoRoom, condition("Evicted", "True", "Preempted", message))
+	onWorker := patch(w1, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)
+	retried := func(count string) edit {
+		return patch(mgr, workload, `{status: {admissionChecks: [{name: multikueue, state: Retry, retryCount: `+count+`,
+			message: 'Workload evicted on worker cluster: "worker1", resetting for re-admission. Previously: "Ready"', lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)
+	}
+	held := []edit{
+		patch(mgr, workload, `{status: {admission: null, clusterName: null, admissionChecks: null, `+lost+`}}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
+		remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
+	}
+	const whole = "lost its room to Job default/high, of priority 1000 and not 0, in LocalQueue default/user-queue"
+	for name, tt := range map[string]struct {
+		code  string
+		edits []edit
+		want  string
+	}{
+		"held on the manager":     {"JM019", append([]edit{high(mgr)}, held...), "on kwok-mgr it " + whole + "; it waits for room again in ClusterQueue cluster-queue"},
+		"by a Job alone":          {"JM019", append([]edit{highJob}, held...), "lost its room to Job default/high, in LocalQueue default/user-queue"},
+		"by nobody that was read": {"JM019", held, "lost its room to a Workload of uid u-high"},
+		"put out by a worker":     {"JM045", []edit{onWorker, high(w1), retried("1")}, "on kwok-w1 it " + whole},
+		"as its manager said":     {"JM045", []edit{onWorker, high(mgr), retried("1")}, "on kwok-w1 it " + whole},
+		"put out again and again": {"JM127", []edit{onWorker, high(w1), retried("7")}, "on kwok-w1 it " + whole},
+		"and its mirror runs on":  {"JM130", []edit{high(mgr), patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)}, "on kwok-mgr it " + whole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, _ := rules.ByCode(tt.code)
+			findings := judge(t, testCase{base: "running", edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), 1, "%+v", findings)
+			assert.Assert(t, strings.Contains(findings[0].Message, tt.want), findings[0].Message)
+			assert.Assert(t, strings.Contains(strings.Join(findings[0].Evidence, "\n"), message), "%q", findings[0].Evidence)
+		})
 	}
 }

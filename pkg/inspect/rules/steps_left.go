@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -17,7 +16,7 @@ func runsOn() Rule {
 		Code: "JM130", Title: "its mirror runs on, though it is not to run any more", Severity: inspect.Warning,
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Why: `Once the management cluster has taken a Job back, since it was preempted or deactivated, or since its worker
 did not do, MultiKueue has the worker's Kueue stop the mirror, and removes it. Here the mirror still runs: it does work
@@ -98,7 +97,10 @@ func reportRunsOn(v *View, s Submission, why string, since time.Time, evidence s
 			turn := v.On(by.Context, s.Manager.Context, since)
 			sighting.Awaits = v.awaitsKueue(by, s.Workload, inspect.DutyRemove, "", by.Context, turn)
 		}
-		sighting.Remedy = command.Say("%s", seeKueue(by.Context, sighting.Awaits))
+		sighting.Remedy = seeKueue(by.Context, sighting.Awaits)
+		if s.Workload != nil && isTrue(s.Workload, kueue.Evicted) {
+			v.tellPreempted(s, &sighting)
+		}
 		v.Report(sighting)
 	}
 }

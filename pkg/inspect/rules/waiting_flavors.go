@@ -174,7 +174,7 @@ func (v *View) waitsForRoomThere(s *Sighting, w waiter) {
 	if len(holders) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, queue, enoughHolders(holders)))
 	}
-	if p, ok := v.preempted(w); ok {
+	if p, ok := v.preempted(w.Submission); ok {
 		s.Message = fmt.Sprintf("%s; it waits for room again%s", p.text, needs)
 		s.Evidence = append(s.Evidence, p.evidence)
 		return

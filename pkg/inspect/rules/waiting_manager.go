@@ -19,6 +19,7 @@ func heldOnManager() Rule {
 		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues, inspect.PartNamespaces,
+			inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Why: `A Job goes to no worker before its management cluster has reserved quota for it. That cluster holds it
 back: the queue that it names does not exist, is stopped or does not take its namespace, or its ClusterQueue has no
@@ -108,6 +109,12 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 	f := s.Manager
 	queue := v.clusterQueueOf(f, s.Workload, c)
 	sighting.Severity = inspect.Info
+	if p, ok := v.preempted(s); ok {
+		sighting.Message = fmt.Sprintf("%s; it waits for room again in ClusterQueue %s", p.text, queue)
+		sighting.Evidence = append(sighting.Evidence, p.evidence)
+		sighting.Remedy = command.Say("wait, or raise the quota: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", queue))
+		return
+	}
 	if queue != "" {
 		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
