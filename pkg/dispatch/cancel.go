@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
@@ -93,6 +94,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 				ref.WithKind(), err, x.worker.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
 		}
 	}
+	x.removeCopies(ctx, origin)
 	x.tidy(ctx)
 	e.setState(k, stored)
 	e.Message = string(command.Text(x.tellEnd(stored)))
@@ -184,6 +186,31 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any
 	}
 	status, err = workloadOf(x.kind).failed(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", x.Identity, where), x.Clock.Now())
 	return status, false, err
+}
+
+// removeCopies removes what was copied for the mirror and is owned by nobody, which an
+// older version has left: beside the mirror, or, where there is none, wherever it may
+// have been about to be made.
+func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Unstructured) {
+	workers, namespace := x.Workers, x.ref.Namespace
+	if named := pinned(origin); !named.IsZero() {
+		namespace = named.Namespace
+	}
+	switch {
+	case x.Abandon:
+		return
+	case x.mirror != nil:
+		workers, namespace = []*apiserver.Side{x.worker}, x.mirror.GetNamespace()
+	}
+	for _, worker := range workers {
+		removed, err := dependency.RemoveLeft(ctx, worker, namespace, x.ref.UID)
+		for _, o := range removed {
+			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("%s on %s, which was copied for the mirror and left without an owner, is removed", o, worker.Context)})
+		}
+		if err != nil {
+			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})
+		}
+	}
 }
 
 // tidy removes the Lease, unless somebody holds it: they do so themselves.
