@@ -60,6 +60,9 @@ type Kind struct {
 	// RayCluster is the path of the specification of a RayCluster, which Ray's own
 	// autoscaler sizes where it is told to; nil where there is none.
 	RayCluster []string
+	// HeldAtOnce says that its controller takes an object that is held back from the moment
+	// it is created on, whatever else its spec says: Kueue creates and queues the kind so.
+	HeldAtOnce bool
 	// Selector is the label selector that picks those objects of a kind which can be
 	// delegated at all; "" means all of them.
 	Selector string

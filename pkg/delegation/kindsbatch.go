@@ -22,8 +22,9 @@ var jobKind = Kind{
 		Start:     []string{"status", "startTime"},
 		End:       []string{"status", "completionTime"},
 	},
-	PodLabel: "batch.kubernetes.io/job-name",
-	Loses:    [][]string{{"spec", "selector"}},
+	PodLabel:   "batch.kubernetes.io/job-name",
+	HeldAtOnce: true,
+	Loses:      [][]string{{"spec", "selector"}},
 }
 
 func batchKinds() []Kind {
@@ -63,7 +64,8 @@ func jobSetKinds() []Kind {
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
 		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, from 0.11 on.
-		Claims: []string{"spec", "volumeClaimPolicies", "templates"},
+		Claims:     []string{"spec", "volumeClaimPolicies", "templates"},
+		HeldAtOnce: true,
 	}}
 }
 
@@ -95,6 +97,7 @@ func appWrapperKinds() []Kind {
 				{Path: []string{"status", "phase"}, In: []string{"Failed"}, With: []Sign{deployed}},
 			},
 		},
-		PodLabel: "workload.codeflare.dev/appwrapper",
+		PodLabel:   "workload.codeflare.dev/appwrapper",
+		HeldAtOnce: true,
 	}}
 }

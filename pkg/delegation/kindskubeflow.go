@@ -57,7 +57,8 @@ func trainingKind(name, kind, version, reserved, since string) Kind {
 			Start:     []string{"status", "startTime"},
 			End:       []string{"status", "completionTime"},
 		},
-		PodLabel: "training.kubeflow.org/job-name",
+		PodLabel:   "training.kubeflow.org/job-name",
+		HeldAtOnce: true,
 	}
 }
 
@@ -83,7 +84,8 @@ func trainJobKinds() []Kind {
 				Running:   countsOfJobs("status.jobsStatus"),
 			},
 			// A TrainJob runs as a JobSet of its own name.
-			PodLabel: "jobset.sigs.k8s.io/jobset-name",
+			PodLabel:   "jobset.sigs.k8s.io/jobset-name",
+			HeldAtOnce: true,
 		}
 	}
 	return []Kind{

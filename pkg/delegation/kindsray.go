@@ -24,7 +24,10 @@ func rayKinds() []Kind {
 	job.PodValue = []string{"status", "rayClusterName"}
 	job.RayCluster = []string{"spec", "rayClusterSpec"}
 
+	// A RayJob may be suspended only if it is shut down after it has finished, and a
+	// RayService only from KubeRay 1.7 on.
 	cluster := rayKind("raycluster", "RayCluster", "KubeRay v1.3.0")
+	cluster.HeldAtOnce = true
 	cluster.Reading.Failed = []Sign{field("status.state", "failed"), condition("ReplicaFailure")}
 	cluster.Reading.Suspended = []Sign{field("status.state", "suspended"), condition("RayClusterSuspended")}
 	cluster.Reading.Running = []Sign{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}

@@ -65,12 +65,12 @@ func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) err
 // heldBack is a planned mirror that does not start before what its pods need is
 // there, where something is to be copied: a pod does wait for a ConfigMap that it
 // needs, but not for one that it can do without. It is let go like one whose origin
-// is resumed. Of other kinds than Job, not all controllers take an object that is
-// held back from the start; and where it is in a queue, that is Kueue's to decide.
+// is resumed. Not all controllers take an object that is held back from the start; and
+// where it is in a queue, that is Kueue's to decide.
 func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstructured {
 	isQueued := content.StringsAt(planned, "metadata", "labels")[delegation.QueueNameLabel] != ""
 	path, value := object.Hold(t.Kind)
-	if len(t.Dependencies) == 0 || !t.Kind.IsJob() || isQueued || path == nil {
+	if len(t.Dependencies) == 0 || !t.Kind.HeldAtOnce || isQueued || path == nil {
 		return planned
 	}
 	held := planned.DeepCopy()
