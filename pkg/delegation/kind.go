@@ -63,6 +63,9 @@ type Kind struct {
 	// HeldAtOnce says that its controller takes an object that is held back from the moment
 	// it is created on, whatever else its spec says: Kueue creates and queues the kind so.
 	HeldAtOnce bool
+	// PodCounts are the paths of the fields of its spec that say how many pods it wants; "*"
+	// stands for every key. Kueue admits an object for as many as it had then.
+	PodCounts [][]string
 	// Selector is the label selector that picks those objects of a kind which can be
 	// delegated at all; "" means all of them.
 	Selector string

@@ -64,7 +64,11 @@ func jobSetKinds() []Kind {
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
 		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, from 0.11 on.
-		Claims:     []string{"spec", "volumeClaimPolicies", "templates"},
+		Claims: []string{"spec", "volumeClaimPolicies", "templates"},
+		PodCounts: [][]string{
+			{"spec", "replicatedJobs", "replicas"}, {"spec", "replicatedJobs", "template", "spec", "parallelism"},
+			{"spec", "replicatedJobs", "template", "spec", "completions"},
+		},
 		HeldAtOnce: true,
 	}}
 }

@@ -1,6 +1,10 @@
 package delegation
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 const (
 	trainingOperator = "kubeflow.org/training-operator"
@@ -38,6 +42,16 @@ func kubeflowKinds() []Kind {
 	return append(rows, v2, v1)
 }
 
+// replicaSpecs is the field that has the replicas of a kind by their types (training-operator:
+// pkg/apis/kubeflow.org/v1).
+func replicaSpecs(name string) string {
+	short := strings.TrimSuffix(name, "job")
+	if short == "xgboost" {
+		short = "xgb"
+	}
+	return short + "ReplicaSpecs"
+}
+
 // trainingKind is a kind with the status that training-operator's kinds have in
 // common (training-operator: pkg/apis/kubeflow.org/v1/common_types.go).
 func trainingKind(name, kind, version, reserved, since string) Kind {
@@ -48,6 +62,8 @@ func trainingKind(name, kind, version, reserved, since string) Kind {
 		ManagedBy: []string{"spec", "runPolicy", "managedBy"},
 		Reserved:  reserved,
 		Since:     since,
+		// spec.pytorchReplicaSpecs and the like, which are the only such maps of each.
+		PodCounts: [][]string{{"spec", replicaSpecs(name), "*", "replicas"}},
 		Reading: Reading{
 			Held:      []Sign{field("spec.runPolicy.suspend", "true")},
 			Complete:  []Sign{condition("Succeeded")},
@@ -83,6 +99,7 @@ func trainJobKinds() []Kind {
 				Suspended: []Sign{condition("Suspended")},
 				Running:   countsOfJobs("status.jobsStatus"),
 			},
+			PodCounts: [][]string{{"spec", "trainer", "numNodes"}},
 			// A TrainJob runs as a JobSet of its own name.
 			PodLabel:   "jobset.sigs.k8s.io/jobset-name",
 			HeldAtOnce: true,

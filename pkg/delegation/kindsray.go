@@ -1,6 +1,10 @@
 package delegation
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 const rayOperator = "ray.io/kuberay-operator"
 
@@ -21,6 +25,7 @@ func rayKinds() []Kind {
 	// ray-operator/apis/ray/v1/rayjob_types.go, JobDeploymentStatus).
 	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
 	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
+	job.PodCounts = workerGroups("rayClusterSpec")
 	job.PodValue = []string{"status", "rayClusterName"}
 	job.RayCluster = []string{"spec", "rayClusterSpec"}
 
@@ -28,6 +33,7 @@ func rayKinds() []Kind {
 	// RayService only from KubeRay 1.7 on.
 	cluster := rayKind("raycluster", "RayCluster", "KubeRay v1.3.0")
 	cluster.HeldAtOnce = true
+	cluster.PodCounts = workerGroups()
 	cluster.Reading.Failed = []Sign{field("status.state", "failed"), condition("ReplicaFailure")}
 	cluster.Reading.Suspended = []Sign{field("status.state", "suspended"), condition("RayClusterSuspended")}
 	cluster.Reading.Running = []Sign{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}
@@ -36,6 +42,7 @@ func rayKinds() []Kind {
 	service := rayKind("rayservice", "RayService", "KubeRay v1.6.0")
 	service.Reading.Suspended = []Sign{condition("Suspended")}
 	service.Reading.Running = []Sign{condition("Ready"), field("status.serviceStatus", "Running")}
+	service.PodCounts = workerGroups("rayClusterConfig")
 	service.PodValue = []string{"status", "activeServiceStatus", "rayClusterName"}
 	service.RayCluster = []string{"spec", "rayClusterConfig"}
 	// Before KubeRay 1.7 it cannot be suspended itself, and Kueue up to 0.19 holds its
@@ -54,6 +61,13 @@ func rayKinds() []Kind {
 		Since:     "KubeRay v1.6.0",
 		Reading:   Reading{Held: []Sign{field("spec.suspend", "true")}},
 	}}
+}
+
+// workerGroups are the sizes of a RayCluster's groups of workers, by where its spec stands
+// (kuberay: ray-operator/apis/ray/v1/raycluster_types.go).
+func workerGroups(path ...string) [][]string {
+	groups := append(append([]string{"spec"}, path...), "workerGroupSpecs")
+	return [][]string{append(slices.Clone(groups), "replicas"), append(slices.Clone(groups), "numOfHosts")}
 }
 
 // rayKind is what the Ray kinds have in common (kuberay:

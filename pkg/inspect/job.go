@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ type Job struct {
 	Marks *delegation.Marks `json:"-"`
 	// Generation counts the changes of its spec.
 	Generation int64 `json:"-"`
+	// Sizes are the fields that say how many pods it wants, by their paths, of other kinds
+	// than Job.
+	Sizes map[string]int64 `json:"-"`
 	// DeletedAt is when its deletion was asked for; Finalizers are what it waits for.
 	DeletedAt  *metav1.Time `json:"-"`
 	Finalizers []string     `json:"-"`
@@ -199,6 +203,7 @@ func (j *Job) deepCopy() *Job {
 	c.Since = clone(j.Since)
 	c.Mirrors, c.Findings = slices.Clone(j.Mirrors), slices.Clone(j.Findings)
 	c.Dispatcher = j.Dispatcher.deepCopy()
+	c.Sizes = maps.Clone(j.Sizes)
 	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
 	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), clone(j.Controller)

@@ -93,6 +93,12 @@ func readWhole(kind *delegation.Kind, content map[string]any) (read, error) {
 		r = readJob(job)
 	} else {
 		r = readObject(kind, o, content)
+		var encoded struct {
+			Spec map[string]json.RawMessage `json:"spec"`
+		}
+		if text, err := json.Marshal(map[string]any{"spec": content["spec"]}); err == nil && json.Unmarshal(text, &encoded) == nil {
+			r.job.Sizes = sizesOf(kind, encoded.Spec)
+		}
 	}
 	r.job.Object = o
 	return r, nil
@@ -167,5 +173,7 @@ func (s *slimmer) read(o *slimObject) (read, error) {
 		}
 		content[name] = decoded
 	}
-	return readObject(s.kind, meta, content), nil
+	r := readObject(s.kind, meta, content)
+	r.job.Sizes = sizesOf(s.kind, o.Spec)
+	return r, nil
 }

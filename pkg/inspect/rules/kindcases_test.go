@@ -9,7 +9,7 @@ import (
 )
 
 func kindCases() []testCase {
-	all := slices.Concat(ownRunCases(), returnedCases(), blindCases(), allowedCases(), templateCases(), otherKindCases())
+	all := slices.Concat(ownRunCases(), returnedCases(), blindCases(), allowedCases(), templateCases(), otherKindCases(), resizedKindCases())
 	for i := range all {
 		all[i].base = "running"
 	}
@@ -265,5 +265,29 @@ func rejectedOf(s specimen) []edit {
 		addWorkload("kwok-mgr", s.workload(), `labels: {kueue.x-k8s.io/job-uid: `+s.uid()+`}, `+owner,
 			`admissionChecks: [{name: multikueue, state: Rejected, message: "The owner is not managed by Kueue: Expecting spec.managedBy to be \"kueue.x-k8s.io/multikueue\" not \"\"", lastTransitionTime: `+since+`}]`),
 		patch("kwok-mgr", "Workload/"+s.workload(), `{spec: {active: false}}`),
+	}
+}
+
+// resizedKindCases are those of JM125.
+func resizedKindCases() []testCase {
+	set, torch, ray := specimenOf("jobset"), specimenOf("pytorchjob"), specimenOf("rayjob")
+	sized := func(s specimen, object, origin, mirror string, more ...edit) []edit {
+		return slices.Concat(s.running(), []edit{patch("kwok-mgr", object, `{spec: `+origin+`}`), patch("kwok-w1", object, `{spec: `+mirror+`}`)}, more)
+	}
+	jobs := func(replicas string) string {
+		return `{replicatedJobs: [{name: driver, replicas: 1}, {name: workers` + replicas + `}]}`
+	}
+	groups := func(replicas string) string {
+		return `{rayClusterSpec: {workerGroupSpecs: [{groupName: small, replicas: ` + replicas + `}]}}`
+	}
+	return []testCase{
+		{name: "a JobSet has more replicas", code: "JM125", kinds: everyKind(), fires: true, edits: sized(set, "JobSet/my-jobset", jobs(", replicas: 3"), jobs(", replicas: 2"))},
+		{name: "a PyTorchJob has more workers", code: "JM125", kinds: []string{"pytorchjob"}, fires: true, edits: sized(torch, "PyTorchJob/my-pytorchjob",
+			`{pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 4}}}`, `{pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}}`)},
+		{name: "a RayJob has more workers", code: "JM125", kinds: []string{"rayjob"}, fires: true, edits: sized(ray, "RayJob/my-rayjob", groups("3"), groups("1"))},
+		{name: "a server has filled it in", code: "JM125", kinds: everyKind(), edits: sized(set, "JobSet/my-jobset", jobs(""), jobs(", replicas: 1"))},
+		{name: "an elastic RayJob", code: "JM125", kinds: everyKind(), edits: sized(ray, "RayJob/my-rayjob", groups("3"), groups("1"),
+			patch("kwok-mgr", "RayJob/my-rayjob", `{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}}`))},
+		{name: "the same size", code: "JM125", kinds: everyKind(), edits: sized(set, "JobSet/my-jobset", jobs(", replicas: 3"), jobs(", replicas: 3"))},
 	}
 }

@@ -94,7 +94,7 @@ func jobsAlone() map[string]string {
 		"JM041": "the status of other kinds is copied although the origin is suspended",
 		"JM042": "the API server validates the status of Jobs alone",
 		"JM050": "the size of other kinds is not read",
-		"JM125": "other kinds count their pods in several sets, each in its own way",
+		"JM125": "the sizes of other kinds stand in fields that Jobs do not have",
 		"JM109": "JM301 and JM302 tell of other kinds",
 	}
 }

@@ -94,7 +94,7 @@ func seeWhatPutsOut(v *View, s Submission) command.Prose {
 		return command.Say("see why MultiKueueCluster %s puts it out, while its copy is there: %s; and after that: %s", cluster, describe(context),
 			command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name))
 	case strings.Contains(why, "no longer exists"):
-		return command.Say("see that nobody deletes Jobs or Workloads on the workers, and that no two of these lead to one cluster: %s",
+		return command.Say("see that nobody deletes %s or Workloads on the workers, and that no two of these lead to one cluster: %s", plural(s.Job()),
 			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
 	case strings.Contains(why, "remote lost"):
 		return command.Say("see that the connections to the workers last: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))

@@ -19,7 +19,8 @@ func editedWhileAdmitted() Rule {
 the origin in order to queue it anew. But the origin of a delegated Job counts the pods of its mirror, which runs on, so
 Kueue waits for pods to end that nobody stops. Only elastic Jobs (kueue.x-k8s.io/elastic-job) may change their size.`,
 		Shows: `The origin's parallelism, or completions if that is less, is not the count of the pod set of its
-Workload, which has its quota reserved. The origin may be suspended while its mirror runs as before.`,
+Workload, which has its quota reserved; of another kind, a field that says how many pods it wants has one value there,
+and another one on the mirror. The origin may be suspended while its mirror runs as before.`,
 		Remedy: `Put the number back, and Kueue resumes the origin. To have another size, create the Job again.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/tasks/run/jobs/",
 		Covers: []string{"JM041", "JM046", "JM050"},
@@ -31,6 +32,7 @@ Workload, which has its quota reserved. The origin may be suspended while its mi
 				if was, is, ok := resized(s); ok {
 					v.Report(edited(s, was, is))
 				}
+				reportResized(v, s)
 			}
 		},
 	}
@@ -79,4 +81,31 @@ func edited(s Submission, was, is int32) Sighting {
 		}
 	}
 	return sighting
+}
+
+// reportResized reports an object of another kind than Job, of which a size differs from
+// that of its mirror, which was made for what was admitted. Elastic ones are followed.
+func reportResized(v *View, s Submission) {
+	j := s.Job()
+	if isElastic(j) || hasState(s, kueue.CheckRetry) {
+		return
+	}
+	for _, m := range s.Pair.Mirrors {
+		sizes := j.ResizedFrom(m.Job)
+		if !isLiveMirror(m) || len(sizes) == 0 {
+			continue
+		}
+		first := sizes[0]
+		sighting := Sighting{
+			Object: Of(j), Since: timeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
+			Message: fmt.Sprintf("%s of it is %d, and its mirror on %s was made with %d: Kueue cannot follow while it runs elsewhere",
+				first.Field, first.Origin, m.Job.Context, first.Mirror),
+			Remedy: command.Say("put it back to %d: %s; to have another size, %s", first.Mirror, kubectlFor(j, "edit"), startAgain(j)),
+		}
+		for _, size := range sizes {
+			sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s is %d; %s: of %s it is %d",
+				j.Context, size.Field, named(Of(j)), size.Origin, m.Job.Context, named(Of(m.Job)), size.Mirror))
+		}
+		v.Report(sighting)
+	}
 }
