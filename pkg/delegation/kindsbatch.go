@@ -66,7 +66,8 @@ func jobSetKinds() []Kind {
 		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, from 0.11 on.
 		Claims: []string{"spec", "volumeClaimPolicies", "templates"},
 		PodCounts: [][]string{
-			{"spec", "replicatedJobs", "replicas"}, {"spec", "replicatedJobs", "template", "spec", "parallelism"},
+			{"spec", "replicatedJobs", "replicas"},
+			{"spec", "replicatedJobs", "template", "spec", "parallelism"},
 			{"spec", "replicatedJobs", "template", "spec", "completions"},
 		},
 		HeldAtOnce: true,

@@ -34,7 +34,7 @@ func Preemptor(message string) string {
 // PreemptorsJob is the uid of what that Workload was made for; "" if Kueue did not know it.
 func PreemptorsJob(message string) string {
 	found := preemptor.FindStringSubmatch(message)
-	if found == nil || found[2] == "UNKNOWN" {
+	if len(found) < 3 || found[2] == "UNKNOWN" {
 		return ""
 	}
 	return found[2]
