@@ -74,11 +74,6 @@ func readFacts(ctx context.Context, c *fleet.Cluster, q Query, known *Capacity) 
 		readList(ctx, r, PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
 	}
 	r.wg.Wait()
-	if uids := facts.preemptors(); namespace != "" && r.hasKueue() && len(uids) > 0 {
-		// Who took the room may be in another namespace.
-		r.readWorkloadsByUID(ctx, uids)
-		r.wg.Wait()
-	}
 	facts.Skew = c.Skew()
 	return facts, context.Cause(ctx)
 }
