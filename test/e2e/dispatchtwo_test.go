@@ -52,7 +52,11 @@ func newGate(t *testing.T, cluster string) *gate {
 			return
 		}
 		g.arrived <- r.URL.Path
-		<-g.open
+		select {
+		case <-g.open:
+		case <-t.Context().Done():
+			return // The test has failed, and waits for nobody.
+		}
 		if g.loses != nil && g.loses(r.URL.Path) {
 			forward.ServeHTTP(httptest.NewRecorder(), r.WithContext(t.Context()))
 			panic(http.ErrAbortHandler)
