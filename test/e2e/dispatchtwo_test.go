@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,6 +16,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -104,6 +106,15 @@ func shorten(t *testing.T, ns, name string) {
 	}))
 }
 
+// settled waits until pods can be made in a namespace of a cluster.
+func settled(t *testing.T, cluster, ns string) {
+	t.Helper()
+	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := client(t, cluster).CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil //nolint:nilerr // It is made a moment after the namespace.
+	}))
+}
+
 func isReady(job *batchv1.Job) bool {
 	return job != nil && job.Status.Ready != nil && *job.Status.Ready == 1
 }
@@ -127,6 +138,7 @@ func TestTwoDispatchers(t *testing.T) {
 			g.loses = func(string) bool { return tt.isLost }
 			origin(t, tt.ns, "train", fixture.RunsFor("1h"))
 			namespaces(t, tt.ns, worker2)
+			settled(t, worker2, tt.ns)
 			first := dispatches(t, tt.ns, "train", "--kubeconfig", g.kubeconfig)
 			g.waits(t)
 			first.signal(syscall.SIGSTOP)
@@ -168,6 +180,7 @@ func TestSuccessiveDispatchers(t *testing.T) {
 	const ns = "dispatch-successive"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
 	namespaces(t, ns, worker2)
+	settled(t, worker2, ns)
 	first := dispatches(t, ns, "train")
 	old := first.expect(dispatch.MirrorCreated, "train")
 	eventuallyJob(t, management, ns, "train", isReady)
