@@ -111,7 +111,7 @@ func settled(t *testing.T, cluster, ns string) {
 	t.Helper()
 	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := client(t, cluster).CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
-		return err == nil, nil //nolint:nilerr // It is made a moment after the namespace.
+		return err == nil, nil
 	}))
 }
 
