@@ -122,7 +122,7 @@ func rightsPage() []byte {
 	b.WriteString(`# Rights
 
 What somebody has to be allowed to do, for which commands. Roles are in [rbac](../rbac); tests hold
-them against the requests that the commands send, with each right, and without it. Whoever lacks one
+them against the requests that the commands send, and look without each right in turn. Whoever lacks one
 that is optional sees or tries less, and is told so: nothing else is different.
 
 Jobs of ` + "`batch`" + ` are meant. For other kinds, ` + "`kinds`" + ` tells their groups and plurals: put these beside

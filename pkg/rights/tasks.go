@@ -8,6 +8,8 @@ const (
 	LookSecrets    = "look-secrets"
 	Snapshot       = "snapshot"
 	Logs           = "logs"
+	Exec           = "exec"
+	PortForward    = "port-forward"
 	DispatchOrigin = "dispatch-origin"
 	DispatchMirror = "dispatch-mirror"
 	DispatchCopy   = "dispatch-copy"
@@ -16,7 +18,7 @@ const (
 
 // Tasks returns all of them.
 func Tasks() []Task {
-	return []Task{look(), lookSecrets(), snapshot(), logs(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
+	return []Task{look(), lookSecrets(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
 }
 
 // noReference is what there is not without looking at what pod templates name.
@@ -24,6 +26,9 @@ const noReference = "it is not seen first whether what the pods name is there"
 
 // noPlacement is what there is not without looking at what there is room for.
 const noPlacement = "where what waits could run is told with less certainty"
+
+// noLeft is what there is not without looking for copies that nothing owns.
+const noLeft = "`cancel` does not remove copies that a dispatch left which was killed between two requests"
 
 // identity is what tells which cluster it is.
 func identity() Right {
@@ -83,6 +88,30 @@ func logs() Task {
 	}
 }
 
+// into is what a command into pods asks for, besides where they are. API servers have it
+// as get where a connection begins as a web socket, and as create in any case from 1.35 on
+// (AuthorizePodWebsocketUpgradeCreatePermission).
+func into(subresource, without string) []Right {
+	return []Right{
+		{Resource: core("pods"), Verbs: []string{"get"}, Without: without},
+		{Resource: core("pods/" + subresource), Verbs: []string{"get", "create"}, Without: without},
+	}
+}
+
+func exec() Task {
+	return Task{
+		Name: Exec, Title: "Run commands in pods: `exec`", Where: "every cluster that pods run on, beside the rights to look", Needs: []string{Look},
+		Rights: into("exec", "no command is run"),
+	}
+}
+
+func portForward() Task {
+	return Task{
+		Name: PortForward, Title: "Reach ports of pods: `port-forward`", Where: "every cluster that pods run on, beside the rights to look", Needs: []string{Look},
+		Rights: into("portforward", "no port is reached"),
+	}
+}
+
 func dispatchOrigin() Task {
 	return Task{
 		Name: DispatchOrigin, Title: "Dispatch Jobs of a cluster, and cancel that: `dispatch`, `cancel`", Where: "the cluster of the origins",
@@ -126,6 +155,8 @@ func dispatchCopy() Task {
 		Rights: []Right{
 			{Resource: core("configmaps"), Verbs: []string{"get", "create", "patch"}, Without: "what the pods need cannot be copied"},
 			{Resource: core("secrets"), Verbs: []string{"get", "create", "patch"}, Without: "what the pods need cannot be copied"},
+			{Resource: core("configmaps"), Verbs: []string{"list", "delete"}, Without: noLeft, IsOptional: true},
+			{Resource: core("secrets"), Verbs: []string{"list", "delete"}, Without: noLeft, IsOptional: true},
 		},
 	}
 }
@@ -136,7 +167,7 @@ func recreate() Task {
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch", "delete", "create"}, Without: "the Job cannot be made anew"},
 			{Resource: kueue("localqueues"), Verbs: []string{"get"}, Without: "it is not known whether there is such a queue", IsOptional: true},
-			{Resource: kueue("workloads"), Verbs: []string{"get"}, Without: "it is not known whether a worker runs the Job", IsOptional: true},
+			{Resource: kueue("workloads"), Verbs: []string{"get", "list"}, Without: "it is not known whether a worker runs the Job, nor what Kueue has changed in it", IsOptional: true},
 			identity(),
 		},
 	}

@@ -141,9 +141,11 @@ func TestExactlyTheRights(t *testing.T) {
 	have(t, management, ns, user, rights.DispatchOrigin)
 	have(t, management, ns, user, rights.Recreate)
 	have(t, worker1, ns, user, rights.DispatchMirror)
+	// cancel looks for copies that were left.
+	have(t, worker1, ns, user, rights.DispatchCopy)
 	eventuallyMay(t, management, ns, user, rights.DispatchOrigin)
 	eventuallyMay(t, management, ns, user, rights.Recreate)
-	eventuallyMay(t, worker1, ns, user, rights.DispatchMirror)
+	eventuallyMay(t, worker1, ns, user, rights.DispatchCopy)
 	kubeconfig, notes := notedAs(t, user)
 	refusesNothing := func(what string) {
 		t.Helper()
@@ -176,7 +178,7 @@ func TestExactlyTheRights(t *testing.T) {
 				for _, verb := range r.Verbs {
 					// What is listed where a watch does not begin with all there is, and what is for
 					// another command, for pods that name more, and for queues.
-					isFor := verb == "list" && r.Resource.Resource == "jobs" || r.IsOptional && verb == "get"
+					isFor := verb == "list" && r.Resource.Resource == "jobs" || r.IsOptional && (verb == "get" || r.Resource.Group == "kueue.x-k8s.io")
 					isAsked := slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(a, verb+" "+r.Resource.String()+" ") })
 					assert.Check(t, isAsked || isFor, "nobody asks %s to %s %s for %s: %q", cluster, verb, r.Resource, task, asked)
 				}
