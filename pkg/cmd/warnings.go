@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/client-go/rest"
 )
@@ -14,6 +15,8 @@ type warnings struct {
 	asErrors bool
 	// counts are of what each context was told of.
 	counts []func() int
+	// telling is held while one is written: several contexts are asked at once.
+	telling sync.Mutex
 }
 
 // handler passes on what the server of a context warns of, and says which one it was
@@ -21,7 +24,7 @@ type warnings struct {
 func (w *warnings) handler(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
 	to := rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	w.counts = append(w.counts, to.WarningCount)
-	h := &warningHandler{to: to}
+	h := &warningHandler{to: to, telling: &w.telling}
 	if several {
 		h.context = contextName
 	}
@@ -50,11 +53,14 @@ func (w *warnings) outcome(err error) error {
 type warningHandler struct {
 	context string
 	to      rest.WarningHandler
+	telling *sync.Mutex
 }
 
 func (h *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
 	if h.context != "" && code == 299 && text != "" {
 		text = "context " + h.context + ": " + text
 	}
+	h.telling.Lock()
+	defer h.telling.Unlock()
 	h.to.HandleWarningHeader(code, agent, text)
 }

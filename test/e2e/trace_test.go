@@ -113,7 +113,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		out, err := cmd.Output()
 		var exit *exec.ExitError
 		assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == 4, "%v", err)
-		assert.Assert(t, contains(string(out), "Running on worker-1", "Forbidden", "cannot list resource", "4 Running"), string(out))
+		assert.Assert(t, contains(string(out), "Running on worker-1", "Forbidden", "may not read pods", "4 Running"), string(out))
 	})
 	t.Run("a change is shown", func(t *testing.T) {
 		l := follow(t, "jobs-managedby", "trace", "train", "-n", ns, healthy, "-w")
