@@ -74,7 +74,7 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 .PHONY: test
 # Those with clusters first: they wait, and what computes goes on beside them.
 test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
-	$(GOTEST) -p 4 -parallel 24 $(CLUSTER_TESTS) ./pkg/inspect/rules ./pkg/cmd ./...
+	$(GOTEST) -p 3 -parallel 24 $(CLUSTER_TESTS) ./pkg/inspect/rules ./pkg/cmd ./...
 	$(SLOWEST)
 	@$(MAKE) --no-print-directory validation
 

@@ -61,7 +61,8 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 			assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
 			assert.NilError(t, proxy.Start())
 			assert.Equal(t, d.end(), 0, d.told.String())
-			assert.Equal(t, d.count(dispatch.Reconnected), 1)
+			// On a slow machine more of them may be lost; the end of each is told.
+			assert.Equal(t, d.count(dispatch.Reconnected), d.count(dispatch.Disconnected))
 			sameEnd(t, ns, "train")
 			assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
 		})
@@ -83,7 +84,7 @@ func TestDispatchTellsOfAHang(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	assert.NilError(t, proxy.Toxics.RemoveToxic(t.Context(), toxic.Name))
 	assert.Equal(t, d.end(), 0, d.told.String())
-	assert.Equal(t, d.count(dispatch.Reconnected), 1)
+	assert.Equal(t, d.count(dispatch.Reconnected), d.count(dispatch.Disconnected))
 	sameEnd(t, ns, "train")
 }
 
