@@ -61,6 +61,37 @@ func (v *View) awaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Dut
 	}, context, since)
 }
 
+// inLine takes those that wait in a line for one that is just behind as well: where an
+// actor has not come to the first of a burst yet, nothing that it does shows for the last,
+// which nobody came behind.
+func inLine(sightings []Sighting) []Sighting {
+	type line struct {
+		actor inspect.Actor
+		duty  string
+	}
+	first := map[line]time.Time{}
+	for _, s := range sightings {
+		if !s.Awaits.isBehind() {
+			continue
+		}
+		l := line{s.Awaits.Actor, s.Awaits.duty()}
+		if since, known := first[l]; !known || s.Awaits.Since.Before(since) {
+			first[l] = s.Awaits.Since
+		}
+	}
+	for i, s := range sightings {
+		if s.Awaits == nil || s.Awaits.State != inspect.Unseen {
+			continue
+		}
+		if since, known := first[line{s.Awaits.Actor, s.Awaits.duty()}]; known && !s.Awaits.Since.Before(since) {
+			behind := *s.Awaits
+			behind.State = inspect.Behind
+			sightings[i].Awaits = &behind
+		}
+	}
+	return sightings
+}
+
 // withoutBehind are the sightings that are not just behind. Of those that an actor at
 // work has passed over, the evidence says so.
 func withoutBehind(sightings []Sighting) []Sighting {

@@ -93,7 +93,7 @@ func (x *shared) seenBy(r Rule, v *inspect.Inventory) []Sighting {
 	if !known {
 		view := newView(v, x)
 		r.Detect(view)
-		seen = view.sightings
+		seen = inLine(view.sightings)
 		if x.sightings == nil {
 			x.sightings = map[string][]Sighting{}
 		}

@@ -1,0 +1,44 @@
+package rules
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestInLine: the last of a burst wait behind those before them, and nobody else does.
+func TestInLine(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 7, 1, 0, time.UTC)
+	kueue := inspect.Actor{Role: inspect.RoleKueue, Context: "manager"}
+	waits := func(actor inspect.Actor, duty inspect.Duty, target string, seconds int, state inspect.StandingState) Sighting {
+		return Sighting{Awaits: &Awaited{
+			Turn:     inspect.Turn{Actor: actor, Duty: duty, Target: target, Since: now.Add(time.Duration(seconds) * time.Second)},
+			Standing: inspect.Standing{State: state},
+		}}
+	}
+	other := inspect.Actor{Role: inspect.RoleKueue, Context: "other"}
+	for name, c := range map[string]struct {
+		of   Sighting
+		want inspect.StandingState
+	}{
+		"behind it":              {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Behind},
+		"at the same time":       {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Unseen), inspect.Behind},
+		"in front of it":         {waits(kueue, inspect.DutyCopy, "paris", -1, inspect.Unseen), inspect.Unseen},
+		"for another actor":      {waits(other, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Unseen},
+		"for something else":     {waits(kueue, inspect.DutyMirror, "paris", 1, inspect.Unseen), inspect.Unseen},
+		"for another cluster":    {waits(kueue, inspect.DutyCopy, "tokyo", 1, inspect.Unseen), inspect.Unseen},
+		"and was passed over":    {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.PassedOver), inspect.PassedOver},
+		"that is told as itself": {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind), inspect.Behind},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := c.of.Awaits
+			all := inLine([]Sighting{c.of, {}, waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind)})
+			assert.Equal(t, all[0].Awaits.State, c.want)
+			assert.Assert(t, all[1].Awaits == nil)
+			assert.Assert(t, all[0].Awaits == before || before.State == inspect.Unseen, "a turn is not changed where it stands")
+		})
+	}
+}
