@@ -245,16 +245,23 @@ func coreOf(resource, namespace string) collection {
 	return collection{GroupVersionResource: corev1.SchemeGroupVersion.WithResource(resource), namespace: namespace}
 }
 
-// containers are those of the Job that the words before name.
-func (c *completer) containers(ctx context.Context, w word, found *choices) {
+// jobOf is the name of the Job that the words before name; it is not ok where they name
+// none, or something of another kind.
+func jobOf(w word) (name string, ok bool) {
 	if len(w.args) == 0 {
-		return
+		return "", false
 	}
 	kind, name, hasKind := strings.Cut(w.args[0], "/")
-	switch {
-	case !hasKind:
-		name = kind
-	case !delegation.Job().IsNamed(kind):
+	if !hasKind {
+		return kind, true
+	}
+	return name, delegation.Job().IsNamed(kind)
+}
+
+// containers are those of the Job that the words before name.
+func (c *completer) containers(ctx context.Context, w word, found *choices) {
+	name, ok := jobOf(w)
+	if !ok {
 		return
 	}
 	contexts, namespace := c.where(w, everyContext)
@@ -268,14 +275,8 @@ func (c *completer) containers(ctx context.Context, w word, found *choices) {
 
 // pods are those of the Job that the words before name.
 func (c *completer) pods(ctx context.Context, w word, found *choices) {
-	if len(w.args) == 0 {
-		return
-	}
-	kind, name, hasKind := strings.Cut(w.args[0], "/")
-	switch {
-	case !hasKind:
-		name = kind
-	case !delegation.Job().IsNamed(kind):
+	name, ok := jobOf(w)
+	if !ok {
 		return
 	}
 	contexts, namespace := c.where(w, everyContext)

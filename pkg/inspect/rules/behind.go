@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 func actorBehind() Rule {
 	return Rule{
-		Code: "JM114", Title: "a controller is behind", Severity: inspect.Info, Goes: true,
+		Code: "JM114", Title: "a controller is behind", Severity: inspect.Info, Goes: true, SumsUp: true,
 		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
@@ -35,36 +36,39 @@ clientConnection.qps and clientConnection.burst in Kueue's configuration on the 
 			for _, f := range v.Clusters() {
 				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 			}
-			var actors []inspect.Actor
-			waiting := map[inspect.Actor][]Sighting{}
-			for _, s := range v.behind() {
-				actor := s.Awaits.Actor
-				if waiting[actor] == nil {
-					actors = append(actors, actor)
-				}
-				waiting[actor] = append(waiting[actor], s)
-			}
-			for _, actor := range actors {
-				v.Report(behind(v, actor, waiting[actor]))
+			for actor, waiting := range v.turns((*Awaited).isBehind) {
+				v.Report(behind(v, actor, waiting))
 			}
 		},
 	}
 }
 
-// behind are the sightings of all other rules whose actor is just behind.
-func (v *View) behind() []Sighting {
-	var found []Sighting
+// turns are those sightings of the rules that sum nothing up which rest on a certain kind
+// of turn, by the actors whose turn it is, in the order in which these were seen.
+func (v *View) turns(are func(*Awaited) bool) iter.Seq2[inspect.Actor, []Sighting] {
+	var actors []inspect.Actor
+	waiting := map[inspect.Actor][]Sighting{}
 	for _, r := range All() {
-		if r.Goes {
+		if r.SumsUp {
 			continue
 		}
 		for _, s := range v.shared.seenBy(r, v.inventory) {
-			if s.Awaits.isBehind() {
-				found = append(found, s)
+			if s.Awaits == nil || !are(s.Awaits) {
+				continue
+			}
+			if waiting[s.Awaits.Actor] == nil {
+				actors = append(actors, s.Awaits.Actor)
+			}
+			waiting[s.Awaits.Actor] = append(waiting[s.Awaits.Actor], s)
+		}
+	}
+	return func(yield func(inspect.Actor, []Sighting) bool) {
+		for _, actor := range actors {
+			if !yield(actor, waiting[actor]) {
+				return
 			}
 		}
 	}
-	return found
 }
 
 // behind tells of an actor, with all that waits for it.

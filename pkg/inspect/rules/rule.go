@@ -37,6 +37,8 @@ type Rule struct {
 	// Goes says that the rule tells of what goes on: within a grace it does so for
 	// information, unless it is hardly begun, and beyond it warns.
 	Goes bool
+	// SumsUp says that the rule tells what the sightings of all others have in common.
+	SumsUp bool
 	// Undated says that the rule goes by what is not there, which nobody dates: as
 	// clusters are not read at one instant, it takes two readings to be sure.
 	Undated bool

@@ -14,7 +14,7 @@ import (
 
 func actorStopped() Rule {
 	return Rule{
-		Code: "JM132", Title: "a controller stands still", Severity: inspect.Error,
+		Code: "JM132", Title: "a controller stands still", Severity: inspect.Error, SumsUp: true,
 		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
@@ -33,38 +33,15 @@ copy or mirror that it wrote for anybody is from before.`,
 			for _, f := range v.Clusters() {
 				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 			}
-			var actors []inspect.Actor
-			waiting := map[inspect.Actor][]Sighting{}
-			for _, s := range v.unserved() {
-				actor := s.Awaits.Actor
-				if waiting[actor] == nil {
-					actors = append(actors, actor)
-				}
-				waiting[actor] = append(waiting[actor], s)
-			}
-			for _, actor := range actors {
-				v.reportStopped(actor, waiting[actor])
+			for actor, waiting := range v.turns((*Awaited).isUnserved) {
+				v.reportStopped(actor, waiting)
 			}
 		},
 	}
 }
 
-// unserved are the sightings of all other rules that wait for an actor which was seen at
-// work, and is not any more.
-func (v *View) unserved() []Sighting {
-	var found []Sighting
-	for _, r := range All() {
-		if r.Goes || r.Code == "JM132" {
-			continue
-		}
-		for _, s := range v.shared.seenBy(r, v.inventory) {
-			if s.Awaits != nil && s.Awaits.State == inspect.Unseen && s.Awaits.Last != (inspect.Deed{}) {
-				found = append(found, s)
-			}
-		}
-	}
-	return found
-}
+// isUnserved says whether the actor was seen at work once, and is not any more.
+func (a *Awaited) isUnserved() bool { return a.State == inspect.Unseen && a.Last != (inspect.Deed{}) }
 
 // reportStopped reports an actor, if what waits for it has no other cause in common.
 func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
