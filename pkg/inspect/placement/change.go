@@ -2,6 +2,8 @@ package placement
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -56,9 +58,9 @@ func (s *site) suggest(result *assignment) {
 	}
 	now, atAll := r.lacks()
 	if result.verdict == inspect.Never {
-		if less := fewerPods(t.asked, r); less != "" && r.most > 0 {
+		if r.most > 0 {
 			s.change(inspect.PlacementChange{
-				Message: fmt.Sprintf("ask for no more than %s %s%s, for %s", r.most.Text(r.resource), r.resource, less, s.Context), Share: r.share(atAll),
+				Message: fmt.Sprintf("ask for no more than %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.asked, r), s.Context), Share: r.share(atAll),
 			})
 		}
 		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, r.share(atAll))
@@ -77,7 +79,8 @@ func (s *site) hasRoomBut(t *try) bool {
 	return true
 }
 
-// fewerPods says with how many pods it would fit, "" if not with one.
+// fewerPods says with how many pods it would fit, or that it is all pods together that ask
+// for too much, where one of them does.
 func fewerPods(a *asked, r room) string {
 	total := a.total[r.resource]
 	if a.count <= 1 || total == 0 {
@@ -163,7 +166,8 @@ func (s *site) refusedByLimits(all []asked) string {
 }
 
 func refused(c *corev1.Container, limits []corev1.LimitRange) string {
-	for name, request := range c.Resources.Requests {
+	for _, name := range slices.Sorted(maps.Keys(c.Resources.Requests)) {
+		request := c.Resources.Requests[name]
 		if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
 			return fmt.Sprintf("asks for %s %s, which is above its limit of %s", request.String(), name, limit.String())
 		}
