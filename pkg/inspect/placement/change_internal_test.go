@@ -1,0 +1,24 @@
+package placement
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// TestRefused: of several reasons it is the same one that is told, however often.
+func TestRefused(t *testing.T) {
+	much, little := resource.MustParse("8"), resource.MustParse("1")
+	c := corev1.Container{Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{"memory": much, "cpu": much, "a.example/x": much, "z.example/x": much},
+	}}
+	limits := []corev1.LimitRange{{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+		Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"memory": little, "cpu": little, "z.example/x": little},
+	}}}}}
+	limits[0].Name = "small"
+	for range 50 {
+		assert.Equal(t, refused(&c, limits), "asks for 8 cpu, and LimitRange small allows 1")
+	}
+}
