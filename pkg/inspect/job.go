@@ -145,6 +145,11 @@ func (j *Job) Queue() string {
 // Of a template the owner is told too, but the template itself is not delegated.
 func (j *Job) IsDelegated() bool { return !j.ManagedBy.IsBuiltIn() && !j.Row().Template }
 
+// Waits says whether an object is meant to run, and has no pods.
+func (j *Job) Waits() bool {
+	return !j.Status.IsFinished() && j.DeletedAt == nil && j.Active == 0
+}
+
 // Ref names an object on one of the clusters.
 type Ref struct {
 	Context   string `json:"context"`

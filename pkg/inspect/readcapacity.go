@@ -217,11 +217,6 @@ func ReadCapacity(ctx context.Context, f *fleet.Fleet, queues []types.Namespaced
 	return NewInventory(now(), clusters, addresses)
 }
 
-// Waits says whether an object is meant to run, and has no pods.
-func (j *Job) Waits() bool {
-	return !j.Status.IsFinished() && j.DeletedAt == nil && j.Active == 0
-}
-
 // readNamespace reads one Namespace: a queue chooses by its labels.
 func (r *factReader) readNamespace(ctx context.Context, c *Capacity, name string) {
 	type object struct {
