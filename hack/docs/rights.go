@@ -122,8 +122,9 @@ func rightsPage() []byte {
 	b.WriteString(`# Rights
 
 What somebody has to be allowed to do, for which commands. Roles are in [rbac](../rbac); tests hold
-them against the requests that the commands send, and look without each right in turn. Whoever lacks one
-that is optional sees or tries less, and is told so: nothing else is different.
+them against the requests that the commands send (all but ` + "`exec`, `port-forward` and `dispatch-copy`" + `), and
+run ` + "`ls`, `check`" + ` and the preflight of ` + "`dispatch`" + ` without each right in turn. Whoever lacks one that is optional
+sees or tries less, and is told so.
 
 Jobs of ` + "`batch`" + ` are meant. For other kinds, ` + "`kinds`" + ` tells their groups and plurals: put these beside
 ` + "`jobs`" + ` in the rules. Nobody needs to be told which servers there are, nor their versions and schemas: every
