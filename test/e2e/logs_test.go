@@ -243,6 +243,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 		assert.Equal(t, told, "error: there are no logs of sweep: no worker has taken it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
 	})
 	t.Run("of whom is not delegated", func(t *testing.T) {
+		runningPods(t, management, ns, "alone", 1)
 		_, told := logsOf(t, 0, "alone", "-n", ns, healthy)
 		assert.Equal(t, told, "")
 	})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -27,27 +28,26 @@ func sidecar(j *batchv1.Job) {
 }
 
 // runningPods waits until a Job has so many running pods, and returns their names in the
-// order of their completion indexes.
+// order of their completion indexes, or else of their age.
 func runningPods(t *testing.T, cluster, ns, job string, n int) []string {
 	t.Helper()
-	var names []string
+	var running []corev1.Pod
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		list, err := client(t, cluster).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
 		if err != nil {
 			return false, err
 		}
-		names = nil
-		for _, p := range list.Items {
-			if p.Status.Phase == corev1.PodRunning {
-				names = append(names, p.Annotations[batchv1.JobCompletionIndexAnnotation]+" "+p.Name)
-			}
-		}
-		return len(names) == n, nil
+		running = slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
+		return len(running) == n, nil
 	})
 	assert.NilError(t, err)
-	slices.Sort(names)
-	for i := range names {
-		_, names[i], _ = strings.Cut(names[i], " ")
+	slices.SortFunc(running, func(a, b corev1.Pod) int {
+		index := batchv1.JobCompletionIndexAnnotation
+		return cmp.Or(cmp.Compare(a.Annotations[index], b.Annotations[index]), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	names := make([]string, n)
+	for i, p := range running {
+		names[i] = p.Name
 	}
 	return names
 }
