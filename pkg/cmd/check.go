@@ -22,9 +22,6 @@ const (
 	sarif = "sarif"
 )
 
-// defaultGrace is how long something may be in progress.
-const defaultGrace = 5 * time.Minute
-
 // failOnNone has no finding make the exit code.
 const failOnNone = "none"
 
@@ -116,15 +113,6 @@ func (f *checkFlags) toOptions(env Environment) (*checkOptions, error) {
 	oneNamespace(o.contexts)
 	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.wantsColor(f.color)}
 	return o, nil
-}
-
-// oneNamespace has the same namespace looked at on all clusters, that of the first
-// context, which is the current one: mirrors are in their origins' namespaces, and
-// would else seem to be nobody's.
-func oneNamespace(contexts []fleet.Context) {
-	for i := range contexts {
-		contexts[i].Namespace = contexts[0].Namespace
-	}
 }
 
 func (f *checkFlags) conflicts() error {

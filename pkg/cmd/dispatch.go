@@ -221,24 +221,3 @@ func (f *dispatchFlags) checkOutput() error {
 	}
 	return nil
 }
-
-// loadPair prepares the context of the origins, and the one named to.
-func (f *globalFlags) loadPair(env Environment, to string) (origin, worker fleet.Context, err error) {
-	here, err := fleet.Load(f.kube, fleet.Selection{})
-	if err != nil {
-		return origin, worker, err
-	}
-	both, err := fleet.Load(f.kube, fleet.Selection{Patterns: []string{here[0].Name, to}})
-	if err != nil {
-		return origin, worker, err
-	}
-	if here[0].Name == to {
-		return origin, worker, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", to)
-	}
-	i := slices.IndexFunc(both, func(c fleet.Context) bool { return c.Name == to })
-	if i < 0 || len(both) != 2 {
-		return origin, worker, &usageError{err: fmt.Errorf("--to names one context, and no pattern: %q", to)}
-	}
-	f.introduce(env, both)
-	return both[1-i], both[i], nil
-}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +35,8 @@ type failedError struct {
 	failed, total int
 }
 
+func (e *failedError) ExitCode() int { return ExitFailed }
+
 func (e *failedError) Error() string {
 	if e.total == 1 {
 		return fmt.Sprintf("the %s failed", e.noun)
@@ -46,6 +47,7 @@ func (e *failedError) Error() string {
 // lateError says that --timeout has ended the command.
 type lateError struct{ after string }
 
+func (e *lateError) ExitCode() int { return ExitTimeout }
 func (e *lateError) Error() string { return "the Jobs have not ended within --timeout " + e.after }
 
 // judge makes one error of how the Jobs ended.
@@ -122,18 +124,4 @@ func (o *dispatchOptions) endIt(namespace string, which []string) command.Comman
 		takes = func(flag string) bool { return cancel.Flag(flag) != nil }
 	}
 	return o.own("cancel").With(which...).With("-n", namespace, "--context", o.origin.Name).With(repeatedFlags(o.given, takes)...)
-}
-
-// joined is like errors.Join, and leaves a single error as it is.
-func joined(errs []error) error {
-	var kept []error
-	for _, err := range errs {
-		if err != nil {
-			kept = append(kept, err)
-		}
-	}
-	if len(kept) == 1 {
-		return kept[0]
-	}
-	return errors.Join(kept...)
 }

@@ -52,16 +52,6 @@ func newDispatchView(env Environment, flags *globalFlags, output string, jobs in
 	return v
 }
 
-// cursor tells how wide the terminal is that Out is; ok is false where it is none,
-// or none whose cursor can be moved.
-func (e Environment) cursor() (width int, ok bool) {
-	if name, _ := e.LookupEnv("TERM"); name == "dumb" {
-		return 0, false
-	}
-	size, ok := e.terminal()
-	return int(size.Width), ok
-}
-
 // event shows an event. The recorder never calls it twice at once.
 func (v *dispatchView) event(e *dispatch.Event) {
 	switch v.output {

@@ -93,6 +93,16 @@ func (e Environment) terminal() (size term.TerminalSize, ok bool) {
 	return size, true
 }
 
+// cursor tells how wide the terminal is that Out is; ok is false where it is none,
+// or none whose cursor can be moved.
+func (e Environment) cursor() (width int, ok bool) {
+	if name, _ := e.LookupEnv("TERM"); name == "dumb" {
+		return 0, false
+	}
+	size, ok := e.terminal()
+	return int(size.Width), ok
+}
+
 // tableNow are a table's options with what may change while a command runs: the time,
 // and the width of the terminal.
 func (e Environment) tableNow(table printers.TableOptions) printers.TableOptions {

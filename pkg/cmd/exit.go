@@ -38,6 +38,7 @@ type usageError struct {
 	command string
 }
 
+func (e *usageError) ExitCode() int { return ExitUsage }
 func (e *usageError) Unwrap() error { return e.err }
 func (e *usageError) Error() string {
 	return fmt.Sprintf("%v\nSee '%s -h' for help and examples", e.err, e.command)
@@ -46,6 +47,8 @@ func (e *usageError) Error() string {
 // partialError says that some contexts could not be read. What is wrong with
 // each of them has been told before.
 type partialError struct{ failed, total int }
+
+func (e *partialError) ExitCode() int { return ExitPartial }
 
 func (e *partialError) Error() string {
 	if e.total == 1 {
@@ -57,12 +60,20 @@ func (e *partialError) Error() string {
 // findingsError says that check found something. What it is has been told before.
 type findingsError struct{ count string }
 
+func (e *findingsError) ExitCode() int { return ExitFindings }
 func (e *findingsError) Error() string { return "found " + e.count }
 
 // signalError says that a signal ended the command.
 type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string { return "ended by a signal: " + e.signal.String() }
+
+func (e *signalError) ExitCode() int {
+	if number, ok := e.signal.(syscall.Signal); ok {
+		return ExitSignal + int(number)
+	}
+	return ExitError
+}
 
 // exitCode turns the error of a command into the exit code of the process, and
 // tells the user about it on w.
@@ -101,6 +112,20 @@ func messages(err error) (told []string) {
 	return []string{string(command.Told(err))}
 }
 
+// joined is like errors.Join, and leaves a single error as it is.
+func joined(errs []error) error {
+	var kept []error
+	for _, err := range errs {
+		if err != nil {
+			kept = append(kept, err)
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return errors.Join(kept...)
+}
+
 // separate are the errors that errors.Join has put below one another, none if err is
 // another error: one that is made of several may say more than they do.
 func separate(err error) []error {
@@ -112,6 +137,12 @@ func separate(err error) []error {
 		return nil
 	}
 	return several.Unwrap()
+}
+
+// codedError is an error with an exit code of its own.
+type codedError interface {
+	error
+	ExitCode() int
 }
 
 // codeOf is the smallest code of all that an error is made of.
@@ -126,32 +157,14 @@ func codeOf(err error) int {
 		return smallest
 	}
 	var (
-		usage   *usageError
-		found   *findingsError
-		never   *neverError
-		partial *partialError
-		failed  *failedError
-		late    *lateError
-		signal  *signalError
-		remote  exec.CodeExitError
+		remote exec.CodeExitError
+		coded  codedError
 	)
 	switch {
 	case errors.As(err, &remote):
 		return remote.Code
-	case errors.As(err, &usage):
-		return ExitUsage
-	case errors.As(err, &found), errors.As(err, &never):
-		return ExitFindings
-	case errors.As(err, &partial):
-		return ExitPartial
-	case errors.As(err, &failed):
-		return ExitFailed
-	case errors.As(err, &late):
-		return ExitTimeout
-	case errors.As(err, &signal):
-		if number, ok := signal.signal.(syscall.Signal); ok {
-			return ExitSignal + int(number)
-		}
+	case errors.As(err, &coded):
+		return coded.ExitCode()
 	}
 	return ExitError
 }

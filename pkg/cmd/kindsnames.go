@@ -58,6 +58,14 @@ func kindNames() []string {
 	return names
 }
 
+// nounFor is what a query is for: Jobs, or objects where it is not for Jobs alone.
+func nounFor(q inspect.Query) string {
+	if q.OnlyJobs() {
+		return "Jobs"
+	}
+	return "objects"
+}
+
 // requireServed asks all clusters whether there is a kind for each of some names, as
 // inspect.Served takes them. A name by which no cluster that answers serves any is an
 // error: it is a mistake more often than not, and nothing would be found.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -95,6 +96,36 @@ func (f *globalFlags) namesContexts() bool {
 // the contexts, which makes sense for a single one only.
 func (f *globalFlags) namesServer() bool {
 	return *f.kube.APIServer != "" || *f.kube.ClusterName != "" || *f.kube.AuthInfoName != "" || *f.kube.BearerToken != ""
+}
+
+// loadPair prepares the context of the origins, and the one named to.
+func (f *globalFlags) loadPair(env Environment, to string) (origin, worker fleet.Context, err error) {
+	here, err := fleet.Load(f.kube, fleet.Selection{})
+	if err != nil {
+		return origin, worker, err
+	}
+	both, err := fleet.Load(f.kube, fleet.Selection{Patterns: []string{here[0].Name, to}})
+	if err != nil {
+		return origin, worker, err
+	}
+	if here[0].Name == to {
+		return origin, worker, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", to)
+	}
+	i := slices.IndexFunc(both, func(c fleet.Context) bool { return c.Name == to })
+	if i < 0 || len(both) != 2 {
+		return origin, worker, &usageError{err: fmt.Errorf("--to names one context, and no pattern: %q", to)}
+	}
+	f.introduce(env, both)
+	return both[1-i], both[i], nil
+}
+
+// oneNamespace has the same namespace looked at on all clusters, that of the first
+// context, which is the current one: mirrors are in their origins' namespaces, and
+// would else seem to be nobody's.
+func oneNamespace(contexts []fleet.Context) {
+	for i := range contexts {
+		contexts[i].Namespace = contexts[0].Namespace
+	}
 }
 
 // reach connects to the contexts, tells which of them are the same cluster, and sees

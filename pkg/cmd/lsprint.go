@@ -85,11 +85,3 @@ func (o *listOptions) kindsText() string {
 	}
 	return nounFor(o.query) + " of kind " + strings.Join(o.query.Kinds, ", ")
 }
-
-// nounFor is what a query is for: Jobs, or objects where it is not for Jobs alone.
-func nounFor(q inspect.Query) string {
-	if q.OnlyJobs() {
-		return "Jobs"
-	}
-	return "objects"
-}

@@ -14,13 +14,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// heldError is a lateError in words that say what was waited for.
-type heldError struct {
-	error
-	late *lateError
-}
+// heldError says that --timeout was over before the old Job was gone.
+type heldError struct{ error }
 
-func (e *heldError) Unwrap() error { return e.late }
+func (e *heldError) ExitCode() int { return ExitTimeout }
+func (e *heldError) Unwrap() error { return e.error }
 
 func (o *recreateOptions) run(ctx context.Context) error {
 	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.context})
@@ -90,7 +88,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	}
 	created, err := r.Run(ctx, plan)
 	if notGone := (*recreate.NotGoneError)(nil); errors.As(err, &notGone) {
-		return &heldError{error: err, late: &lateError{after: o.flags.timeout.String()}}
+		return &heldError{err}
 	}
 	if err == nil {
 		err = o.report(created)

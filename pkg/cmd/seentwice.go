@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
+
+// defaultGrace is how long something may be in progress before it is judged.
+const defaultGrace = 5 * time.Minute
 
 // isUndated says whether something was found only because something else was not there.
 // Clusters are not read at one instant, and a Job may have ended in between, so that it

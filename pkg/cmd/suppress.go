@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -58,29 +57,4 @@ func (s suppressed) means(namespace, name string) bool {
 	// newSuppression has tried the pattern.
 	ok, _ := glob.Match(s.object, namespace+"/"+name)
 	return ok
-}
-
-// knownCodes are codes as a user typed them, in any case.
-func knownCodes(typed []string) ([]string, error) {
-	var codes []string
-	for _, code := range typed {
-		code = strings.ToUpper(code)
-		if _, ok := rules.ByCode(code); !ok {
-			return nil, unknownCode(code, rules.All())
-		}
-		codes = append(codes, code)
-	}
-	return codes, nil
-}
-
-func unknownCode(code string, all []rules.Rule) error {
-	var known []string
-	for _, r := range all {
-		known = append(known, r.Code)
-	}
-	hint := "explain lists all"
-	if near := fleet.Nearest(code, known); near != "" {
-		hint = fmt.Sprintf("did you mean %s? explain lists all", near)
-	}
-	return fmt.Errorf("there is no code %q; %s", code, hint)
 }

@@ -2,12 +2,10 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -159,28 +157,4 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 		return errors.New("-o mermaid draws one Job: give its NAME")
 	}
 	return nil
-}
-
-// wantedJob reads [KIND/]NAME.
-func wantedJob(args []string) (inspect.Wanted, error) {
-	var w inspect.Wanted
-	if len(args) == 0 {
-		return w, nil
-	}
-	kind, name, ok := strings.Cut(args[0], "/")
-	if !ok {
-		w.Name = args[0]
-		return w, nil
-	}
-	w.Name = name
-	if err := checkKindName(kind); err != nil {
-		return w, err
-	}
-	if name == "" || strings.Contains(name, "/") {
-		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
-	}
-	if !delegation.Job().IsNamed(kind) {
-		w.Kind = strings.ToLower(kind)
-	}
-	return w, nil
 }

@@ -83,6 +83,8 @@ func isMultiKueues(object *unstructured.Unstructured) bool {
 // neverError says that something can run nowhere, which has been told before.
 type neverError struct{ count, total int }
 
+func (e *neverError) ExitCode() int { return ExitFindings }
+
 func (e *neverError) Error() string {
 	if e.total == 1 {
 		return "it can run nowhere, as things stand"

@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// wantedJob reads [KIND/]NAME.
+func wantedJob(args []string) (inspect.Wanted, error) {
+	var w inspect.Wanted
+	if len(args) == 0 {
+		return w, nil
+	}
+	kind, name, ok := strings.Cut(args[0], "/")
+	if !ok {
+		w.Name = args[0]
+		return w, nil
+	}
+	w.Name = name
+	if err := checkKindName(kind); err != nil {
+		return w, err
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
+	}
+	if !delegation.Job().IsNamed(kind) {
+		w.Kind = strings.ToLower(kind)
+	}
+	return w, nil
+}
+
+// target is an object that the user names as [KIND/]NAME.
+type target struct {
+	// kind is "" for a Job.
+	kind, name string
+}
+
+// targetsOf reads the names of objects, each of which is named once.
+func targetsOf(args []string) ([]target, error) {
+	var targets []target
+	for _, arg := range args {
+		w, err := wantedJob([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		if w.Name == "" {
+			return nil, errors.New("a NAME is empty")
+		}
+		if t := (target{w.Kind, w.Name}); !slices.Contains(targets, t) {
+			targets = append(targets, t)
+		}
+	}
+	return targets, nil
+}
