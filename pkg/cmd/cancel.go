@@ -42,6 +42,7 @@ func newCancelCommand(env Environment, global *globalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "cancel ([KIND/]NAME... | -l SELECTOR) [options]",
 		DisableFlagsInUseLine: true,
+		Annotations:           inOneContext(),
 		Short:                 "End a dispatch: remove the mirror, and have the Job fail",
 		Long: `End the dispatch of a Job of this context (--context, or the current one): its
 mirror is removed with its pods, and the Job fails with the reason
@@ -124,7 +125,7 @@ func (f *cancelFlags) check(names []string) error {
 }
 
 func (o *cancelOptions) run(ctx context.Context) error {
-	sides, opened, unreached := o.flags.sides(ctx, o.Environment, o.contexts)
+	sides, opened, unreached := sides(ctx, o.Environment, o.flags.globalFlags, o.contexts)
 	if err := interrupted(ctx); err != nil {
 		return err
 	}

@@ -28,8 +28,8 @@ func newCompletionCommand(env Environment) *cobra.Command {
 		Use:                   "completion [kubectl|bash|zsh|fish|powershell] [options]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Have the shell complete Jobs, contexts, owners, codes and more",
-		Long: strings.NewReplacer("NAME", env.displayName(), "SCRIPT", completionFile(env.pluginName()),
-			"FILE", env.program(), "TIMEOUT", completionTimeVariable).Replace(`Print a script that has NAME <TAB> complete commands, flags and
+		Long: strings.NewReplacer("NAME", env.displayName(), "SCRIPT", completionFile(pluginName(env)),
+			"FILE", program(env), "TIMEOUT", completionTimeVariable).Replace(`Print a script that has NAME <TAB> complete commands, flags and
 their values: Jobs, namespaces, contexts, owners, kinds, codes, output formats.
 
 kubectl runs it as SCRIPT, which has to be
@@ -55,7 +55,7 @@ without kubectl, FILE.`),
   source <(NAME completion bash)`, "NAME", env.displayName()),
 		Args: atMostOne("what to print a script for", strings.Join(scriptNames(), ", ")),
 	}
-	cmd.Example = strings.ReplaceAll(cmd.Example, "SCRIPT", completionFile(env.pluginName()))
+	cmd.Example = strings.ReplaceAll(cmd.Example, "SCRIPT", completionFile(pluginName(env)))
 	cmd.Flags().BoolVar(&install, "install", install, "Put the script where kubectl looks for it, instead of printing it")
 	cmd.RunE = runs(func(args []string) (*completionOptions, error) {
 		o := &completionOptions{Environment: env, script: forKubectl, install: install}
@@ -100,7 +100,7 @@ func (o *completionOptions) run(context.Context) error {
 func (o *completionOptions) print(w io.Writer) error {
 	// cobra's scripts are for the name of the root command, which is not that of
 	// the file.
-	file := &cobra.Command{Use: o.program()}
+	file := &cobra.Command{Use: program(o.Environment)}
 	switch o.script {
 	case "bash":
 		return file.GenBashCompletionV2(w, true)
@@ -111,20 +111,20 @@ func (o *completionOptions) print(w io.Writer) error {
 	case "powershell":
 		return file.GenPowerShellCompletionWithDesc(w)
 	}
-	_, err := io.WriteString(w, completionScript(o.pluginName()))
+	_, err := io.WriteString(w, completionScript(pluginName(o.Environment)))
 	return err
 }
 
 // program is the name of the plugin's file.
-func (e Environment) program() string { return pluginPrefix + e.pluginName() }
+func program(env Environment) string { return pluginPrefix + pluginName(env) }
 
 // pluginPrefix is what the names of all plugins' files begin with.
 const pluginPrefix = "kubectl-"
 
 // pluginName is the name of the plugin's file without the prefix: as it was called,
 // or else as it is called after an installation.
-func (e Environment) pluginName() string {
-	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(e.Program), ".exe"), pluginPrefix)
+func pluginName(env Environment) string {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(env.Program), ".exe"), pluginPrefix)
 	if !ok {
 		return pluginNames()[0]
 	}

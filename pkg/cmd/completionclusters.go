@@ -56,7 +56,7 @@ func (c *completer) where(w word, byDefault defaultContexts) (contexts []fleet.C
 // single one.
 func (c *completer) load(w word, byDefault defaultContexts) ([]fleet.Context, error) {
 	env := c.env
-	if !slices.Contains([]string{"dispatch", "cancel", "recreate"}, w.cmd.Name()) {
+	if !isInOneContext(w.cmd) {
 		return c.flags.load(&env, byDefault)
 	}
 	here, err := fleet.Load(c.flags.kube, fleet.Selection{})

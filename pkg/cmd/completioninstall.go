@@ -39,11 +39,11 @@ type script struct{ plugin, path string }
 func (o *completionOptions) installScripts() error {
 	if runtime.GOOS == "windows" {
 		return fmt.Errorf("--install writes a script for /bin/sh, which Windows does not have; make a file %s.cmd in a folder of PATH, with the line: @%s __complete %%* 2>NUL",
-			completionFile(o.pluginName()), o.program())
+			completionFile(pluginName(o.Environment)), program(o.Environment))
 	}
 	folders := o.folders()
 	if len(folders) == 0 {
-		return fmt.Errorf("there is no %s in a folder of PATH, so kubectl does not find the plugin, and would not find its completion; put it there first", o.program())
+		return fmt.Errorf("there is no %s in a folder of PATH, so kubectl does not find the plugin, and would not find its completion; put it there first", program(o.Environment))
 	}
 	var errs []error
 	for _, folder := range folders {
@@ -57,7 +57,7 @@ func (o *completionOptions) installScripts() error {
 		}
 		errs = append(errs, err)
 	}
-	file := o.place(o.pluginName(), folders[0])
+	file := o.place(pluginName(o.Environment), folders[0])
 	return command.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
 		command.Of("sudo", "tee", file).FedBy(o.own("completion")), command.Of("sudo", "chmod", "755", file))
 }
@@ -67,7 +67,7 @@ func (o *completionOptions) installScripts() error {
 func (o *completionOptions) folders() []string {
 	var folders []string
 	for _, folder := range o.path() {
-		if isExecutable(filepath.Join(folder, o.program())) && !slices.Contains(folders, folder) {
+		if isExecutable(filepath.Join(folder, program(o.Environment))) && !slices.Contains(folders, folder) {
 			folders = append(folders, folder)
 		}
 	}
@@ -103,7 +103,7 @@ var errNotWritable = errors.New("not writable")
 func (o *completionOptions) installInto(folder string) (done string, err error) {
 	var stale []script
 	var paths []string
-	for _, plugin := range append([]string{o.pluginName()}, pluginNames()...) {
+	for _, plugin := range append([]string{pluginName(o.Environment)}, pluginNames()...) {
 		s := script{plugin, o.place(plugin, folder)}
 		if !isExecutable(filepath.Join(folder, pluginPrefix+plugin)) || slices.Contains(paths, s.path) {
 			continue

@@ -56,6 +56,7 @@ func newDispatchCommand(env Environment, global *globalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "dispatch ([KIND/]NAME... | -l SELECTOR | -f FILE) --to CONTEXT [options]",
 		DisableFlagsInUseLine: true,
+		Annotations:           inOneContext(),
 		Short:                 "Run a Job in another context, and copy its status back",
 		Long: `Run a Job of this context (--context, or the current one) on the cluster of
 another one (--to), and copy its status back for as long as this command runs.
@@ -100,7 +101,7 @@ delegated to MultiKueue, where that is not installed.`,
       --on-interrupt=delete`, "NAME", env.displayName()),
 	}
 	f.addFlags(cmd)
-	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd.Flags()) })
+	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd) })
 	return cmd
 }
 
@@ -131,7 +132,9 @@ type dispatchOptions struct {
 	Environment
 	flags *dispatchFlags
 	// given are the flags as they were parsed.
-	given          *pflag.FlagSet
+	given *pflag.FlagSet
+	// cancelTakes tells which flags cancel has, too.
+	cancelTakes    func(flag string) bool
 	targets        []target
 	origin, worker fleet.Context
 	// kinds are those that the origin's cluster serves.
@@ -140,10 +143,11 @@ type dispatchOptions struct {
 	format *printers.Format
 }
 
-func (f *dispatchFlags) toOptions(env Environment, args []string, given *pflag.FlagSet) (*dispatchOptions, error) {
+func (f *dispatchFlags) toOptions(env Environment, args []string, called *cobra.Command) (*dispatchOptions, error) {
+	given := called.Flags()
 	// What is told while the footer stands has to stay clear of it.
 	env.ErrOut = &detour{to: env.ErrOut}
-	o := &dispatchOptions{Environment: env, flags: f, given: given}
+	o := &dispatchOptions{Environment: env, flags: f, given: given, cancelTakes: flagsOf("cancel", called)}
 	f.choosesKinds = given.Changed("kinds")
 	err := f.owner.complete(given.Changed)
 	if err == nil {

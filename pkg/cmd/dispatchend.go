@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -118,10 +120,12 @@ func (o *dispatchOptions) goOn(namespace string, which []string) command.Command
 
 // endIt is the command that ends their dispatch, wherever their mirrors are.
 func (o *dispatchOptions) endIt(namespace string, which []string) command.Command {
-	root, _ := newRootCommand(o.Environment)
-	takes := func(string) bool { return false }
-	if cancel, _, err := root.Find([]string{"cancel"}); err == nil {
-		takes = func(flag string) bool { return cancel.Flag(flag) != nil }
-	}
-	return o.own("cancel").With(which...).With("-n", namespace, "--context", o.origin.Name).With(repeatedFlags(o.given, takes)...)
+	return o.own("cancel").With(which...).With("-n", namespace, "--context", o.origin.Name).With(repeatedFlags(o.given, o.cancelTakes)...)
+}
+
+// flagsOf tells which flags the command of some name takes that stands beside another one.
+func flagsOf(name string, beside *cobra.Command) func(flag string) bool {
+	siblings := beside.Parent().Commands()
+	i := slices.IndexFunc(siblings, func(c *cobra.Command) bool { return c.Name() == name })
+	return func(flag string) bool { return i >= 0 && siblings[i].Flag(flag) != nil }
 }

@@ -2,43 +2,16 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
-
-// ownerFlags say whose the objects are that are dispatched.
-type ownerFlags struct {
-	managedBy    string
-	asMultiKueue bool
-}
-
-// addTo adds the flags; more is what there is to know of --as-multikueue beside.
-func (f *ownerFlags) addTo(flags *pflag.FlagSet, more string) {
-	f.managedBy = string(delegation.Dispatch)
-	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
-	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, the spec.managedBy is "+string(delegation.MultiKueue)+", the only one besides their own controller's that some kinds allow"+more)
-}
-
-// complete finishes the flags, given which of them the user has set.
-func (f *ownerFlags) complete(isGiven func(flag string) bool) error {
-	if !f.asMultiKueue {
-		return nil
-	}
-	if isGiven("managed-by") {
-		return errors.New("--as-multikueue says what the managedBy is, and cannot be combined with --managed-by")
-	}
-	f.managedBy = string(delegation.MultiKueue)
-	return nil
-}
 
 // kindFinder finds out which kinds the origin's cluster serves.
 type kindFinder struct {

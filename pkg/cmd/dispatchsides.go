@@ -2,12 +2,9 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -15,44 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// sides connects to the clusters of some contexts. What is not reached is told in
-// one error, beside those that are.
-func (f *globalFlags) sides(ctx context.Context, env Environment, contexts []fleet.Context) (map[string]*apiserver.Side, *fleet.Fleet, error) {
-	opened := fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.contextTimeout, Clock: env.Clock, CacheDir: f.cacheDir()})
-	sides := map[string]*apiserver.Side{}
-	var errs []error
-	for _, answer := range fleet.Ask(ctx, opened, func(_ context.Context, c *fleet.Cluster) (*apiserver.Side, error) { return apiserver.NewSide(c) }) {
-		if answer.Err != nil {
-			errs = append(errs, answer.Err)
-			continue
-		}
-		sides[answer.Context] = answer.Value
-	}
-	if err := interrupted(ctx); err != nil {
-		return nil, nil, err
-	}
-	return sides, opened, errors.Join(errs...)
-}
-
-// otherSides are those of the contexts that reach the cluster of another one.
-func otherSides(opened *fleet.Fleet, contextName string) ([]*apiserver.Side, error) {
-	var others []*apiserver.Side
-	for _, way := range opened.Ways(contextName) {
-		if way.Context == contextName {
-			continue
-		}
-		side, err := apiserver.NewSide(way)
-		if err != nil {
-			return nil, err
-		}
-		others = append(others, side)
-	}
-	return others, nil
-}
-
 // connect reaches both clusters, and makes sure that they are two.
 func (o *dispatchOptions) connect(ctx context.Context) (origin, worker *apiserver.Side, err error) {
-	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.origin, o.worker})
+	sides, opened, err := sides(ctx, o.Environment, o.flags.globalFlags, []fleet.Context{o.origin, o.worker})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,7 +34,7 @@ func (o *dispatchOptions) elsewhere(ctx context.Context, r request, named *dispa
 	where := ""
 	if all, err := fleet.Load(o.flags.kube, fleet.Selection{All: true}); err == nil {
 		// What does not answer is not the one that is looked for.
-		sides, _, _ := o.flags.sides(ctx, o.Environment, all)
+		sides, _, _ := sides(ctx, o.Environment, o.flags.globalFlags, all)
 		for _, name := range slices.Sorted(maps.Keys(sides)) {
 			if name != o.origin.Name && name != o.worker.Name && where == "" && named.IsOn(ctx, sides[name], r.kind) {
 				where = name
@@ -108,17 +70,4 @@ func (o *dispatchOptions) refuseMultiKueue(origin *apiserver.Side, wanted []requ
 		}
 	}
 	return nil
-}
-
-// minor is the minor version of a cluster's API server, 0 if it does not tell.
-func minor(s *apiserver.Side) int {
-	version, err := s.Client.Discovery().ServerVersion()
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -33,12 +31,7 @@ type logsFlags struct {
 
 // logsOptions are what logs needs to run, checked.
 type logsOptions struct {
-	Environment
-	flags    *globalFlags
-	contexts []fleet.Context
-	wanted   inspect.Wanted
-	// what is what the user called the Job.
-	what   string
+	search
 	logs   logs.Options
 	follow bool
 	prefix printers.PrefixMode
@@ -107,9 +100,8 @@ func (f *logsFlags) addTo(flags *pflag.FlagSet) {
 }
 
 func (f *logsFlags) toOptions(env Environment, args []string) (*logsOptions, error) {
-	o := &logsOptions{Environment: env, flags: f.globalFlags, what: args[0], logs: f.Options, follow: f.follow}
-	var err error
-	o.wanted, err = wantedJob(args)
+	o := &logsOptions{search: search{Environment: env, flags: f.globalFlags, what: args[0]}, logs: f.Options, follow: f.follow}
+	err := o.parse()
 	if err == nil {
 		err = f.check(o)
 	}
@@ -122,12 +114,8 @@ func (f *logsFlags) toOptions(env Environment, args []string) (*logsOptions, err
 			o.prefix = printers.PrefixAlways
 		}
 	}
-	if o.contexts, err = f.load(&o.Environment, everyContext); err != nil {
-		return nil, err
-	}
-	oneNamespace(o.contexts)
-	o.wanted.Namespace = o.contexts[0].Namespace
-	return o, nil
+	err = o.load()
+	return o, err
 }
 
 // check says what is wrong with the flags, and takes over --since-time.

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,64 +9,28 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// logsRun is a call of logs, once its contexts are connected to.
+// logsRun is a call of logs, once its Job is found.
 type logsRun struct {
 	*logsOptions
-	fleet     *fleet.Fleet
-	addresses []fleet.Address
-	reader    *logs.Reader
-}
-
-// find connects to the contexts and finds out where the Job's pods are. Until isBusy says
-// so, it is told what is waited for.
-func (o *logsOptions) find(ctx context.Context, isBusy *atomic.Bool) (*logsRun, *inspect.Inventory, logs.Placement, error) {
-	nowhere := logs.Placement{}
-	progress := newProgress(o.Environment)
-	f := fleet.Open(ctx, o.contexts, fleet.Options{
-		Timeout: o.flags.contextTimeout, Clock: o.Clock, CacheDir: o.flags.cacheDir(), Stands: inspect.Query{}.MayList,
-		Waiting: func(contexts []string) {
-			if !isBusy.Load() {
-				progress.waiting(contexts)
-			}
-		},
-	})
-	r := &logsRun{logsOptions: o, fleet: f, addresses: o.flags.addresses(o.contexts, f)}
-	if err := interrupted(ctx); err != nil {
-		return nil, nil, nowhere, err
-	}
-	if err := requireServed(ctx, o.Environment, f, r.query().Kinds); err != nil {
-		return nil, nil, nowhere, cmp.Or(interrupted(ctx), err)
-	}
-	inventory := r.look(ctx)
-	if err := interrupted(ctx); err != nil {
-		return nil, nil, nowhere, err
-	}
-	if len(inventory.Subjects()) == 0 {
-		return nil, nil, nowhere, notFound(o.Environment, o.wanted, inventory)
-	}
-	at, err := logs.Choose(inventory, o.what)
-	if err != nil {
-		return nil, nil, nowhere, err
-	}
-	tellErrors(o.ErrOut, logs.Unread(inventory))
-	return r, inventory, at, nil
+	job    *foundJob
+	reader *logs.Reader
 }
 
 func (o *logsOptions) run(ctx context.Context) error {
 	// Once lines are printed, nothing may be drawn between them.
 	var isPrinting atomic.Bool
-	r, inventory, at, err := o.find(ctx, &isPrinting)
+	job, err := o.find(ctx, &isPrinting)
 	if err != nil {
 		return err
 	}
 	isPrinting.Store(true)
+	inventory, at := job.inventory, job.at
+	r := &logsRun{logsOptions: o, job: job}
 	r.reader = &logs.Reader{
 		Options: o.logs, Clock: o.Clock,
 		Sink: printers.NewLogs(o.Out, printers.LogOptions{Prefix: r.prefixes(at), Color: o.wantsColor(o.flags.color)}),
@@ -87,11 +50,6 @@ func (o *logsOptions) run(ctx context.Context) error {
 	return err
 }
 
-// look reads where the Job is.
-func (r *logsRun) look(ctx context.Context) *inspect.Inventory {
-	return inspect.ReadOne(ctx, r.fleet, r.wanted, r.addresses, r.Clock.Now)
-}
-
 // prefixes says which lines have a prefix. Of a Job that is to have several pods
 // the first ones have it already.
 func (r *logsRun) prefixes(at logs.Placement) printers.PrefixMode {
@@ -107,7 +65,7 @@ func (r *logsRun) prefixes(at logs.Placement) printers.PrefixMode {
 func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	var targets []logs.Target
 	for _, j := range at.Jobs {
-		client, err := r.client(ctx, j.Context)
+		client, err := r.job.client(ctx, j.Context)
 		if err != nil {
 			return err
 		}
@@ -126,24 +84,18 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 // track follows the Job.
 func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (*inspect.Inventory, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	changed, wait := logs.Watch(ctx, r.fleet.Clusters(), r.query(), known(v))
+	changed, wait := logs.Watch(ctx, r.job.fleet.Clusters(), r.job.query(), known(v))
 	defer wait()
 	defer cancel()
 	tracker := &logs.Tracker{
 		Reader: r.reader, Home: r.contexts[0].Name, Changed: changed,
-		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.client(ctx, kubeContext) },
+		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.job.client(ctx, kubeContext) },
 		Look: func(ctx context.Context) *inspect.Inventory {
-			r.fleet.Again(ctx)
-			return r.look(ctx)
+			r.job.fleet.Again(ctx)
+			return r.job.look(ctx)
 		},
 	}
 	return tracker.Run(ctx, v, at)
-}
-
-// query selects the Jobs of the wanted name.
-func (r *logsRun) query() inspect.Query {
-	kind := cmp.Or(r.wanted.Kind, delegation.Job().Name)
-	return inspect.Query{Kinds: []string{kind}, FieldSelector: "metadata.name=" + r.wanted.Name}
 }
 
 func known(v *inspect.Inventory) []*inspect.Job {
@@ -152,23 +104,4 @@ func known(v *inspect.Inventory) []*inspect.Job {
 		jobs = append(jobs, f.Jobs...)
 	}
 	return jobs
-}
-
-// cluster is the one that a context of an inventory has reached, nil if none has.
-func (r *logsRun) cluster(ctx context.Context, kubeContext string) *fleet.Cluster {
-	for _, a := range fleet.Ask(ctx, r.fleet, func(_ context.Context, c *fleet.Cluster) (*fleet.Cluster, error) { return c, nil }) {
-		if a.Value != nil && a.Value.Context == kubeContext {
-			return a.Value
-		}
-	}
-	return nil
-}
-
-// client makes a client for the cluster that a context has reached.
-func (r *logsRun) client(ctx context.Context, kubeContext string) (kubernetes.Interface, error) {
-	c := r.cluster(ctx, kubeContext)
-	if c == nil {
-		return nil, &fleet.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("it is not there any more")}
-	}
-	return c.Kubernetes()
 }

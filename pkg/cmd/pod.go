@@ -26,7 +26,7 @@ type podFlags struct {
 
 // podOptions are the same, checked.
 type podOptions struct {
-	*logsOptions
+	search
 	pod     string
 	timeout time.Duration
 	// quiet is that nothing is said of which pod it is.
@@ -51,9 +51,8 @@ func (f *podFlags) addTo(flags *pflag.FlagSet) {
 }
 
 func (f *podFlags) toOptions(env Environment, name string) (*podOptions, error) {
-	o := &podOptions{logsOptions: &logsOptions{Environment: env, flags: f.globalFlags, what: name}, pod: f.pod, timeout: f.timeout}
-	var err error
-	o.wanted, err = wantedJob([]string{name})
+	o := &podOptions{search: search{Environment: env, flags: f.globalFlags, what: name}, pod: f.pod, timeout: f.timeout}
+	err := o.parse()
 	switch {
 	case err != nil:
 	case name == "" || o.wanted.Name == "":
@@ -66,12 +65,8 @@ func (f *podFlags) toOptions(env Environment, name string) (*podOptions, error) 
 	if err != nil {
 		return nil, &usageError{err: err}
 	}
-	if o.contexts, err = f.load(&o.Environment, everyContext); err != nil {
-		return nil, err
-	}
-	oneNamespace(o.contexts)
-	o.wanted.Namespace = o.contexts[0].Namespace
-	return o, nil
+	err = o.load()
+	return o, err
 }
 
 // lookEvery is how often it is looked whether a pod runs by now.
@@ -81,18 +76,19 @@ const lookEvery = time.Second
 // logs chooses those that it reads. Where none runs so far, it waits for one.
 func (o *podOptions) find(ctx context.Context) (*foundPod, error) {
 	var isBusy atomic.Bool
-	r, inventory, at, err := o.logsOptions.find(ctx, &isBusy)
+	job, err := o.search.find(ctx, &isBusy)
 	if err != nil {
 		return nil, err
 	}
+	at := job.at
 	if len(at.Jobs) == 0 || at.End != "" {
-		return nil, o.nothingRuns(at, inventory)
+		return nil, o.nothingRuns(at, job.inventory)
 	}
 	var found *foundPod
-	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.nothingRuns(at, inventory))
+	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.nothingRuns(at, job.inventory))
 	defer cancel()
 	err = wait.PollUntilContextCancel(waiting, lookEvery, true, func(ctx context.Context) (bool, error) {
-		found, err = o.running(ctx, r, at)
+		found, err = o.running(ctx, job)
 		return found != nil, err
 	})
 	switch {
@@ -114,9 +110,9 @@ func (o *podOptions) nothingRuns(at logs.Placement, v *inspect.Inventory) error 
 }
 
 // running is the pod that is meant among those that run now, nil if none does.
-func (o *podOptions) running(ctx context.Context, r *logsRun, at logs.Placement) (*foundPod, error) {
-	for _, j := range at.Jobs {
-		client, err := r.client(ctx, j.Context)
+func (o *podOptions) running(ctx context.Context, job *foundJob) (*foundPod, error) {
+	for _, j := range job.at.Jobs {
+		client, err := job.client(ctx, j.Context)
 		if err != nil {
 			return nil, err
 		}

@@ -45,6 +45,7 @@ func newRecreateCommand(env Environment, global *globalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "recreate [KIND/]NAME --managed-by VALUE [options]",
 		DisableFlagsInUseLine: true,
+		Annotations:           inOneContext(),
 		Args:                  exactlyOne("the NAME of a Job", "[KIND/]NAME"),
 		Short:                 "Delete a Job and create it again with another owner",
 		Long: `Change who manages a Job of this context (--context, or the current one). Its

@@ -21,7 +21,7 @@ func (e *heldError) ExitCode() int { return ExitTimeout }
 func (e *heldError) Unwrap() error { return e.error }
 
 func (o *recreateOptions) run(ctx context.Context) error {
-	sides, opened, err := o.flags.sides(ctx, o.Environment, []fleet.Context{o.context})
+	sides, opened, err := sides(ctx, o.Environment, o.flags.globalFlags, []fleet.Context{o.context})
 	if err != nil {
 		return err
 	}

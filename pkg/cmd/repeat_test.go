@@ -69,7 +69,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
 			}
-			o := &dispatchOptions{flags: &dispatchFlags{}, given: before.Flags(), origin: fleet.Context{Name: "mana ger"}, worker: fleet.Context{Name: "-w"}}
+			o := &dispatchOptions{flags: &dispatchFlags{}, given: before.Flags(), cancelTakes: flagsOf("cancel", before), origin: fleet.Context{Name: "mana ger"}, worker: fleet.Context{Name: "-w"}}
 			again := o.goOn("ml", []string{"train", "jobset/x"})
 			words := shelltest.Words(t, again.Shell())
 			assert.DeepEqual(t, words, again.Words())
@@ -99,7 +99,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 func TestGoOn(t *testing.T) {
 	was := given(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
-	o := &dispatchOptions{flags: &dispatchFlags{}, given: was.Flags(), origin: fleet.Context{Name: "management"}, worker: fleet.Context{Name: "worker-1"}}
+	o := &dispatchOptions{flags: &dispatchFlags{}, given: was.Flags(), cancelTakes: flagsOf("cancel", was), origin: fleet.Context{Name: "management"}, worker: fleet.Context{Name: "worker-1"}}
 	assert.Equal(t, o.goOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
 	assert.Equal(t, o.endIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")

@@ -33,3 +33,14 @@ func runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Comman
 		return err
 	}
 }
+
+// oneContext marks commands that work in one context, --context or the current one.
+const oneContext = "jobmanagedby.github.io/one-context"
+
+// inOneContext are the annotations of such a command.
+func inOneContext() map[string]string { return map[string]string{oneContext: ""} }
+
+func isInOneContext(cmd *cobra.Command) bool {
+	_, is := cmd.Annotations[oneContext]
+	return is
+}
