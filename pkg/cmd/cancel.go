@@ -39,10 +39,12 @@ type cancelOptions struct {
 
 func newCancelCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &cancelFlags{globalFlags: global}
+	ask := newCompleter(env, global)
 	cmd := &cobra.Command{
 		Use:                   "cancel ([KIND/]NAME... | -l SELECTOR) [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           inOneContext(),
+		ValidArgsFunction:     ask.asks(ask.dispatched),
 		Short:                 "End a dispatch: remove the mirror, and have the Job fail",
 		Long: `End the dispatch of a Job of this context (--context, or the current one): its
 mirror is removed with its pods, and the Job fails with the reason
@@ -68,11 +70,15 @@ as a RayService, keeps its status, and is not dispatched any more.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Context of the mirror's cluster, if others are not to be asked")
+	describe(cmd, forClusters, ask.asks(ask.otherContexts), "to")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
-	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
-	f.owner.addTo(flags, "")
+	describe(cmd, forObjects, cobra.NoFileCompletions, "selector")
+	f.addKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
+	f.owner.addTo(cmd, ask, "")
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
+	describe(cmd, forMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
+	describe(cmd, forOutput, oneOf("json", "yaml", "kyaml"), "output")
 	cmd.RunE = runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
 	return cmd
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -76,21 +75,40 @@ health. The exit code is 3 if there is a finding at or above --fail-on.`,
   # In CI
   NAME check -A --fail-on error -o junit > report.xml`, "NAME", env.displayName()),
 		Args: noArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f.addTo(cmd.Flags())
+	f.addTo(cmd)
 	cmd.RunE = runs(func([]string) (*checkOptions, error) { return f.toOptions(env) })
 	return cmd
 }
 
-func (f *checkFlags) addTo(flags *pflag.FlagSet) {
-	f.addListFlags(flags)
-	f.addFromFlag(flags)
+func (f *checkFlags) addTo(cmd *cobra.Command) {
+	f.addListFlags(cmd)
+	f.addFromFlag(cmd)
+	flags := cmd.Flags()
 	flags.DurationVar(&f.grace, "grace", defaultGrace, "How long something may be in progress before it is judged; some rules wait longer. Zero judges all as it stands")
+	describe(cmd, forFindings, cobra.NoFileCompletions, "grace")
 	flags.StringVar(&f.failOn, "fail-on", string(inspect.Warning), "The least severity that makes the exit code 3. One of: (error, warning, info, none)")
+	describe(cmd, forFindings, oneOf(severities()...), "fail-on")
 	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME, where * stands for anything")
+	describe(cmd, forFindings, list(oneOf(codes()...), ""), "suppress")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every few seconds, and show what has changed")
-	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), junit, sarif), ", ")+")")
+	describe(cmd, forFollowing, nil, "watch")
+	formats := append(printers.Formats(), junit, sarif)
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
+	describe(cmd, forOutput, oneOf(formats...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles, evidence and remedies")
+	describe(cmd, forOutput, nil, "no-headers")
+}
+
+// severities are what --fail-on can be.
+func severities() []string {
+	var values []string
+	for _, s := range inspect.Severities() {
+		values = append(values, string(s))
+	}
+	return append(values, failOnNone)
 }
 
 func (f *checkFlags) toOptions(env Environment) (*checkOptions, error) {

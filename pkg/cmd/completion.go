@@ -54,9 +54,12 @@ without kubectl, FILE.`),
   # For the plugin's file itself, in this bash
   source <(NAME completion bash)`, "NAME", env.displayName()),
 		Args: atMostOne("what to print a script for", strings.Join(scriptNames(), ", ")),
+
+		ValidArgsFunction: firstOnly(oneOf(scripts()...)),
 	}
 	cmd.Example = strings.ReplaceAll(cmd.Example, "SCRIPT", completionFile(pluginName(env)))
 	cmd.Flags().BoolVar(&install, "install", install, "Put the script where kubectl looks for it, instead of printing it")
+	describe(cmd, forNothingElse, nil, "install")
 	cmd.RunE = runs(func(args []string) (*completionOptions, error) {
 		o := &completionOptions{Environment: env, script: forKubectl, install: install}
 		if len(args) > 0 {

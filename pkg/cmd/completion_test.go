@@ -81,40 +81,20 @@ func eachCommand(t *testing.T, do func(*cobra.Command)) {
 }
 
 // TestEverythingIsCompleted: whoever adds a command or a flag says what completes
-// it. What nobody can guess is in freeText, and completes to nothing rather than to
-// names of files.
+// it. What nobody can guess completes to nothing rather than to names of files.
 func TestEverythingIsCompleted(t *testing.T) {
 	commands := 0
 	eachCommand(t, func(c *cobra.Command) {
 		commands++
 		if c.Runnable() {
-			assert.Check(t, c.ValidArgsFunction != nil, "nothing completes the arguments of %s: give it an entry in completer.arguments", c.Name())
+			assert.Check(t, c.ValidArgsFunction != nil, "nothing completes the arguments of %s: give it a ValidArgsFunction", c.Name())
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			_, has := c.GetFlagCompletionFunc(f.Name)
-			assert.Check(t, has || f.Value.Type() == "bool", "nothing completes %s --%s: give it an entry in completer.values", c.Name(), f.Name)
+			assert.Check(t, has || f.Value.Type() == "bool", "nothing completes %s --%s: describe it", c.Name(), f.Name)
 		})
 	})
 	assert.Assert(t, commands > 10)
-}
-
-// TestNothingIsCompletedThatIsNotThere: no entry is left of what was renamed.
-func TestNothingIsCompletedThatIsNotThere(t *testing.T) {
-	present := map[string]bool{}
-	eachCommand(t, func(c *cobra.Command) {
-		present[c.Name()] = true
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			present["--"+f.Name] = true
-			present[c.Name()+" --"+f.Name] = true
-		})
-	})
-	c := newCompleter(Environment{}, newGlobalFlags())
-	for command := range c.arguments() {
-		assert.Check(t, present[command], "there is no command %s", command)
-	}
-	for flag := range c.values() {
-		assert.Check(t, present[flag], "there is no flag %s", flag)
-	}
 }
 
 // TestChoicesAreWhatTheHelpSays: where the help of a flag lists its values, these

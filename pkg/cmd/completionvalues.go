@@ -95,8 +95,8 @@ func codes() []string {
 	return values
 }
 
-// kinds are the names of kinds, with what they are.
-func kinds() []string {
+// completeKinds completes a list of kinds, each told with what it is.
+func completeKinds() cobra.CompletionFunc {
 	var values []string
 	for _, k := range delegation.Kinds() {
 		what := k.Kind
@@ -108,23 +108,7 @@ func kinds() []string {
 			values = append(values, value)
 		}
 	}
-	return append(values, cobra.CompletionWithDesc(inspect.AllKinds, "every kind that is known or found"))
-}
-
-func statuses() []string {
-	var values []string
-	for _, s := range delegation.Statuses() {
-		values = append(values, string(s))
-	}
-	return values
-}
-
-func severities() []string {
-	var values []string
-	for _, s := range inspect.Severities() {
-		values = append(values, string(s))
-	}
-	return append(values, failOnNone)
+	return list(oneOf(append(values, cobra.CompletionWithDesc(inspect.AllKinds, "every kind that is known or found"))...), "")
 }
 
 // contexts are those of the kubeconfig, or of the bundle.

@@ -53,10 +53,12 @@ type dispatchFlags struct {
 
 func newDispatchCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &dispatchFlags{globalFlags: global, dryRun: dryRunNone, mirrorTTL: 24 * time.Hour, onInterrupt: leaveMirror}
+	ask := newCompleter(env, global)
 	cmd := &cobra.Command{
 		Use:                   "dispatch ([KIND/]NAME... | -l SELECTOR | -f FILE) --to CONTEXT [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           inOneContext(),
+		ValidArgsFunction:     ask.asks(ask.dispatchable),
 		Short:                 "Run a Job in another context, and copy its status back",
 		Long: `Run a Job of this context (--context, or the current one) on the cluster of
 another one (--to), and copy its status back for as long as this command runs.
@@ -100,31 +102,60 @@ delegated to MultiKueue, where that is not installed.`,
   NAME dispatch train -n ml --to worker-1 --timeout 1h \
       --on-interrupt=delete`, "NAME", env.displayName()),
 	}
-	f.addFlags(cmd)
+	f.addTo(cmd, ask)
 	cmd.RunE = runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd) })
 	return cmd
 }
 
-func (f *dispatchFlags) addFlags(cmd *cobra.Command) {
+func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *completer) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Context of the cluster to run the Jobs on")
+	describe(cmd, forClusters, ask.asks(ask.otherContexts), "to")
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist already are gone on with as they are")
+	describe(cmd, forObjects, manifests, "filename")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
-	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds that --selector is for, comma-separated: names as the kinds command tells them, or all")
-	f.owner.addTo(flags, ". Refused where Kueue is installed")
-	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
-	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to put on the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue over there; their pods keep theirs")
-	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to leave out of the mirrors, besides those that would make tools over there act on them")
-	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy the ConfigMaps that the pods need and that are missing; they are deleted with the mirror")
-	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret too if it is missing; may be repeated")
+	describe(cmd, forObjects, cobra.NoFileCompletions, "selector")
+	f.addKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
+	f.owner.addTo(cmd, ask, ". Refused where Kueue is installed")
+	f.addMirrorTo(cmd, ask)
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
-	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, less than zero (-1s) never")
+	describe(cmd, forRun, oneOf(dryRunNone, dryRunClient, dryRunServer), "dry-run")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination, a closed terminal and --timeout do to mirrors: "leave" them running, or "delete" them`)
+	describe(cmd, forRun, oneOf(leaveMirror, deleteMirror), "on-interrupt")
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the Jobs' end before giving up with exit code 124. Zero waits without bound")
+	describe(cmd, forRun, cobra.NoFileCompletions, "timeout")
 	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the pods run; nothing is copied after that until the same command is run again")
-	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and somebody has deleted a Job's mirror, make another: the Job runs again from the start")
+	describe(cmd, forRun, nil, "detach-after-start")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event; with --dry-run also name")
+	describe(cmd, forOutput, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return oneOf(f.formats()...)(cmd, args, typed)
+	}, "output")
+}
+
+// addMirrorTo adds the flags that say what the mirror is to be.
+func (f *dispatchFlags) addMirrorTo(cmd *cobra.Command, ask *completer) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
+	describe(cmd, forClusters, ask.asks(ask.namespacesThere), "namespace-to")
+	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to put on the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue over there; their pods keep theirs")
+	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to leave out of the mirrors, besides those that would make tools over there act on them")
+	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, less than zero (-1s) never")
+	describe(cmd, forMirror, cobra.NoFileCompletions, "set-labels", "strip-labels", "mirror-ttl")
+	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy the ConfigMaps that the pods need and that are missing; they are deleted with the mirror")
+	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret too if it is missing; may be repeated")
+	describe(cmd, forMirror, ask.asks(ask.secrets), "with-secret")
+	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and somebody has deleted a Job's mirror, make another: the Job runs again from the start")
+	describe(cmd, forMirror, nil, "with-dependencies", "new-mirror")
+}
+
+// formats are what --output can be.
+func (f *dispatchFlags) formats() []string {
+	formats := []string{"json", "yaml", "kyaml"}
+	if f.dryRun != dryRunNone {
+		formats = append(formats, "name")
+	}
+	return formats
 }
 
 // dispatchOptions are what dispatch needs to run, checked.
@@ -216,11 +247,7 @@ func (f *dispatchFlags) checkValues() error {
 }
 
 func (f *dispatchFlags) checkOutput() error {
-	known := []string{"", "json", "yaml", "kyaml"}
-	if f.dryRun != dryRunNone {
-		known = append(known, "name")
-	}
-	if !slices.Contains(known, f.output) {
+	if f.output != "" && !slices.Contains(f.formats(), f.output) {
 		return fmt.Errorf("unknown output format %q; there are json, yaml and kyaml, and with --dry-run also name", f.output)
 	}
 	return nil

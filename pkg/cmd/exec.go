@@ -34,6 +34,7 @@ type execOptions struct {
 
 func newExecCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &execFlags{podFlags: podFlags{globalFlags: global}}
+	ask := newCompleter(env, global)
 	cmd := &cobra.Command{
 		Use: "exec [KIND/]NAME [options] -- COMMAND [args...]",
 
@@ -54,13 +55,17 @@ its exit code included, which is that of the command.`,
   # In a container of a certain pod of a JobSet
   NAME exec jobset/sweep --pod sweep-0-1-x7f2k -c main -- ls`, "NAME", env.displayName()),
 		Args: cobra.ArbitraryArgs,
+
+		ValidArgsFunction: firstOnly(ask.asks(ask.traced)),
 	}
-	f.addTo(cmd.Flags())
+	f.addTo(cmd, ask)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.container, "container", "c", "", "Name of the container; without, the pod's default container, or its first")
+	describe(cmd, forPod, ask.asks(ask.containers), "container")
 	flags.BoolVarP(&f.stdin, "stdin", "i", false, "Pass stdin to the container")
 	flags.BoolVarP(&f.tty, "tty", "t", false, "Stdin is a TTY")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "Only print output from the remote session")
+	describe(cmd, forPodCommand, nil, "stdin", "tty", "quiet")
 	cmd.RunE = runs(func(args []string) (*execOptions, error) { return f.toOptions(env, args, cmd.ArgsLenAtDash()) })
 	return cmd
 }

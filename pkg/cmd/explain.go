@@ -29,6 +29,9 @@ where it is documented. Without a CODE, list all of them. No cluster is asked.`,
   NAME check -A -o jsonpath='{.items[0].code}' |
       xargs NAME explain`, "NAME", env.displayName()),
 		Args: atMostOne("a code", "CODE"),
+
+		ValidArgsFunction: firstOnly(oneOf(codes()...)),
+
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all := rules.All()
 			table := env.tableNow(printers.TableOptions{Color: env.wantsColor(global.color)})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/utils/clock"
 
@@ -14,8 +15,16 @@ import (
 )
 
 // addFromFlag adds the flag that has a command read a bundle.
-func (f *globalFlags) addFromFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&f.from, "from", f.from, "Folder that the snapshot command wrote, to read instead of asking any cluster, as of when it was taken; all of its contexts unless some are chosen")
+func (f *globalFlags) addFromFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.from, "from", f.from, "Folder that the snapshot command wrote, to read instead of asking any cluster, as of when it was taken; all of its contexts unless some are chosen")
+	describe(cmd, forClusters, folders, "from")
+}
+
+// addHiddenFromFlag adds it to a command that refuses it, so that it can do so in words
+// that help.
+func (f *globalFlags) addHiddenFromFlag(cmd *cobra.Command) {
+	f.addFromFlag(cmd)
+	cmd.Flag("from").Hidden = true
 }
 
 // refusedFrom names those of kubectl's flags in use that make no sense with a

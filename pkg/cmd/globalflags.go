@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -10,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -68,36 +67,22 @@ func (f *globalFlags) cacheDir() string {
 	return dir
 }
 
-func (f *globalFlags) addTo(flags *pflag.FlagSet) {
-	f.kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
-	f.kube.AddFlags(f.kubectl)
-	flags.AddFlagSet(f.kubectl)
-	flags.StringSliceVar(&f.contexts, "contexts", f.contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
-	flags.BoolVar(&f.allContexts, "all-contexts", f.allContexts, "If present, look at every context of the kubeconfig")
-	flags.DurationVar(&f.contextTimeout, "context-timeout", f.contextTimeout, "How long to wait for each context, all requests to it taken together. Zero means without bound")
-	flags.BoolVar(&f.warned.asErrors, "warnings-as-errors", false, "Treat warnings received from servers as errors and exit with a non-zero exit code")
-	flags.StringVar(&f.color, "color", f.color, "When to use colour. One of: (auto, always, never). NO_COLOR turns auto off")
-
-	// klog is what client-go logs with; of its flags kubectl users know this one.
-	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(logging)
-	flags.AddGoFlag(logging.Lookup("v"))
-}
-
 // addNamespacesFlag adds the flag for all namespaces.
-func (f *globalFlags) addNamespacesFlag(flags *pflag.FlagSet, verb string) {
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", f.allNamespaces, "If present, "+verb+" across all namespaces. The namespace in each context is ignored even if specified with --namespace")
+func (f *globalFlags) addNamespacesFlag(cmd *cobra.Command, verb string) {
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", f.allNamespaces, "If present, "+verb+" across all namespaces. The namespace in each context is ignored even if specified with --namespace")
+	describe(cmd, forObjects, nil, "all-namespaces")
 }
 
 // addListFlags adds the flags that say what to list.
-func (f *globalFlags) addListFlags(flags *pflag.FlagSet) {
-	f.addNamespacesFlag(flags, "list")
-	f.addKindsFlag(flags)
+func (f *globalFlags) addListFlags(cmd *cobra.Command) {
+	f.addNamespacesFlag(cmd, "list")
+	f.addKindsFlag(cmd, "Kinds to look at", delegation.Job().Name)
 }
 
-// addKindsFlag adds the flag that says which kinds to look at.
-func (f *globalFlags) addKindsFlag(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.kinds, "kinds", []string{delegation.Job().Name}, "Kinds to look at, comma-separated: names as the kinds command tells them, or all")
+// addKindsFlag adds the flag that says which kinds are meant, with what they are for.
+func (f *globalFlags) addKindsFlag(cmd *cobra.Command, what string, byDefault ...string) {
+	cmd.Flags().StringSliceVar(&f.kinds, "kinds", byDefault, what+", comma-separated: names as the kinds command tells them, or all")
+	describe(cmd, forObjects, completeKinds(), "kinds")
 }
 
 // validate checks what needs no kubeconfig.

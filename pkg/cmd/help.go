@@ -18,7 +18,7 @@ const usageTemplate = `{{with .Example}}Examples:
 {{end}}{{if .HasAvailableSubCommands}}Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 
-{{end}}{{if .HasParent}}{{with flagUsages . .LocalFlags}}{{.}}
+{{end}}{{if .HasParent}}{{with flagUsages .LocalFlags}}{{.}}
 
 {{end}}{{end}}Usage:
   {{if .Runnable}}{{.UseLine}}{{else}}{{.CommandPath}} COMMAND [options]{{end}}
@@ -40,6 +40,8 @@ func setHelp(root *cobra.Command) {
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
+		// What stands behind it are the words of a command.
+		ValidArgsFunction: subcommands,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, _, err := cmd.Root().Find(args)
 			if err != nil {
@@ -68,8 +70,10 @@ func newOptionsCommand() *cobra.Command {
 		Use:   "options",
 		Short: "List the options that all commands have",
 		Args:  noArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(cmd.OutOrStdout(), flagUsages(cmd, cmd.Root().PersistentFlags())+"\n")
+			_, err := io.WriteString(cmd.OutOrStdout(), flagUsages(cmd.Root().PersistentFlags())+"\n")
 			return err
 		},
 	}
@@ -80,6 +84,8 @@ func newVersionCommand(env Environment) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of this plugin",
 		Args:  noArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(env.Out, "%s %s\n", env.displayName(), version())
 			return err

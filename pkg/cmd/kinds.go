@@ -59,12 +59,16 @@ SINCE is the first version of the kind's controller that heeds the field.`,
   # Names for --kinds
   NAME kinds -o name`, "NAME", env.displayName()),
 		Args: noArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	f.addNamespacesFlag(cmd, "count objects")
+	f.addFromFlag(cmd)
 	flags := cmd.Flags()
-	f.addNamespacesFlag(flags, "count objects")
-	f.addFromFlag(flags)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
+	describe(cmd, forOutput, oneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	describe(cmd, forOutput, nil, "no-headers")
 	cmd.RunE = runs(func([]string) (*kindsOptions, error) { return f.toOptions(env) })
 	return cmd
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
+
+	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -79,9 +80,9 @@ func TestCacheDir(t *testing.T) {
 	} {
 		t.Setenv("KUBECACHEDIR", tt.usual)
 		f := newGlobalFlags()
-		set := pflag.NewFlagSet("", pflag.ContinueOnError)
-		f.addTo(set)
-		assert.NilError(t, set.Parse(tt.args))
+		root := &cobra.Command{}
+		addGlobalFlags(root, f, newCompleter(Environment{}, f))
+		assert.NilError(t, root.ParseFlags(tt.args))
 		assert.Equal(t, f.cacheDir(), tt.want)
 	}
 }

@@ -38,6 +38,7 @@ type logsOptions struct {
 }
 
 func newLogsCommand(env Environment, global *globalFlags) *cobra.Command {
+	ask := newCompleter(env, global)
 	f := &logsFlags{globalFlags: global, Options: logs.Options{Tail: -1, MaxRequests: manyLogs}}
 	cmd := &cobra.Command{
 		Use: "logs [KIND/]NAME [options]",
@@ -76,27 +77,35 @@ else is told on standard error.`,
   # The logs of a JobSet, into a file without colours or names
   NAME logs jobset/sweep -n ml --prefix=false > sweep.log`, "NAME", env.displayName()),
 		Args: exactlyOne("the Job's name", "[KIND/]NAME"),
+
+		ValidArgsFunction: ask.asks(ask.traced),
 	}
-	f.addTo(cmd.Flags())
+	f.addTo(cmd, ask)
 	cmd.RunE = runs(func(args []string) (*logsOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 
-func (f *logsFlags) addTo(flags *pflag.FlagSet) {
+func (f *logsFlags) addTo(cmd *cobra.Command, ask *completer) {
+	flags := cmd.Flags()
 	f.set = flags
 	flags.BoolVarP(&f.follow, "follow", "f", false, "If present, print lines as they are written, until the Job has ended")
+	describe(cmd, forFollowing, nil, "follow")
 	flags.Int64Var(&f.Tail, "tail", f.Tail, "How many of the last lines of each log to begin with. -1 is all, also of several pods; logs that begin later are printed wholly")
 	flags.DurationVar(&f.Since, "since", 0, "Only print lines newer than a relative duration like 5s, 2m or 3h. Only one of --since-time and --since may be used")
 	flags.StringVar(&f.sinceTime, "since-time", "", "Only print lines after a time (RFC3339). Only one of --since-time and --since may be used")
+	describe(cmd, forLogs, cobra.NoFileCompletions, "tail", "since", "since-time")
 	flags.BoolVar(&f.Timestamps, "timestamps", false, "If present, print the time in front of each line")
+	describe(cmd, forOutput, nil, "timestamps")
 	flags.StringVarP(&f.Container, "container", "c", "", "Print the logs of this container; by default that of the pod's annotation kubectl.kubernetes.io/default-container, or the first one")
+	describe(cmd, forLogs, ask.asks(ask.containers), "container")
 	flags.BoolVar(&f.AllContainers, "all-containers", false, "If present, print the logs of all containers of the pods, those for initialization too")
 	flags.BoolVarP(&f.Previous, "previous", "p", false, "If present, print what containers that were restarted have written before that")
+	describe(cmd, forLogs, nil, "all-containers", "previous")
 	flags.BoolVar(&f.prefix, "prefix", false, "Print POD CONTAINER in front of each line, or never with --prefix=false; by default where there are several")
+	describe(cmd, forOutput, nil, "prefix")
 	flags.IntVar(&f.MaxRequests, "max-log-requests", f.MaxRequests, "How many logs to follow at once; others are read when one of them has ended")
-	// It is there to be refused in words that help.
-	flags.StringVar(&f.from, "from", f.from, "")
-	_ = flags.MarkHidden("from")
+	describe(cmd, forLogs, cobra.NoFileCompletions, "max-log-requests")
+	f.addHiddenFromFlag(cmd)
 }
 
 func (f *logsFlags) toOptions(env Environment, args []string) (*logsOptions, error) {

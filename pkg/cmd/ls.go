@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -83,28 +83,56 @@ Lease: nobody means that nothing copies its status. A watch looks for neither. W
   # Follow MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.displayName()),
 		Args: noArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f.addTo(cmd.Flags())
+	f.addTo(cmd, newCompleter(env, global))
 	cmd.RunE = runs(func([]string) (*listOptions, error) { return f.toOptions(env) })
 	return cmd
 }
 
-func (f *listFlags) addTo(flags *pflag.FlagSet) {
-	f.addListFlags(flags)
-	f.addFromFlag(flags)
+func (f *listFlags) addTo(cmd *cobra.Command, ask *completer) {
+	f.addListFlags(cmd)
+	f.addFromFlag(cmd)
+	flags := cmd.Flags()
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
+	describe(cmd, forObjects, cobra.NoFileCompletions, "selector")
 	flags.StringVar(&f.fieldSelector, "field-selector", "", "Selector (field query) to filter on. Servers support metadata.name, metadata.namespace and status.successful for Jobs")
+	describe(cmd, forObjects, oneOf("metadata.name=", "metadata.namespace=", "status.successful="), "field-selector")
 	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
+	describe(cmd, forObjects, nil, "delegated")
 	flags.StringVar(&f.managedBy, "managed-by", "", "List only Jobs whose owner matches this glob, such as 'kueue.x-k8s.io/*' or built-in")
+	describe(cmd, forObjects, ask.asks(ask.owners(string(delegation.BuiltIn), string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
 	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
+	describe(cmd, forObjects, list(oneOf(statuses()...), ""), "status")
 	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs of which check finds one of these codes, such as JM101, comma-separated")
-	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
+	describe(cmd, forObjects, list(oneOf(codes()...), ""), "finding")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "After listing, watch for changes")
 	flags.BoolVar(&f.watchOnly, "watch-only", false, "Watch for changes, without listing first")
 	flags.BoolVar(&f.events, "output-watch-events", false, "Show whether a Job was added, modified or deleted, with --watch or --watch-only, as a table, json, yaml or kyaml")
+	describe(cmd, forFollowing, nil, "watch", "watch-only", "output-watch-events")
+	f.addOutputTo(cmd)
+}
+
+func (f *listFlags) addOutputTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
+	describe(cmd, forOutput, oneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	describe(cmd, forOutput, nil, "summary", "no-headers")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
+	// What the model knows (see printers.NewSorter).
+	describe(cmd, forOutput, oneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
+}
+
+// statuses are those that a Job can have.
+func statuses() []string {
+	var values []string
+	for _, s := range delegation.Statuses() {
+		values = append(values, string(s))
+	}
+	return values
 }
 
 func (f *listFlags) toOptions(env Environment) (*listOptions, error) {

@@ -3,7 +3,7 @@ package cmd
 import (
 	"errors"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -15,10 +15,13 @@ type ownerFlags struct {
 }
 
 // addTo adds the flags; more is what there is to know of --as-multikueue beside.
-func (f *ownerFlags) addTo(flags *pflag.FlagSet, more string) {
+func (f *ownerFlags) addTo(cmd *cobra.Command, ask *completer, more string) {
 	f.managedBy = string(delegation.Dispatch)
+	flags := cmd.Flags()
 	flags.StringVar(&f.managedBy, "managed-by", f.managedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
+	describe(cmd, forObjects, ask.asks(ask.owners(string(delegation.Dispatch))), "managed-by")
 	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, the spec.managedBy is "+string(delegation.MultiKueue)+", the only one besides their own controller's that some kinds allow"+more)
+	describe(cmd, forObjects, nil, "as-multikueue")
 }
 
 // complete finishes the flags, given which of them the user has set.

@@ -7,11 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
@@ -42,12 +43,13 @@ type foundPod struct {
 }
 
 // addTo adds the flags, named as kubectl's where it has them.
-func (f *podFlags) addTo(flags *pflag.FlagSet) {
+func (f *podFlags) addTo(cmd *cobra.Command, ask *completer) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.pod, "pod", "", "Name of the pod, where several run; by default the first by completion index")
+	describe(cmd, forPod, ask.asks(ask.pods), "pod")
 	flags.DurationVar(&f.timeout, "pod-running-timeout", time.Minute, "The length of time (like 5s, 2m, or 3h, higher than zero) to wait until at least one pod is running")
-	// It is there to be refused in words that help.
-	flags.StringVar(&f.from, "from", f.from, "")
-	_ = flags.MarkHidden("from")
+	describe(cmd, forPod, cobra.NoFileCompletions, "pod-running-timeout")
+	f.addHiddenFromFlag(cmd)
 }
 
 func (f *podFlags) toOptions(env Environment, name string) (*podOptions, error) {

@@ -34,6 +34,7 @@ type portForwardOptions struct {
 
 func newPortForwardCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &portForwardFlags{podFlags: podFlags{globalFlags: global}}
+	ask := newCompleter(env, global)
 	cmd := &cobra.Command{
 		Use: "port-forward [KIND/]NAME [LOCAL_PORT:]REMOTE_PORT... [options]",
 
@@ -54,9 +55,12 @@ port-forward. It ends with the pod; a Job that goes on elsewhere has another one
   # To a certain pod of a RayJob
   NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.displayName()),
 		Args: cobra.ArbitraryArgs,
+
+		ValidArgsFunction: firstOnly(ask.asks(ask.traced)),
 	}
-	f.addTo(cmd.Flags())
+	f.addTo(cmd, ask)
 	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, it is tried to bind on both 127.0.0.1 and ::1")
+	describe(cmd, forConnections, oneOf("localhost", "127.0.0.1", "0.0.0.0"), "address")
 	cmd.RunE = runs(func(args []string) (*portForwardOptions, error) { return f.toOptions(env, cmd, args) })
 	return cmd
 }

@@ -42,10 +42,12 @@ type recreateOptions struct {
 
 func newRecreateCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &recreateFlags{globalFlags: global, dryRun: dryRunNone, timeout: time.Minute}
+	ask := newCompleter(env, global)
 	cmd := &cobra.Command{
 		Use:                   "recreate [KIND/]NAME --managed-by VALUE [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           inOneContext(),
+		ValidArgsFunction:     firstOnly(ask.asks(ask.jobs)),
 		Args:                  exactlyOne("the NAME of a Job", "[KIND/]NAME"),
 		Short:                 "Delete a Job and create it again with another owner",
 		Long: `Change who manages a Job of this context (--context, or the current one). Its
@@ -83,20 +85,31 @@ left alone without --force. One that has ended runs once more.`,
       --yes --backup train-before.yaml`, "NAME", env.displayName()),
 	}
 	cmd.Example = strings.NewReplacer("DISPATCH", string(delegation.Dispatch), "MULTIKUEUE", string(delegation.MultiKueue)).Replace(cmd.Example)
-	flags := cmd.Flags()
-	flags.StringVar(&f.managedBy, "managed-by", "", "The Job's new spec.managedBy; '' or "+delegation.Job().Reserved+" is the built-in controller")
-	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
-	flags.BoolVar(&f.force, "force", false, "If present, do so although the Job runs, is dispatched, or belongs to another object")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
-	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default KIND-NAMESPACE-NAME-TIME.yaml in the current folder)")
-	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
-	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
-	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
+	f.addTo(cmd, ask)
 	cmd.RunE = runs(func(args []string) (*recreateOptions, error) {
 		return f.toOptions(env, args[0], cmd.Flags().Changed)
 	})
 	return cmd
+}
+
+func (f *recreateFlags) addTo(cmd *cobra.Command, ask *completer) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.managedBy, "managed-by", "", "The Job's new spec.managedBy; '' or "+delegation.Job().Reserved+" is the built-in controller")
+	describe(cmd, forNewObject, ask.asks(ask.owners(delegation.Job().Reserved, string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
+	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
+	describe(cmd, forNewObject, ask.asks(ask.queues), "queue")
+	flags.BoolVar(&f.force, "force", false, "If present, do so although the Job runs, is dispatched, or belongs to another object")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
+	describe(cmd, forRun, nil, "force", "yes")
+	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default KIND-NAMESPACE-NAME-TIME.yaml in the current folder)")
+	describe(cmd, forRun, files, "backup")
+	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
+	describe(cmd, forRun, cobra.NoFileCompletions, "timeout")
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	describe(cmd, forRun, oneOf(dryRunNone, dryRunClient, dryRunServer), "dry-run")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
+	describe(cmd, forOutput, oneOf("json", "yaml", "kyaml", "name"), "output")
 }
 
 func (f *recreateFlags) toOptions(env Environment, name string, isGiven func(flag string) bool) (*recreateOptions, error) {

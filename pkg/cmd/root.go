@@ -59,12 +59,13 @@ func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{err: suggestFlag(cmd, err), command: cmd.CommandPath()}
 	})
-	flags.addTo(root.PersistentFlags())
+	addGlobalFlags(root, flags, newCompleter(env, flags))
 	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags),
 		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newCompletionCommand(env), newOptionsCommand(), newVersionCommand(env))
 	root.AddCommand(newLogsCommand(env, flags), newExecCommand(env, flags), newPortForwardCommand(env, flags))
 	setHelp(root)
-	complete(root, env, flags)
+	// cobra would add it too late for what documents it.
+	root.InitDefaultHelpCmd()
 	return root, func(called *cobra.Command, err error) error {
 		var usage *usageError
 		if err != nil && !ran && !errors.As(err, &usage) {

@@ -61,10 +61,14 @@ that could not be read are recorded as such.`,
   # One namespace of two clusters
   NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.displayName()),
 		Args: exactlyOne("the folder to write", "DIR"),
+
+		ValidArgsFunction: firstOnly(folders),
 	}
-	global.addNamespacesFlag(cmd.Flags(), "read")
+	global.addNamespacesFlag(cmd, "read")
 	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record beside Jobs, comma-separated: names as the kinds command tells them, or all. The default is all, and what else was submitted to a queue: pods, StatefulSets and LeaderWorkerSets")
+	describe(cmd, forObjects, completeKinds(), "kinds")
 	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
+	describe(cmd, forOutput, nil, "redact")
 	cmd.RunE = runs(func(args []string) (*snapshotOptions, error) {
 		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact, kinds: kinds}
 		err := o.complete()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -48,6 +49,7 @@ type traceOptions struct {
 
 func newTraceCommand(env Environment, global *globalFlags) *cobra.Command {
 	f := &traceFlags{globalFlags: global}
+	ask := newCompleter(env, global)
 	cmd := &cobra.Command{
 		Use: "trace [[KIND/]NAME] [options]",
 
@@ -84,23 +86,37 @@ created, and the exit code is 3 if one of them can run nowhere as things stand.`
   # A picture for a ticket
   NAME trace train -n ml -o mermaid`, "NAME", env.displayName()),
 		Args: atMostOne("the Job's name", "[KIND/]NAME"),
+
+		ValidArgsFunction: ask.asks(ask.traced),
 	}
-	flags := cmd.Flags()
-	f.addNamespacesFlag(flags, "look")
-	f.addKindsFlag(flags)
-	f.addFromFlag(flags)
-	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on: those whose origin or mirror matches")
-	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with Jobs that are not submitted yet, to tell where they could run; - is standard input")
-	flags.StringVar(&f.queue, "queue", "", "With --filename, the LocalQueue to submit to, in place of the one that a Job names")
-	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
-	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(append(printers.Formats(), mermaid), ", ")+")")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	f.addTo(cmd, ask)
 	cmd.RunE = runs(func(args []string) (*traceOptions, error) {
-		f.choosesKinds = flags.Changed("kinds")
+		f.choosesKinds = cmd.Flags().Changed("kinds")
 		return f.toOptions(env, args)
 	})
 	return cmd
+}
+
+func (f *traceFlags) addTo(cmd *cobra.Command, ask *completer) {
+	f.addNamespacesFlag(cmd, "look")
+	f.addKindsFlag(cmd, "Kinds to look at", delegation.Job().Name)
+	f.addFromFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on: those whose origin or mirror matches")
+	describe(cmd, forObjects, cobra.NoFileCompletions, "selector")
+	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with Jobs that are not submitted yet, to tell where they could run; - is standard input")
+	describe(cmd, forObjects, manifests, "filename")
+	flags.StringVar(&f.queue, "queue", "", "With --filename, the LocalQueue to submit to, in place of the one that a Job names")
+	describe(cmd, forNewObject, ask.asks(ask.queues), "queue")
+	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
+	describe(cmd, forObjects, nil, "orphans")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
+	describe(cmd, forFollowing, nil, "watch")
+	formats := append(printers.Formats(), mermaid)
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
+	describe(cmd, forOutput, oneOf(formats...), "output")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	describe(cmd, forOutput, nil, "no-headers")
 }
 
 func (f *traceFlags) toOptions(env Environment, args []string) (*traceOptions, error) {
