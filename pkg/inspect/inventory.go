@@ -40,6 +40,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *
 	addresses = renamed(addresses, as)
 	var jobs []*Job
 	for _, f := range clusters {
+		f.sort()
 		jobs = append(jobs, f.Jobs...)
 		f.buildIndex()
 		f.setDispatchers(now)

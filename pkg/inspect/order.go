@@ -1,0 +1,54 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// sort puts what was read in an order that it has by itself, so that nothing that is said
+// of it depends on which answer came first, or on what a server's cache is like. Lists
+// that are sorted already, as API servers send them, are left as they are; others may be
+// somebody else's, too, and are copied.
+func (f *Facts) sort() {
+	f.Jobs = sorted(f.Jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
+	})
+	f.Pods = sorted(f.Pods, func(a, b *Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	f.Events = sorted(f.Events, byTime)
+	if f.Kueue == nil {
+		return
+	}
+	k := *f.Kueue
+	k.Workloads = sorted(k.Workloads, func(a, b *kueue.Workload) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.LocalQueues = sorted(k.LocalQueues, func(a, b *kueue.LocalQueue) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.ClusterQueues = sorted(k.ClusterQueues, func(a, b *kueue.ClusterQueue) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.Checks = sorted(k.Checks, func(a, b *kueue.AdmissionCheck) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.Configs = sorted(k.Configs, func(a, b *kueue.MultiKueueConfig) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.Clusters = sorted(k.Clusters, func(a, b *kueue.MultiKueueCluster) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	f.Kueue = &k
+}
+
+func byMeta(a, b *metav1.ObjectMeta) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
+// byTime sorts events; those of one time by all else that is kept of them.
+func byTime(a, b *Event) int {
+	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.UID, b.UID), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Count, b.Count))
+}
+
+// sorted is a list in order; a copy of it where it was not.
+func sorted[T any](list []*T, compare func(a, b *T) int) []*T {
+	if !slices.IsSortedFunc(list, compare) {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, compare)
+	}
+	return list
+}

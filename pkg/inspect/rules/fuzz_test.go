@@ -1,0 +1,121 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/fuzzfleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// fuzzed are recordings that fleets are made from, each of another state.
+func fuzzed() []string {
+	return []string{
+		"running", "worker-lost", "unknown-owner", "starting", "cluster-removed-from-config", "pods-unschedulable", "same-name-on-workers",
+		"mirror-mutated-on-worker", "strict-fifo-head-blocks", "origin-edited-while-running", "deactivated", "kueue-down-on-workers",
+		"created-again-with-kueues-leftovers", "second-check-of-somebody-elses", "origin-deleted-controller-down", "two-flavors",
+	}
+}
+
+// FuzzJudge: of whatever fleet, the rules and the traces say something, say it twice in
+// the same words, and do not care in which order it was read.
+func FuzzJudge(f *testing.F) {
+	for i := range fuzzed() {
+		f.Add([]byte{byte(i * 16)})
+		f.Add([]byte{byte(i * 16), 0x00, 0x40, 0x80, 0xc0, 0xff, 0x55, 0xaa})
+	}
+	var source fuzzfleet.Source
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := fuzzfleet.Chance(data)
+		dir := source.Bundle(t, recordings+"/"+fuzzed()[r.IntN(len(fuzzed()))], r)
+		if _, err := bundle.Open(dir); err != nil {
+			// It is told what is wrong, and there is nothing to judge.
+			return
+		}
+		v := inventory(t, dir)
+		grace := []time.Duration{0, 5 * time.Minute}[r.IntN(2)]
+		findings, traces := said(t, v, grace)
+		findingsAgain, tracesAgain := said(t, v, grace)
+		assert.DeepEqual(t, findingsAgain, findings)
+		assert.DeepEqual(t, tracesAgain, traces)
+
+		again := inspect.NewInventory(v.Now, shuffledFacts(r, v.Clusters), v.Addresses)
+		findingsAgain, tracesAgain = said(t, again, grace)
+		assert.DeepEqual(t, findingsAgain, findings)
+		assert.DeepEqual(t, tracesAgain, traces)
+
+		if slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return f.Err == nil && f.ClusterUID == "" }) {
+			// Of clusters that may be one, the first stands for both.
+			return
+		}
+		turned := inspect.NewInventory(v.Now, shuffled(r, v.Clusters), v.Addresses)
+		findingsAgain, tracesAgain = said(t, turned, grace)
+		slices.Sort(findings)
+		slices.Sort(findingsAgain)
+		assert.DeepEqual(t, findingsAgain, findings)
+		assert.Equal(t, len(tracesAgain), len(traces))
+	})
+}
+
+// said is all that is said of an inventory.
+func said(t *testing.T, v *inspect.Inventory, grace time.Duration) (findings, traces []string) {
+	t.Helper()
+	judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})
+	for i := range judgment.Findings {
+		findings = append(findings, asText(t, judgment.Findings[i]))
+		for _, part := range command.Prose(judgment.Findings[i].Remedy).Parts() {
+			if part.IsCommand {
+				shelltest.Pipeline(t, part.Text)
+			}
+		}
+	}
+	for _, n := range judgment.NotJudged {
+		findings = append(findings, asText(t, n.Error()))
+	}
+	for _, p := range v.Pairs.Pairs {
+		traces = append(traces, asText(t, v.Trace(p)))
+	}
+	for _, j := range v.Pairs.Orphans {
+		traces = append(traces, asText(t, v.Trace(inspect.OrphanPair(j))))
+	}
+	return findings, append(traces, asText(t, v.Traces()))
+}
+
+func asText(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	assert.NilError(t, err)
+	return string(text)
+}
+
+// shuffledFacts are the same facts, with the objects of each in another order.
+func shuffledFacts(r *rand.Rand, clusters []*inspect.Facts) []*inspect.Facts {
+	var all []*inspect.Facts
+	for _, f := range clusters {
+		other := *f
+		other.Jobs, other.Pods, other.Events = shuffled(r, f.Jobs), shuffled(r, f.Pods), shuffled(r, f.Events)
+		if f.Kueue != nil {
+			k := *f.Kueue
+			k.Workloads, k.LocalQueues, k.ClusterQueues = shuffled(r, k.Workloads), shuffled(r, k.LocalQueues), shuffled(r, k.ClusterQueues)
+			k.Checks, k.Configs, k.Clusters = shuffled(r, k.Checks), shuffled(r, k.Configs), shuffled(r, k.Clusters)
+			other.Kueue = &k
+		}
+		all = append(all, &other)
+	}
+	return all
+}
+
+func shuffled[T any](r *rand.Rand, list []T) []T {
+	list = slices.Clone(list)
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
