@@ -9,11 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
 // readContents reads and checks snapshot.yaml.
 func readContents(root *os.Root, s *Snapshot) error {
-	data, err := readFile(root, contents)
+	data, err := readFile(root, contents, mostContents)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no %s in it, so it is no bundle; name the folder that snapshot made", contents)
 	}
@@ -27,7 +29,7 @@ func readContents(root *os.Root, s *Snapshot) error {
 }
 
 func decodeContents(data []byte, s *Snapshot) error {
-	text, err := yaml.YAMLToJSON(data)
+	text, err := boundedyaml.ToJSON(data)
 	if err != nil {
 		return notYAML(err)
 	}

@@ -1,7 +1,10 @@
 package bundle
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -9,7 +12,7 @@ import (
 )
 
 func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind]string) (*store, error) {
-	data, err := readFile(root, name)
+	data, err := readFile(root, name, mostObjects)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there is no such file; the bundle is not whole: copy the whole folder, or make the snapshot again")
 	}
@@ -23,9 +26,16 @@ func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind
 	return newStore(items, plurals)
 }
 
-// readFile reads a file of the bundle. A path that leads out of the folder, by
-// itself or by a symbolic link, is an error.
-func readFile(root *os.Root, name string) ([]byte, error) {
+// How much is read of one file, in bytes. Who got a bundle from somebody else has not
+// looked at how large it is, and much larger ones would not fit into a laptop's memory.
+const (
+	mostContents = 64 << 20
+	mostObjects  = 1 << 30
+)
+
+// readFile reads a file of the bundle that has no more than so many bytes. A path that
+// leads out of the folder, by itself or by a symbolic link, is an error.
+func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 	// A pipe would be waited for.
 	info, err := root.Stat(name)
 	switch {
@@ -35,12 +45,29 @@ func readFile(root *os.Root, name string) ([]byte, error) {
 		return nil, plain(err)
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a file")
+	case info.Size() > most:
+		return nil, tooLarge(most)
 	}
-	data, err := root.ReadFile(name)
+	file, err := root.Open(name)
 	if err != nil {
 		return nil, plain(err)
 	}
-	return data, nil
+	defer func() { _ = file.Close() }()
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead)
+	// It may be another one by now, and some that tell no size have no end.
+	n, err := data.ReadFrom(io.LimitReader(file, most+1))
+	switch {
+	case err != nil:
+		return nil, plain(err)
+	case n > most:
+		return nil, tooLarge(most)
+	}
+	return data.Bytes(), nil
+}
+
+func tooLarge(most int64) error {
+	return fmt.Errorf("there is more than %d MiB of it, which is the most that is read; make a snapshot of fewer namespaces", most>>20)
 }
 
 // plain is an error of the file system without the path, which stands in front

@@ -12,6 +12,8 @@ import (
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
 // envelope is what stands around the items of a List.
@@ -48,7 +50,7 @@ func decodeList(data []byte) ([][]byte, error) {
 	if len(pieces) > 0 {
 		if items, ok := decodePieces(pieces); ok {
 			var e envelope
-			if yaml.Unmarshal(around, &e) == nil {
+			if text, err := boundedyaml.ToJSON(around); err == nil && yaml.Unmarshal(text, &e) == nil {
 				return items, e.check()
 			}
 		}
@@ -94,14 +96,14 @@ func decodePiece(piece []byte) (item []byte, ok bool) {
 	if behind = bytes.TrimSpace(behind); bytes.HasPrefix(behind, []byte("{")) && json.Valid(behind) {
 		return behind, true
 	}
-	list, err := yaml.YAMLToJSON(piece)
+	list, err := boundedyaml.ToJSON(piece)
 	item, opened := bytes.CutPrefix(list, []byte("["))
 	item, closed := bytes.CutSuffix(item, []byte("]"))
 	return item, err == nil && opened && closed
 }
 
 func decodeWhole(data []byte) ([][]byte, error) {
-	text, err := yaml.YAMLToJSON(data)
+	text, err := boundedyaml.ToJSON(data)
 	if err != nil {
 		return nil, notYAML(err)
 	}
@@ -134,6 +136,9 @@ func (r *rawItem) UnmarshalJSON(text []byte) error {
 // notYAML says what a parser found wrong, and where, without what the library
 // was doing.
 func notYAML(err error) error {
+	if errors.Is(err, boundedyaml.ErrBomb) {
+		return err
+	}
 	text := err.Error()
 	if at := strings.Index(text, "yaml: "); at >= 0 {
 		text = text[at+len("yaml: "):]

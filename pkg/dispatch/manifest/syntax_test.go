@@ -123,3 +123,10 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestReadBomb: a file from somewhere does not become more than a machine can hold.
+func TestReadBomb(t *testing.T) {
+	text := "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
+	_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text))
+	assert.Error(t, err, "standard input: aliases (*name) make far more of it than it is; write out what they stand for")
+}

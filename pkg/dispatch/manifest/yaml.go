@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	yamlv4 "go.yaml.in/yaml/v4"
-	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
 // yaml reads a document twice: one library knows where a fault is, and the other
@@ -26,7 +27,7 @@ func (c chunk) yaml() []document {
 	if err := c.duplicates(node, ""); err != nil {
 		return []document{{err: err}}
 	}
-	text, err := yaml.YAMLToJSON(c.text)
+	text, err := boundedyaml.ToJSON(c.text)
 	if err != nil {
 		return []document{{err: c.moved(err)}}
 	}

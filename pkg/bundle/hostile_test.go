@@ -1,0 +1,87 @@
+package bundle_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// bomb is a text of YAML that becomes more than ten thousand times what it is.
+func bomb() string {
+	return "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
+}
+
+// TestLargeBundles: who opens somebody else's bundle gets an error in place of a machine
+// without memory.
+func TestLargeBundles(t *testing.T) {
+	const contexts = "contexts: [{name: a, server: h, file: a.yaml}]\n"
+	for name, tt := range map[string]struct {
+		snapshot, objects string
+		want              string
+	}{
+		"contents that grow":            {header + contexts + bomb(), list + kubeSystem, "snapshot.yaml: aliases (*name) make far more of it"},
+		"what stands around the items":  {header + contexts, bomb() + list + kubeSystem, "file a.yaml of context \"a\": aliases (*name) make far more of it"},
+		"an item":                       {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(bomb()), "\n", "\n  ") + "\n", "aliases (*name) make far more of it"},
+		"one item that stands for many": {header + contexts, "x: &x {a: " + strings.Repeat("x", 1<<16) + "}\n" + list + strings.Repeat("- *x\n", 1<<16), "aliases (*name) make far more of it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := bundle.Open(folder(t, map[string]string{"snapshot.yaml": tt.snapshot, "a.yaml": tt.objects}))
+			assert.ErrorContains(t, err, tt.want)
+		})
+	}
+	for _, file := range []string{"snapshot.yaml", "a.yaml"} {
+		dir := folder(t, map[string]string{"snapshot.yaml": header + contexts, "a.yaml": list + kubeSystem})
+		// It takes no room on the disk.
+		assert.NilError(t, os.Truncate(filepath.Join(dir, file), 1<<40))
+		_, err := bundle.Open(dir)
+		assert.ErrorContains(t, err, "MiB of it, which is the most that is read")
+	}
+}
+
+// FuzzOpen: whatever is in a bundle, it is opened and answers, or it is said what is
+// wrong; and nothing outside of its folder is read.
+func FuzzOpen(f *testing.F) {
+	const contexts = "contexts: [{name: a, server: h, file: a.yaml}]\n"
+	for _, s := range []string{
+		header + contexts, "", header, strings.ReplaceAll(header, "2026", "x") + contexts, "{}", "- a\n", header + "contexts: {}\n", header + contexts + bomb(),
+		header + "contexts: [{name: a, server: h, file: ../outside.yaml}]\n", header + "contexts: [{name: a, server: h, file: link.yaml}]\n",
+		header + "contexts: [{name: a, server: h, file: /etc/passwd}]\n", header + "contexts: [{name: a, server: '%zz', file: .}]\n",
+		header + "contexts: [{name: a, server: h, file: a.yaml, objects: 1, served: [x/y/z, /], namespaces: [''], unread: [{resource: '*.*', status: {code: -1}}], kinds: [{}], clockSkewSeconds: 1e300}]\n",
+		header + "contexts: [{name: a, server: h, file: a.yaml, kinds: [{apiVersion: x/v1, kind: X, resource: xs, managedBy: a.b, allowed: [c]}]}]\nothers: [{name: b, server: '://'}]\npartial: true\n",
+		header + "contexts: [{name: \"a\\e[2J\", error: \"b\\n\\u202e\"}]\n",
+	} {
+		f.Add(s, list+kubeSystem)
+	}
+	for _, s := range []string{
+		"", "items:\n- a\n-\n", list + "- {apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: b}, spec: 5}\n", list + "- {apiVersion: a/b/c, kind: Job, metadata: {name: a}}\n",
+		list + "- &a {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n- *a\n", "---\n" + list + "---\n", list + "- {apiVersion: v1, kind: List, metadata: {name: ../x}}\n", bomb(),
+	} {
+		f.Add(header+contexts, s)
+	}
+	f.Fuzz(func(t *testing.T, snapshot, objects string) {
+		above := t.TempDir()
+		const outside = "uid-from-outside"
+		assert.NilError(t, os.WriteFile(filepath.Join(above, "outside.yaml"), []byte(list+strings.ReplaceAll(kubeSystem, "uid-of-a", outside)), 0o600))
+		dir := filepath.Join(above, "bundle")
+		assert.NilError(t, os.Mkdir(dir, 0o700))
+		assert.NilError(t, os.Symlink("../outside.yaml", filepath.Join(dir, "link.yaml")))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, "snapshot.yaml"), []byte(snapshot), 0o600))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(objects), 0o600))
+		b, err := bundle.Open(dir)
+		if err != nil {
+			assert.Assert(t, !strings.Contains(err.Error(), outside) || strings.Contains(snapshot+objects, outside), "%v", err)
+			return
+		}
+		fleet := clusters(t, b, fleet.Options{})
+		all := ls(t, fleet)
+		for _, c := range fleet.Clusters() {
+			assert.Assert(t, c.UID != outside || strings.Contains(snapshot+objects, outside), "%s", all)
+		}
+	})
+}
