@@ -100,6 +100,19 @@ churn: build clusters ## Have check look at healthy Jobs that come and go, brief
 churn-long: build clusters ## The same for longer, with bursts of 100 Jobs and a slow MultiKueue
 	CHURN=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 30m -v -run TestNoFalseAlarms ./test/e2e
 
+# For how long each is looked for. What breaks something is left below the package's
+# testdata/fuzz, where go test finds it from then on.
+FUZZTIME ?= 10m
+
+.PHONY: fuzz
+fuzz: ## Look for input that breaks something, for ten minutes a target; FUZZTIME=1m says otherwise
+	@set -e; for file in $$(grep -rl '^func Fuzz' --include='*_test.go' internal pkg test); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$file); do \
+			echo "== $$(dirname $$file) $$target"; \
+			(cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) .); \
+		done; \
+	done
+
 .PHONY: bench
 bench: build clusters ## Measure ls beside kubectl and a raw download, and how fast dispatch and completion are, in minutes
 	go run ./test/bench

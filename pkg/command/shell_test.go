@@ -1,0 +1,67 @@
+package command_test
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// shells are those that this machine has, by the words that run one; sh is everywhere.
+func shells(tb testing.TB) map[string][]string {
+	tb.Helper()
+	found := map[string][]string{}
+	for _, name := range []string{"sh", "bash", "dash", "zsh", "ksh", "busybox"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		found[name] = []string{path, "-c"}
+		if name == "busybox" {
+			found[name] = []string{path, "sh", "-c"}
+		}
+	}
+	assert.Assert(tb, found["sh"] != nil, "there is no sh")
+	return found
+}
+
+// wordsOf are what a real shell hands on of a text, behind a program.
+func wordsOf(tb testing.TB, shell []string, text string) []string {
+	tb.Helper()
+	script := `printf '%s\0' ` + text
+	out, err := exec.CommandContext(tb.Context(), shell[0], append(shell[1:], script)...).CombinedOutput()
+	assert.NilError(tb, err, "%s: %s", script, out)
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// FuzzRealShells: whatever the words are, each real shell takes them for as many words,
+// and for the same: those too that hold what a terminal would act on, if it knows how
+// POSIX has these written since 2024.
+func FuzzRealShells(f *testing.F) {
+	for _, seed := range []string{"", "a", "; exit 9 #", "$(exit 9)", "`exit 9`", "'\"\\", "a\nb\r\t", "-n", "~root", "{a,b}", "*", "!!", "\u202e\u00a0", "\xff\xfe", "=ls", "\\'", "a'\n!`", "%s%d", "$'x'", "&& exit 9", ">x", "a=b", "#", "\\", "'", "é", "a\\\nb"} {
+		f.Add(seed, "x"+seed)
+	}
+	all := shells(f)
+	knows := map[string]bool{}
+	for name, shell := range all {
+		knows[name] = wordsOf(f, shell, `$'\101'`)[0] == "A"
+	}
+	f.Fuzz(func(t *testing.T, one, other string) {
+		// No word can hold it.
+		want := []string{strings.ReplaceAll(one, "\x00", ""), strings.ReplaceAll(other, "\x00", ""), strings.ReplaceAll(one+other, "\x00", "")}
+		text := command.Of(want...).Shell()
+		for name, shell := range all {
+			got := wordsOf(t, shell, text)
+			assert.Equal(t, len(got), len(want), "%s: %s", name, text)
+			for i := range want {
+				if knows[name] || !strings.ContainsFunc(want[i], func(r rune) bool { return r == '`' || !strconv.IsPrint(r) }) && strings.ToValidUTF8(want[i], "") == want[i] {
+					assert.Equal(t, got[i], want[i], "%s: %s", name, text)
+				}
+			}
+		}
+	})
+}
