@@ -22,7 +22,11 @@ func evil() []any {
 		"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-11-20T23:43:31Z", "kueue.x-k8s.io/multikueue", "jobmanagedby.github.io/dispatch", "example.com/x",
 		"%s%d%!", "True", "False", "Unknown", "-1", "99999999999999999999", "1e100", "100m", "0-2147483647",
 		float64(0), float64(-1), float64(1 << 31), float64(1 << 62), 1.5, true, false, nil,
-		[]any{}, map[string]any{}, []any{nil}, []any{"a", "a"}, map[string]any{"": ""},
+		[]any{},
+		map[string]any{},
+		[]any{nil},
+		[]any{"a", "a"},
+		map[string]any{"": ""},
 	}
 }
 
@@ -129,18 +133,14 @@ func (f *fleet) set(object map[string]any) {
 
 // prune takes a field away.
 func (f *fleet) prune(object map[string]any) {
-	var maps []map[string]any
+	var objects []map[string]any
 	for _, at := range append(places(object), place{get: func() any { return object }}) {
 		if fields, ok := at.get().(map[string]any); ok && len(fields) > 0 {
-			maps = append(maps, fields)
+			objects = append(objects, fields)
 		}
 	}
-	from := maps[f.IntN(len(maps))]
-	names := make([]string, 0, len(from))
-	for name := range from {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	from := objects[f.IntN(len(objects))]
+	names := slices.Sorted(maps.Keys(from))
 	delete(from, names[f.IntN(len(names))])
 }
 

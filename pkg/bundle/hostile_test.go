@@ -78,9 +78,9 @@ func FuzzOpen(f *testing.F) {
 			assert.Assert(t, !strings.Contains(err.Error(), outside) || strings.Contains(snapshot+objects, outside), "%v", err)
 			return
 		}
-		fleet := clusters(t, b, fleet.Options{})
-		all := ls(t, fleet)
-		for _, c := range fleet.Clusters() {
+		opened := clusters(t, b, fleet.Options{})
+		all := ls(t, opened)
+		for _, c := range opened.Clusters() {
 			assert.Assert(t, c.UID != outside || strings.Contains(snapshot+objects, outside), "%s", all)
 		}
 	})
