@@ -8,6 +8,8 @@ import (
 
 // Event is what is kept of an event.
 type Event struct {
+	// ID is its own name. Those of one object and reporter are given out in their order.
+	ID string
 	// Kind, Namespace, Name and UID are those of the object it is about.
 	Kind, Namespace, Name, UID string
 	// Warning is whether it is of that type, and not Normal.
@@ -20,7 +22,7 @@ type Event struct {
 
 func readEvent(o *corev1.Event) *Event {
 	e := &Event{
-		Kind: o.InvolvedObject.Kind, Namespace: o.InvolvedObject.Namespace, Name: o.InvolvedObject.Name,
+		ID: o.Name, Kind: o.InvolvedObject.Kind, Namespace: o.InvolvedObject.Namespace, Name: o.InvolvedObject.Name,
 		UID: string(o.InvolvedObject.UID), Warning: o.Type == corev1.EventTypeWarning,
 		Reason: o.Reason, Message: o.Message, Time: o.LastTimestamp.Time, Count: max(1, o.Count),
 	}

@@ -38,10 +38,10 @@ func byMeta(a, b *metav1.ObjectMeta) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
-// byTime sorts events; those of one time by all else that is kept of them.
+// byTime sorts events. Times are whole seconds: those of one second have the order of
+// their names, which is that in which API servers list them.
 func byTime(a, b *Event) int {
-	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.UID, b.UID), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Count, b.Count))
+	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
 }
 
 // sorted is a list in order; a copy of it where it was not.

@@ -14,8 +14,8 @@ import (
 // cache of a watch, hands its objects out; and what it was made of is left as it was.
 func TestFactsInOrder(t *testing.T) {
 	job, other := object("m", "ns", "a"), object("m", "ns", "b")
-	early, late := &Event{UID: "x", Warning: true, Message: "early", Time: at(0).Time}, &Event{UID: "x", Warning: true, Message: "late", Time: at(0).Add(time.Second)}
-	same := &Event{UID: "x", Warning: true, Message: "early too", Time: at(0).Time}
+	early, late := &Event{ID: "a", UID: "x", Warning: true, Message: "early", Time: at(0).Time}, &Event{UID: "x", Warning: true, Message: "late", Time: at(0).Add(time.Second)}
+	same := &Event{ID: "b", UID: "x", Warning: true, Message: "early too", Time: at(0).Time}
 	workload := func(name string) *kueue.Workload {
 		return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	}
