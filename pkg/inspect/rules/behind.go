@@ -18,7 +18,6 @@ import (
 func actorBehind() Rule {
 	return Rule{
 		Code: "JM114", Title: "a controller is behind", Severity: inspect.Info, Goes: true, SumsUp: true,
-		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
 		},

@@ -12,7 +12,7 @@ import (
 func takenBack() Rule {
 	return Rule{
 		Code: "JM203", Undated: true, Title: "its dispatch was taken back, and nobody runs it", Severity: inspect.Warning,
-		Families: []Family{FamilyDispatch}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `dispatch was interrupted, or came to its --timeout, with --on-interrupt=delete: it removed the mirror, and
 left the origin open for another dispatch. Until then the Job is neither finished nor run, and what waits for its end,
 such as kubectl wait, waits for ever.`,
@@ -52,7 +52,7 @@ func reportTakenBack(v *View, x forsaken) {
 func mirrorKept() Rule {
 	return Rule{
 		Code: "JM204", Undated: true, Title: "its mirror has done its work, and nothing deletes it", Severity: inspect.Info,
-		Families: []Family{FamilyDispatch}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `Once the end of a Job has landed on the origin, dispatch gives the mirror a ttlSecondsAfterFinished, or
 deletes it. It died before that, or was not let; the mirror and its pods then stay for ever. Who has dispatched with
 --mirror-ttl=-1s wants it that way: check --suppress JM204=NAMESPACE/NAME leaves such Jobs out.`,

@@ -12,7 +12,7 @@ import (
 func markNamesNothing() Rule {
 	return Rule{
 		Code: "JM205", Title: "a mark of its dispatch names no object", Severity: inspect.Warning,
-		Families: []Family{FamilyDispatch}, Reads: []inspect.Part{inspect.PartJobs},
+		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `dispatch writes on an origin where its mirror is, and on the mirror where its origin is: the cluster's uid,
 namespace and name, and of the mirror its uid. Whoever may change the object may change that, and what is there now
 cannot be the name of any object. It is not taken for one: dispatch does not go on, since it could make a second mirror,

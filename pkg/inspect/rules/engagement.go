@@ -21,7 +21,6 @@ func engagement() []Rule {
 func nobodyDelegates() Rule {
 	return Rule{
 		Code: "JM013", Title: "managed by MultiKueue, and nothing dispatches it", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,
 		},

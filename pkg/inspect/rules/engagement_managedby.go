@@ -15,7 +15,6 @@ import (
 func managedByMissing() Rule {
 	return Rule{
 		Code: "JM012", Title: "submitted to MultiKueue without managedBy", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartVersion,
 		},

@@ -103,8 +103,7 @@ func (r *rejection) again() command.Command {
 func kindHasNoAdapter() Rule {
 	return Rule{
 		Code: "JM015", Title: "MultiKueue cannot dispatch this kind", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `MultiKueue copies objects with an adapter for each kind. There is none for this kind, or its integration is
 not enabled in the manager's configuration.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "No multikueue adapter found", and the
@@ -140,8 +139,7 @@ func reportNoAdapter(v *View, r rejection) {
 func customJobsGateOff() Rule {
 	return Rule{
 		Code: "JM016", Title: "MultiKueue's support for other kinds of jobs is off", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `The kind is named in multiKueue.externalFrameworks, and the manager's feature gate
 MultiKueueAdaptersForCustomJobs, which serves those, is off. It is on by default since Kueue 0.15.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "MultiKueueAdaptersForCustomJobs feature gate

@@ -14,7 +14,6 @@ import (
 func noWorkloadMade() Rule {
 	return Rule{
 		Code: "JM017", Title: "Kueue has made no Workload for it", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartEvents,
 		},
@@ -85,8 +84,7 @@ func reportNoWorkload(v *View, s Submission) {
 func managerIsItsWorker() Rule {
 	return Rule{
 		Code: "JM018", Title: "a manager is its own worker", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets},
 		Why: `The copy of a Workload has the namespace and name of the original, so a management cluster cannot be one of
 its own workers: there, the copy is the original. MultiKueue does not support it, and does not refuse it either.`,
 		Shows:  `The kubeconfig of a MultiKueueCluster leads to the API server of the cluster that it is defined on.`,

@@ -14,7 +14,7 @@ import (
 func ownerRefused() Rule {
 	return Rule{
 		Code: "JM305", Title: "its kind does not allow its owner", Severity: inspect.Warning,
-		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `Some kinds may have their own controller or MultiKueue as owner, and nobody else: TrainJobs, RayJobs and their
 like, PyTorchJobs, TFJobs, XGBoostJobs and PaddleJobs. Of the last four, only a webhook of their operator sees to that.
 It is not installed on this cluster, or did not answer at the time. The operator leaves the object alone nevertheless,
@@ -59,7 +59,7 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) Sighting {
 func ownerWithoutDomain() Rule {
 	return Rule{
 		Code: "JM306", Title: "its owner's name has no domain", Severity: inspect.Info,
-		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The name of an owner is a domain and a path, such as kueue.x-k8s.io/multikueue, so that no two controllers
 go by the same one. The API server and JobSet's webhook insist on that; AppWrapper, Tekton and others take any text. A
 name without a slash is most often a mistake, and the kind's own controller leaves the object alone all the same.`,

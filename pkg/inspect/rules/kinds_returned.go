@@ -14,8 +14,7 @@ import (
 func takenFromMirror() Rule {
 	return Rule{
 		Code: "JM303", Title: "it is delegated no more, and its mirror runs on", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue, FamilyDispatch},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Why: `Somebody took managedBy off the origin, or wrote it anew without the field, after its mirror had been made.
 Of a Job that cannot be done, but of other kinds it can: the rule that guards a RayJob's managedBy is skipped where the
 old or the new value is absent, the webhook for PyTorchJobs compares the object with itself, and others guard it by a
@@ -70,7 +69,6 @@ func ownerNotSet(j *inspect.Job) string {
 func writtenBlind() Rule {
 	return Rule{
 		Code: "JM304", Title: "it was written through a version that has no managedBy", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,
 		},

@@ -15,7 +15,7 @@ import (
 func templateForNobody() Rule {
 	return Rule{
 		Code: "JM307", Title: "nobody takes up what it makes", Severity: inspect.Warning,
-		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `A CronJob makes its Jobs for the owner that its jobTemplate names, and goes by their status alone: a Job that
 nobody takes up counts as active for ever. With concurrencyPolicy Forbid no later run begins then; with Allow one more
 Job is left each time; and with Replace each is deleted for the next one, so that none ever runs.`,

@@ -18,7 +18,7 @@ func lives() []Rule {
 func deletionHangs() Rule {
 	return Rule{
 		Code: "JM111", Title: "its deletion waits for a finalizer", Severity: inspect.Warning,
-		Families: []Family{FamilyAny}, Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
 		Why: `A Job that is deleted stays until each of its finalizers is taken off, by who has put it on. That
 controller does not run any more, or waits for something itself. Also, pods that a delegated Job controls are never
 let go by the built-in controller as long as the Job is there, so that deleting it in the foreground never ends.`,
@@ -91,7 +91,7 @@ const shortest = time.Minute
 func shortTTL() Rule {
 	return Rule{
 		Code: "JM112", Title: "its mirror may be deleted before its end is heard of", Severity: inspect.Warning,
-		Families: []Family{FamilyDispatch, FamilyAny}, Reads: []inspect.Part{inspect.PartJobs},
+		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The mirror has a short ttlSecondsAfterFinished. Its cluster deletes it so many seconds after it has
 finished, whether its last status was copied to the origin by then or not; the origin would then say forever that it
 runs.`,

@@ -28,7 +28,6 @@ func orphanUnseen() []Unseen {
 func originGone() Rule {
 	return Rule{
 		Code: "JM053", Undated: true, Title: "its origin is gone, and it is still on the worker", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -154,7 +153,6 @@ func deleteBoth(mirror *inspect.Job, workload string) command.Prose {
 func withoutWorkload() Rule {
 	return Rule{
 		Code: "JM057", Undated: true, Title: "a mirror without a Workload, which Kueue never collects", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

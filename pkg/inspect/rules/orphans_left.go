@@ -21,7 +21,6 @@ func isLiveMirror(m inspect.Mirror) bool {
 func cutOff() Rule {
 	return Rule{
 		Code: "JM054", Undated: true, Title: "left on a cluster whose MultiKueueCluster is gone", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -88,7 +87,6 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting
 func rejectedLeaves() Rule {
 	return Rule{
 		Code: "JM058", Title: "MultiKueue has rejected it, and its copies are left on workers", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -153,7 +151,6 @@ func (e *estate) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
 func keptByWorkload() Rule {
 	return Rule{
 		Code: "JM062", Undated: true, Title: "its origin is gone, but the Workload keeps it running", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -11,7 +11,6 @@ import (
 func renamedOrigin() Rule {
 	return Rule{
 		Code: "JM059", Title: "left from before multiKueue.origin was changed", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -72,7 +71,6 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.
 func sharedOrigin() Rule {
 	return Rule{
 		Code: "JM060", Title: "two management clusters share a worker under one name", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -130,7 +130,6 @@ func (x *misplaced) remedy() command.Prose {
 func takenOut() Rule {
 	return Rule{
 		Code: "JM055", Title: "runs on a cluster that was taken out of the MultiKueueConfig", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -164,7 +163,6 @@ before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is l
 func cameBack() Rule {
 	return Rule{
 		Code: "JM056", Title: "still runs on a cluster that it was taken from", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -18,7 +18,6 @@ import (
 func statusStale() Rule {
 	return Rule{
 		Code: "JM104", Title: "its status is not copied from the mirror", Severity: inspect.Warning,
-		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -156,7 +155,6 @@ func (v *View) awaitsOwner(p inspect.Pair, m inspect.Mirror, duty inspect.Duty, 
 func endUnheard() Rule {
 	return Rule{
 		Code: "JM110", Title: "its mirror has finished, and it never heard of it", Severity: inspect.Error,
-		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -128,8 +128,7 @@ func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
 func fleetPartlyUnusable() Rule {
 	return Rule{
 		Code: "JM011", Title: "only a part of the workers can be used", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
+		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
 		Why: `A MultiKueueConfig names several workers, and some of them are missing or misconfigured. Kueue goes on with
 the others, so nothing looks wrong, but the fleet is smaller than it was meant to be until somebody repairs it. A worker
 that is merely out of reach for a while is not told here: JM004 tells of it.`,

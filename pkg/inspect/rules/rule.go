@@ -21,8 +21,6 @@ type Rule struct {
 	// Title names what is wrong in a few words.
 	Title    string
 	Severity inspect.Severity
-	// Families are the owners that it concerns.
-	Families []Family
 	// Reads are the parts that it judges by. Where one of them could not be read,
 	// the rule does not judge what hangs on it, and the user is told so.
 	Reads []inspect.Part
@@ -51,16 +49,6 @@ type Rule struct {
 	// Detect reports what it sees.
 	Detect func(*View)
 }
-
-// Family is an owner, or kind of owners, that a rule concerns.
-type Family string
-
-// The families.
-const (
-	FamilyMultiKueue Family = "multikueue"
-	FamilyDispatch   Family = "dispatch"
-	FamilyAny        Family = "any"
-)
 
 // Object is what a finding is about.
 type Object struct{ Context, APIVersion, Kind, Namespace, Name string }

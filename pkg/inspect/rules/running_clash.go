@@ -15,7 +15,6 @@ import (
 func foreignJob() Rule {
 	return Rule{
 		Code: "JM034", Title: "another Job of the same name is in the way on the worker", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -99,7 +98,6 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 func mirrorRefused() Rule {
 	return Rule{
 		Code: "JM035", Title: "a worker admitted it, and no mirror is made there", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -14,8 +14,7 @@ import (
 func versionSkew() Rule {
 	return Rule{
 		Code: "JM040", Title: "the worker's Kueue made a second Workload for the mirror", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `A mirror names the Workload that it runs under: from Kueue 0.18 on in an annotation, before in a label. A
 worker with an older Kueue than the management cluster's looks for the label only, so it makes a Workload of its own for
 the mirror, and the one that was admitted has no owner. The quota is held twice, and MultiKueue watches the wrong one.`,
@@ -72,7 +71,6 @@ func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 func resizeNotApplied() Rule {
 	return Rule{
 		Code: "JM050", Title: "a change of its size does not reach the mirror", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -136,7 +134,6 @@ func reportSize(v *View, s Submission, m inspect.Mirror) {
 func otherPriority() Rule {
 	return Rule{
 		Code: "JM052", Title: "it has another priority on the worker", Severity: inspect.Info,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartSecrets,
 		},

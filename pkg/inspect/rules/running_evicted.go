@@ -26,7 +26,6 @@ const (
 func evictedOnWorker() Rule {
 	return Rule{
 		Code: "JM045", Title: "the worker evicted it", Severity: inspect.Info,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
@@ -81,7 +80,6 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 func evictionHangs() Rule {
 	return Rule{
 		Code: "JM046", Title: "an eviction does not come to its end, and quota is held", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -17,7 +17,6 @@ const retriedGone = "Admitting remote no longer exists"
 func deletedByTTL() Rule {
 	return Rule{
 		Code: "JM039", Title: "a worker's TTL deleted the mirror, and the Job runs again", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -100,7 +99,6 @@ func goneSighting(s Submission) Sighting {
 func mirrorVanished() Rule {
 	return Rule{
 		Code: "JM048", Title: "the mirror was deleted on the worker, and the Job starts from scratch", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

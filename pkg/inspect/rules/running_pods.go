@@ -18,8 +18,7 @@ import (
 func podsCannotStart() Rule {
 	return Rule{
 		Code: "JM049", Title: "the mirror's pods cannot start", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue, FamilyDispatch, FamilyAny},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartEvents},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartEvents},
 		// A controller that says what it is refused is at work, though it writes no status.
 		Covers: []string{"JM121"},
 		Why: `Only the Job is copied to the worker, and nothing of what its pods refer to: a ServiceAccount, Secrets,

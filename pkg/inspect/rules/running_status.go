@@ -16,7 +16,6 @@ import (
 func heldBack() Rule {
 	return Rule{
 		Code: "JM041", Title: "it runs on the worker, and its origin is still suspended", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -101,7 +100,6 @@ func orNothing(value string) string {
 func statusRefused() Rule {
 	return Rule{
 		Code: "JM042", Title: "the API server keeps the origin from being resumed", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartVersion,
 		},
@@ -155,7 +153,6 @@ func keepsSuspended(text string) bool {
 func admittedNowhere() Rule {
 	return Rule{
 		Code: "JM047", Title: "admitted on the management cluster, and on no worker", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -24,7 +24,6 @@ const (
 func outOfSync() Rule {
 	return Rule{
 		Code: "JM036", Title: "the worker changed its mirror", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -131,7 +130,6 @@ func reportOutOfSync(v *View, s Submission) {
 func staleCopy() Rule {
 	return Rule{
 		Code: "JM037", Title: "what is left of a changed mirror blocks the Job", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -183,8 +181,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 func ownerNotFound() Rule {
 	return Rule{
 		Code: "JM038", Title: "its Workload was ended as if the Job were gone", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `On the worker somebody deleted the mirror, and Kueue there ended its Workload with reason OwnerNotFound.
 Some versions of MultiKueue take that for the end of the Job and copy it to the origin's Workload, although the origin
 is still there (kueue issue 14935). A Workload that has finished is never offered again.`,

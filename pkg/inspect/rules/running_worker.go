@@ -25,7 +25,6 @@ const workerLost = 15 * time.Minute
 func workerUnreachable() Rule {
 	return Rule{
 		Code: "JM043", Title: "the worker that runs it is lost to its manager", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -133,7 +132,6 @@ func counted(n *int32) string {
 func workerMisconfigured() Rule {
 	return Rule{
 		Code: "JM044", Title: "the worker that runs it cannot be reached as it is set up", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -13,7 +13,6 @@ import (
 func startedAgainAndAgain() Rule {
 	return Rule{
 		Code: "JM127", Title: "it is started again and again", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},

@@ -17,7 +17,6 @@ import (
 func deactivated() Rule {
 	return Rule{
 		Code: "JM124", Title: "its Workload was deactivated", Severity: inspect.Info,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

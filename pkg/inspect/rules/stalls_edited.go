@@ -13,8 +13,7 @@ import (
 func editedWhileAdmitted() Rule {
 	return Rule{
 		Code: "JM125", Title: "its size was changed while it is admitted", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `Kueue has admitted the Job for as many pods as it had then. Where the number is changed later, Kueue stops
 the origin in order to queue it anew. But the origin of a delegated Job counts the pods of its mirror, which runs on, so
 Kueue waits for pods to end that nobody stops. Only elastic Jobs (kueue.x-k8s.io/elastic-job) may change their size.`,

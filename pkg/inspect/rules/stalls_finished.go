@@ -18,8 +18,7 @@ import (
 func finishedEarly() Rule {
 	return Rule{
 		Code: "JM123", Title: "Kueue has given it up, though it never ended", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
-		Reads:    []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `Kueue declares a Workload finished where it cannot start what it was made for, and never comes back to it:
 the object stays suspended for ever. Mostly that is one that was created again from what was read of its predecessor,
 with what Kueue had put into the pod template of that while it ran: Kueue refuses to overwrite its own values.`,

@@ -15,7 +15,6 @@ import (
 func queueOutOfService() Rule {
 	return Rule{
 		Code: "JM128", Title: "a queue is out of service", Severity: inspect.Warning, Setup: true,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
 		},

@@ -13,7 +13,6 @@ import (
 func sameClusterTwice() Rule {
 	return Rule{
 		Code: "JM126", Title: "one cluster stands in the configuration under several names", Severity: inspect.Error, Setup: true,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartSecrets,
 		},

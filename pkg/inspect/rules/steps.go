@@ -21,7 +21,6 @@ func steps() []Rule { return []Rule{stepNotTaken(), runsOn(), partGone(), actorS
 func stepNotTaken() Rule {
 	return Rule{
 		Code: "JM129", Title: "Kueue does not take the next step", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},

@@ -12,7 +12,6 @@ import (
 func partGone() Rule {
 	return Rule{
 		Code: "JM131", Undated: true, Title: "a part of its way is gone", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue, FamilyDispatch, FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartPods,
 			inspect.PartEvents,

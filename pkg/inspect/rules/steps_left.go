@@ -14,7 +14,6 @@ import (
 func runsOn() Rule {
 	return Rule{
 		Code: "JM130", Title: "its mirror runs on, though it is not to run any more", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},

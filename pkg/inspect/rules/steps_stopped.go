@@ -15,7 +15,6 @@ import (
 func actorStopped() Rule {
 	return Rule{
 		Code: "JM132", Title: "a controller stands still", Severity: inspect.Error, SumsUp: true,
-		Families: []Family{FamilyAny},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
 		},

@@ -15,7 +15,6 @@ import (
 func waitsBehind() Rule {
 	return Rule{
 		Code: "JM115", Title: "it waits behind another one in a worker's queue", Severity: inspect.Info,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},

@@ -13,7 +13,6 @@ import (
 func otherCheckPending() Rule {
 	return Rule{
 		Code: "JM020", Title: "another admission check has not answered", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
 		},

@@ -14,7 +14,6 @@ import (
 func namespaceMissing() Rule {
 	return Rule{
 		Code: "JM024", Title: "the namespace is missing on workers", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
 			inspect.PartNamespaces,
@@ -31,7 +30,6 @@ namespaces. Where there is none, the copy is refused, and only the log of Kueue 
 func copyRefused() Rule {
 	return Rule{
 		Code: "JM025", Title: "a worker has no copy of its Workload", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
 			inspect.PartNamespaces,

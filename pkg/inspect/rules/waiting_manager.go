@@ -16,7 +16,6 @@ import (
 func heldOnManager() Rule {
 	return Rule{
 		Code: "JM019", Title: "held in its queue on the management cluster", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues, inspect.PartNamespaces,
 			inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,

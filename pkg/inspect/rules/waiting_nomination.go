@@ -19,7 +19,6 @@ const round = 5 * time.Minute
 func nobodyNominates() Rule {
 	return Rule{
 		Code: "JM021", Title: "no cluster was nominated for it", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -68,7 +67,6 @@ func detectNobodyNominates(v *View) {
 func nominatedUnreachable() Rule {
 	return Rule{
 		Code: "JM023", Title: "nominated for nothing but unreachable clusters", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -119,7 +117,7 @@ func detectNominatedUnreachable(v *View) {
 func nominatedInPart() Rule {
 	return Rule{
 		Code: "JM032", Title: "offered to some of the clusters only", Severity: inspect.Info,
-		Families: []Family{FamilyMultiKueue}, Patience: round,
+		Patience: round,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},

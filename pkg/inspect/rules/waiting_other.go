@@ -14,7 +14,6 @@ import (
 func heldOtherwise() Rule {
 	return Rule{
 		Code: "JM116", Title: "a worker holds it for something else than room", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -5,7 +5,6 @@ import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 func localQueueMissing() Rule {
 	return Rule{
 		Code: "JM026", Title: "the LocalQueue is missing on workers", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
@@ -24,7 +23,6 @@ ClusterQueue there.`,
 func clusterQueueUnusable() Rule {
 	return Rule{
 		Code: "JM027", Title: "the queue is stopped, or its ClusterQueue is missing, on workers", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
@@ -44,7 +42,6 @@ condition Active of the queue there tells why.`,
 func namespaceExcluded() Rule {
 	return Rule{
 		Code: "JM028", Title: "the ClusterQueue on workers takes nothing from its namespace", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 			inspect.PartNamespaces,

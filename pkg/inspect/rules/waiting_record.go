@@ -16,7 +16,6 @@ import (
 func admissionNotRecorded() Rule {
 	return Rule{
 		Code: "JM022", Title: "a worker runs it, and its management cluster takes no note", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

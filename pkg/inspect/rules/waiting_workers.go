@@ -16,7 +16,6 @@ import (
 func workersCheckPending() Rule {
 	return Rule{
 		Code: "JM030", Title: "a worker's own admission check keeps it waiting", Severity: inspect.Warning,
-		Families: []Family{FamilyMultiKueue},
 		// A ProvisioningRequest has to bring up nodes.
 		Patience: 15 * time.Minute,
 		Reads: []inspect.Part{
@@ -82,7 +81,6 @@ func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
 func kueueDownOnWorker() Rule {
 	return Rule{
 		Code: "JM031", Title: "Kueue on a worker does not look at its Workload", Severity: inspect.Error,
-		Families: []Family{FamilyMultiKueue},
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
@@ -138,7 +136,7 @@ func reportKueueDown(v *View, w waiter, o offer) {
 func preemptionGated() Rule {
 	return Rule{
 		Code: "JM033", Title: "a worker may not preempt for it yet", Severity: inspect.Info,
-		Families: []Family{FamilyMultiKueue}, Patience: round,
+		Patience: round,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
