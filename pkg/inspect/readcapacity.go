@@ -118,29 +118,40 @@ func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
 // errBounded is why Workloads out of a bundle of some namespaces cannot be added up.
 var errBounded = errors.New("the bundle holds those of some namespaces only; make it with -A")
 
+// newCapacity is one of which nothing is known, for what is submitted in namespaces.
+func newCapacity(namespaces ...string) *Capacity {
+	return &Capacity{
+		asked: sets.New(namespaces...), places: map[string]types.NamespacedName{}, Gaps: map[Part]error{},
+		Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*Namespace{},
+	}
+}
+
 // readCapacity reads what tells how much room there is. LimitRanges are read of the
 // given namespaces, those where something waits.
 func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
-	c := &Capacity{
-		asked: sets.New(namespaces...), places: map[string]types.NamespacedName{}, Gaps: map[Part]error{}, Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*Namespace{},
-	}
-	r.store(func() { r.facts.Kueue.Capacity = c })
-	readRoom(ctx, r, c, PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
-		o.ManagedFields = nil
-		c.ClusterQueues = append(c.ClusterQueues, o)
-	})
-	readRoom(ctx, r, c, PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
+	c := newCapacity(namespaces...)
+	r.readQuotas(ctx, c)
 	readRoom(ctx, r, c, PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
-	readRoom(ctx, r, c, PartQueues, r.resource("localqueues"), "", func(o *kueue.LocalQueue) {
-		o.ManagedFields = nil
-		c.LocalQueues = append(c.LocalQueues, o)
-	})
 	for _, namespace := range namespaces {
 		r.readNamespace(ctx, c, namespace)
 		readRoom(ctx, r, c, PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
 			c.LimitRanges = append(c.LimitRanges, o)
 		})
 	}
+}
+
+// readQuotas reads what queues there are, what they have, and what is in use of it.
+func (r *factReader) readQuotas(ctx context.Context, c *Capacity) {
+	r.store(func() { r.facts.Kueue.Capacity = c })
+	readRoom(ctx, r, c, PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
+		o.ManagedFields = nil
+		c.ClusterQueues = append(c.ClusterQueues, o)
+	})
+	readRoom(ctx, r, c, PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
+	readRoom(ctx, r, c, PartQueues, r.resource("localqueues"), "", func(o *kueue.LocalQueue) {
+		o.ManagedFields = nil
+		c.LocalQueues = append(c.LocalQueues, o)
+	})
 	r.readClaims(ctx, c)
 	if r.cluster.Bounded {
 		r.store(func() { c.gap(PartClaims, errBounded) })

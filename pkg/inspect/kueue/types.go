@@ -176,6 +176,8 @@ type LocalQueue struct {
 	} `json:"spec"`
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
+		// FlavorsReservation is what its Workloads hold, by its own account.
+		FlavorsReservation []FlavorUsage `json:"flavorsReservation,omitempty"`
 	} `json:"status"`
 }
 

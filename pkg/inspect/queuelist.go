@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// QueueList is what the queues of clusters have of each resource, use, and are asked for.
+type QueueList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []QueueQuota   `json:"items"`
+	Errors          []ContextError `json:"errors"`
+}
+
+// QueueQuota is what a queue, a cohort or a whole cluster has of one resource in one
+// flavor. Amounts are quantities, as Kubernetes writes them; null is one that is not known.
+type QueueQuota struct {
+	Context    string `json:"context"`
+	ClusterUID string `json:"clusterUID"`
+	// Kind is ClusterQueue, Cohort or LocalQueue, or Cluster for a sum.
+	Kind QueueKind `json:"kind"`
+	// Namespace is that of a LocalQueue, "" for others.
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// ClusterQueue is where a LocalQueue leads, and whose quota it shares; "" for others.
+	ClusterQueue string `json:"clusterQueue"`
+	// Cohorts are those that it is in, the nearest first.
+	Cohorts []string `json:"cohorts"`
+	// Flavor and Resource are what the quota is of; both "" where there is no quota at
+	// all, and Flavor where it is of all flavors.
+	Flavor   string `json:"flavor"`
+	Resource string `json:"resource"`
+	// Nominal is what it has of its own: of a cohort, with what its members have.
+	Nominal *string `json:"nominal"`
+	// Borrowed is what of Used is not its own.
+	Borrowed *string `json:"borrowed"`
+	// Used is what Workloads hold that have quota reserved, whether they run or not.
+	Used *string `json:"used"`
+	// Free is what it can give now, with what it may borrow.
+	Free *string `json:"free"`
+	// Pending is what waits for the resource, in whatever flavor; it stands with the first
+	// flavor of the resource, and is null with the others.
+	Pending *string `json:"pending"`
+	// Workers are the queues of other clusters that it gives to; null where it gives to
+	// none, and with all but the first flavor of a resource.
+	Workers *WorkersQuota `json:"workers"`
+	// Problem is why it gives nothing to anybody now, "" if it does.
+	Problem string `json:"problem"`
+
+	// HasMore says that Pending and Workers stand with another flavor of the resource.
+	HasMore bool `json:"-"`
+}
+
+// WorkersQuota is what the queues of workers that stand behind a manager's queue have of a
+// resource, in all flavors together.
+type WorkersQuota struct {
+	// Clusters are those that were counted, and Unknown those that could not be looked
+	// at, by what the manager calls them.
+	Clusters []string `json:"clusters"`
+	Unknown  []string `json:"unknown"`
+	Nominal  string   `json:"nominal"`
+	// Used is null where it is not known of all that were counted.
+	Used *string `json:"used"`
+}
+
+// QueueKind is what has quota.
+type QueueKind string
+
+// The kinds.
+const (
+	KindClusterQueue QueueKind = "ClusterQueue"
+	KindCohort       QueueKind = "Cohort"
+	KindLocalQueue   QueueKind = "LocalQueue"
+	KindCluster      QueueKind = "Cluster"
+)
+
+// QueueKinds returns all kinds.
+func QueueKinds() []QueueKind {
+	return []QueueKind{KindClusterQueue, KindCohort, KindLocalQueue, KindCluster}
+}
+
+// NewQueueList makes an empty list.
+func NewQueueList() *QueueList {
+	return &QueueList{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "QueueList"},
+		Items:    []QueueQuota{}, Errors: []ContextError{},
+	}
+}
+
+// DeepCopyObject returns a copy that shares no mutable part with l.
+func (l *QueueList) DeepCopyObject() runtime.Object {
+	c := &QueueList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	for i := range c.Items {
+		q := &c.Items[i]
+		q.Cohorts = slices.Clone(q.Cohorts)
+		for _, amount := range []**string{&q.Nominal, &q.Borrowed, &q.Used, &q.Free, &q.Pending} {
+			if *amount != nil {
+				*amount = new(**amount)
+			}
+		}
+		if q.Workers != nil {
+			w := *q.Workers
+			w.Clusters, w.Unknown = slices.Clone(w.Clusters), slices.Clone(w.Unknown)
+			q.Workers = &w
+		}
+	}
+	return c
+}

@@ -1,0 +1,362 @@
+// Package queues tells what queues have, use and are asked for, over all clusters of an
+// inventory that read.Queues has read. It is pure.
+package queues
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// List is a row for each ClusterQueue, flavor and resource of all clusters, the members of
+// a cohort behind it.
+func List(v *inspect.Inventory) []inspect.QueueQuota {
+	return each(v, func(c *cluster) []inspect.QueueQuota {
+		var rows []inspect.QueueQuota
+		seen := map[*capacity.Node]bool{}
+		cohorts := c.tree.Cohorts()
+		for _, n := range cohorts {
+			if n.Parent == nil {
+				rows = append(rows, c.below(n, seen)...)
+			}
+		}
+		// Those that are their own ancestors hang on nothing.
+		for _, n := range cohorts {
+			rows = append(rows, c.below(n, seen)...)
+		}
+		for _, n := range c.tree.Queues() {
+			rows = append(rows, c.below(n, seen)...)
+		}
+		return rows
+	})
+}
+
+// Sum is a row for each resource of a cluster, of all its ClusterQueues and flavors.
+func Sum(v *inspect.Inventory) []inspect.QueueQuota {
+	return each(v, func(c *cluster) []inspect.QueueQuota {
+		var rows []inspect.QueueQuota
+		var resources []string
+		for _, n := range c.tree.Queues() {
+			for _, fr := range n.Resources() {
+				if !slices.Contains(resources, fr.Resource) {
+					resources = append(resources, fr.Resource)
+				}
+			}
+		}
+		slices.Sort(resources)
+		for _, resource := range resources {
+			row := c.row(inspect.KindCluster, c.facts.Context)
+			row.Resource = resource
+			c.fillSum(&row)
+			rows = append(rows, row)
+		}
+		return rows
+	})
+}
+
+// each makes the rows of all clusters that have queues.
+func each(v *inspect.Inventory, rows func(*cluster) []inspect.QueueQuota) []inspect.QueueQuota {
+	all := []inspect.QueueQuota{}
+	known := map[*inspect.Facts]*cluster{}
+	for _, f := range v.Clusters {
+		if c := clusterOf(v, f, known); c != nil {
+			all = append(all, rows(c)...)
+		}
+	}
+	return all
+}
+
+// cluster is one cluster whose queues are told of.
+type cluster struct {
+	inventory *inspect.Inventory
+	// known are those that were looked at so far.
+	known map[*inspect.Facts]*cluster
+	facts *inspect.Facts
+	room      *inspect.Capacity
+	tree      *capacity.Tree
+	// locals and queues are those that were read, whether all were or each by its name.
+	locals []*kueue.LocalQueue
+	queues []*kueue.ClusterQueue
+}
+
+// clusterOf is a cluster as far as its queues are known, nil where they are not.
+func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]*cluster) *cluster {
+	if c := known[f]; c != nil || f == nil || f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+		return c
+	}
+	k := f.Kueue
+	c := &cluster{inventory: v, known: known, facts: f, room: k.Capacity}
+	known[f] = c
+	c.locals = unique(slices.Concat(k.Capacity.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
+	c.queues = unique(slices.Concat(k.Capacity.ClusterQueues, k.ClusterQueues), func(q *kueue.ClusterQueue) string { return q.Name })
+	c.tree = capacity.New(capacity.Sources{
+		Queues: c.queues, Cohorts: k.Capacity.Cohorts, Locals: c.locals,
+		Claims: k.Capacity.Claims, HasClaims: c.hasClaims(),
+	})
+	return c
+}
+
+// unique leaves out what was read twice.
+func unique[T any](all []T, name func(T) string) []T {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(o T) bool {
+		is := seen[name(o)]
+		seen[name(o)] = true
+		return is
+	})
+}
+
+// hasClaims is whether all Workloads are known.
+func (c *cluster) hasClaims() bool { return c.room.Gaps[inspect.PartClaims] == nil }
+
+func (c *cluster) row(kind inspect.QueueKind, name string) inspect.QueueQuota {
+	return inspect.QueueQuota{Context: c.facts.Context, ClusterUID: c.facts.ClusterUID, Kind: kind, Name: name, Cohorts: []string{}}
+}
+
+// below are the rows of a queue, or of a cohort and its members.
+func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []inspect.QueueQuota {
+	if seen[n] {
+		return nil
+	}
+	seen[n] = true
+	if n.Queue != nil {
+		return c.queueRows(n)
+	}
+	rows := c.cohortRows(n)
+	for _, isCohort := range []bool{false, true} {
+		for _, child := range sortedByName(n.Children) {
+			if (child.Queue == nil) == isCohort {
+				rows = append(rows, c.below(child, seen)...)
+			}
+		}
+	}
+	return rows
+}
+
+// queueRows are those of a ClusterQueue; one that has no quota has one, too.
+func (c *cluster) queueRows(n *capacity.Node) []inspect.QueueQuota {
+	base := c.row(inspect.KindClusterQueue, n.Name)
+	base.Cohorts, base.Problem = cohortsOf(n), problemOf(n.Queue.Status.Conditions)
+	return c.quotaRows(n, base, nil)
+}
+
+// quotaRows are a row for each quota of a ClusterQueue: of all of it, or of what comes
+// through one LocalQueue.
+func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota, through *kueue.LocalQueue) []inspect.QueueQuota {
+	quotas := n.Resources()
+	if len(quotas) == 0 {
+		return []inspect.QueueQuota{base}
+	}
+	var rows []inspect.QueueQuota
+	told := map[string]bool{}
+	for _, fr := range quotas {
+		row := base
+		row.Flavor, row.Resource = fr.Flavor, fr.Resource
+		own, _ := n.Quota(fr)
+		row.Nominal = text(own.Nominal, fr.Resource)
+		if c.knowsUse(n) {
+			row.Used = text(c.usedThrough(n, fr, through), fr.Resource)
+			if through == nil {
+				row.Borrowed = text(n.Borrowed(fr), fr.Resource)
+			}
+		}
+		if c.knowsFree(n) {
+			row.Free = text(n.Free(fr), fr.Resource)
+		}
+		if row.HasMore = told[fr.Resource]; !row.HasMore {
+			told[fr.Resource] = true
+			row.Pending = c.pending([]*capacity.Node{n}, fr.Resource, through)
+			if through == nil {
+				row.Workers = c.workers(n, fr.Resource)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// cohortRows are what a cohort and its members have together.
+func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
+	members := membersOf(n, map[*capacity.Node]bool{})
+	var quotas []capacity.FlavorResource
+	for _, m := range members {
+		for _, fr := range m.Resources() {
+			if !slices.Contains(quotas, fr) {
+				quotas = append(quotas, fr)
+			}
+		}
+	}
+	var rows []inspect.QueueQuota
+	for _, fr := range quotas {
+		row := c.row(inspect.KindCohort, n.Name)
+		row.Cohorts = cohortsOf(n)
+		if _, isLoop := n.Path(); isLoop {
+			row.Problem = "it is its own ancestor, and Kueue admits nothing to its queues"
+		}
+		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, true
+		var nominal, used capacity.Amount
+		isKnown := c.room.Gaps[inspect.PartClusterQueues] == nil && c.room.Gaps[inspect.PartCohorts] == nil
+		for _, m := range members {
+			q, _ := m.Quota(fr)
+			nominal = nominal.Plus(q.Nominal)
+			if m.Queue != nil {
+				used = used.Plus(m.Used(fr))
+				isKnown = isKnown && c.knowsUse(m)
+			}
+		}
+		row.Nominal = text(nominal, fr.Resource)
+		if isKnown {
+			row.Used, row.Free = text(used, fr.Resource), text(max(0, nominal.Minus(used)), fr.Resource)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// fillSum adds up a resource over all ClusterQueues, and what cohorts have of their own.
+func (c *cluster) fillSum(row *inspect.QueueQuota) {
+	var nominal, used capacity.Amount
+	isKnown := c.room.Gaps[inspect.PartCohorts] == nil
+	for _, n := range slices.Concat(c.tree.Queues(), c.tree.Cohorts()) {
+		for _, fr := range n.Resources() {
+			if fr.Resource != row.Resource {
+				continue
+			}
+			q, _ := n.Quota(fr)
+			nominal = nominal.Plus(q.Nominal)
+			if n.Queue != nil {
+				used = used.Plus(n.Used(fr))
+				isKnown = isKnown && c.knowsUse(n)
+			}
+		}
+	}
+	row.Nominal = text(nominal, row.Resource)
+	if isKnown {
+		row.Used, row.Free = text(used, row.Resource), text(max(0, nominal.Minus(used)), row.Resource)
+	}
+	row.Pending = c.pending(c.tree.Queues(), row.Resource, nil)
+}
+
+// knowsUse is whether it is known what a ClusterQueue has given: by its Workloads, or else
+// by its own account.
+func (c *cluster) knowsUse(n *capacity.Node) bool {
+	return c.hasClaims() || len(n.Queue.Status.FlavorsReservation) > 0
+}
+
+// knowsFree is whether it is known what a ClusterQueue could give: who else is in its
+// cohorts has a part in that.
+func (c *cluster) knowsFree(n *capacity.Node) bool {
+	if n.Parent == nil {
+		return c.knowsUse(n)
+	}
+	if c.room.Gaps[inspect.PartClusterQueues] != nil || c.room.Gaps[inspect.PartCohorts] != nil {
+		return false
+	}
+	path, _ := n.Path()
+	for _, m := range membersOf(path[len(path)-1], map[*capacity.Node]bool{}) {
+		if m.Queue != nil && !c.knowsUse(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// usedThrough is what Workloads hold of a quota: all, or those of one LocalQueue.
+func (c *cluster) usedThrough(n *capacity.Node, fr capacity.FlavorResource, through *kueue.LocalQueue) capacity.Amount {
+	if through == nil {
+		return n.Used(fr)
+	}
+	var total capacity.Amount
+	for _, claim := range n.Claims {
+		if !isThrough(claim, through) {
+			continue
+		}
+		for _, h := range claim.Holds {
+			if h.Flavor == fr.Flavor && h.Resource == fr.Resource {
+				total = total.Plus(capacity.AmountOf(h.Resource, h.Quantity))
+			}
+		}
+	}
+	return total
+}
+
+// pending is what waits for a resource, nil where that is not known of all.
+func (c *cluster) pending(nodes []*capacity.Node, resource string, through *kueue.LocalQueue) *string {
+	if !c.hasClaims() {
+		return nil
+	}
+	var total capacity.Amount
+	for _, n := range nodes {
+		for _, claim := range n.Pending {
+			if through != nil && !isThrough(claim, through) {
+				continue
+			}
+			if claim.Asks == nil {
+				return nil
+			}
+			for _, set := range claim.Asks {
+				for name, quantity := range set.Resources {
+					if string(name) == resource {
+						total = total.Plus(capacity.AmountOf(resource, quantity))
+					}
+				}
+			}
+		}
+	}
+	return text(total, resource)
+}
+
+func isThrough(claim *kueue.Claim, q *kueue.LocalQueue) bool {
+	return claim.Namespace == q.Namespace && claim.LocalQueue == q.Name
+}
+
+// cohortsOf are the names of the cohorts above, the nearest first.
+func cohortsOf(n *capacity.Node) []string {
+	path, _ := n.Path()
+	names := []string{}
+	for _, p := range path {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// membersOf are a cohort and all that is in it.
+func membersOf(n *capacity.Node, seen map[*capacity.Node]bool) []*capacity.Node {
+	if seen[n] {
+		return nil
+	}
+	seen[n] = true
+	all := []*capacity.Node{n}
+	for _, child := range sortedByName(n.Children) {
+		all = append(all, membersOf(child, seen)...)
+	}
+	return all
+}
+
+func sortedByName(nodes []*capacity.Node) []*capacity.Node {
+	return slices.SortedFunc(slices.Values(nodes), func(a, b *capacity.Node) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+}
+
+// problemOf is why a queue says that it is not active.
+func problemOf(conditions []metav1.Condition) string {
+	active := meta.FindStatusCondition(conditions, kueue.Active)
+	if active == nil || active.Status != metav1.ConditionFalse {
+		return ""
+	}
+	if active.Message == "" {
+		return "not active: " + active.Reason
+	}
+	return "not active: " + active.Message
+}
+
+func text(a capacity.Amount, resource string) *string { return new(a.Text(resource)) }

@@ -1,0 +1,87 @@
+package queues
+
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// workers is what stands behind a manager's queue of a resource, nil if it gives to no
+// other cluster: MultiKueue makes a mirror in the LocalQueue of the same namespace and
+// name, so that these queues of the workers are where it can run.
+func (c *cluster) workers(n *capacity.Node, resource string) *inspect.WorkersQuota {
+	names := c.clustersBehind(n.Queue)
+	if len(names) == 0 {
+		return nil
+	}
+	w := &inspect.WorkersQuota{Clusters: []string{}, Unknown: []string{}}
+	var nominal, used capacity.Amount
+	isKnown := true
+	for _, name := range names {
+		worker := c.worker(name)
+		if worker == nil {
+			w.Unknown = append(w.Unknown, name)
+			continue
+		}
+		w.Clusters = append(w.Clusters, name)
+		for _, there := range worker.behind(c.locals, n.Name) {
+			for _, fr := range there.Resources() {
+				if fr.Resource == resource {
+					q, _ := there.Quota(fr)
+					nominal, used = nominal.Plus(q.Nominal), used.Plus(there.Used(fr))
+				}
+			}
+			isKnown = isKnown && worker.knowsUse(there)
+		}
+	}
+	w.Nominal = nominal.Text(resource)
+	if isKnown {
+		w.Used = text(used, resource)
+	}
+	return w
+}
+
+// clustersBehind are the MultiKueueClusters that the checks of a queue lead to.
+func (c *cluster) clustersBehind(q *kueue.ClusterQueue) []string {
+	var names []string
+	for _, name := range q.Checks() {
+		check := c.facts.Kueue.CheckNamed(name)
+		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
+			continue
+		}
+		if config := c.facts.Kueue.ConfigNamed(check.Spec.Parameters.Name); config != nil {
+			names = append(names, config.Spec.Clusters...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// worker is a MultiKueueCluster, nil where its queues could not be looked at.
+func (c *cluster) worker(name string) *cluster {
+	w := clusterOf(c.inventory, c.inventory.Facts(c.inventory.ContextOf(c.facts, name)), c.known)
+	if w == nil || w.room.Gaps[inspect.PartClusterQueues] != nil || w.room.Gaps[inspect.PartQueues] != nil {
+		return nil
+	}
+	return w
+}
+
+// behind are the ClusterQueues of a worker to which the LocalQueues lead that are called
+// as those of a manager's queue are.
+func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []*capacity.Node {
+	var nodes []*capacity.Node
+	for _, m := range managers {
+		if m.Spec.ClusterQueue != queue {
+			continue
+		}
+		for _, q := range c.locals {
+			n := c.tree.Queue(q.Spec.ClusterQueue)
+			if q.Namespace == m.Namespace && q.Name == m.Name && n != nil && !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	return nodes
+}
