@@ -101,7 +101,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.KindList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
 	} {
 		schema := reflector().Reflect(document)
 		for _, t := range nullables() {

@@ -60,7 +60,7 @@ func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *
 		return &usageError{err: suggestFlag(cmd, err), command: cmd.CommandPath()}
 	})
 	addGlobalFlags(root, flags, newCompleter(env, flags))
-	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags),
+	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags), newQueuesCommand(env, flags),
 		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newCompletionCommand(env), newOptionsCommand(), newVersionCommand(env))
 	root.AddCommand(newLogsCommand(env, flags), newExecCommand(env, flags), newPortForwardCommand(env, flags))
 	setHelp(root)

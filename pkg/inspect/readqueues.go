@@ -2,9 +2,11 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -53,19 +55,49 @@ func ReadQueues(ctx context.Context, f *fleet.Fleet, scope Scope, addresses []fl
 	return NewInventory(now(), clusters, addresses)
 }
 
-// readLocals reads what may not be listed for all namespaces of one, and by name.
+// readLocals reads what may not be listed for all namespaces of one, and by name. What may
+// not be read of ClusterQueues is a gap of theirs already.
 func (r *factReader) readLocals(ctx context.Context, namespace string) {
-	room := r.facts.Kueue.Capacity
-	if room.Gaps[PartQueues] == nil && room.Gaps[PartClusterQueues] == nil {
-		return
-	}
-	var names []string
-	err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) { names = append(names, q.Name) })
-	if err != nil {
+	k := r.facts.Kueue
+	if k.Capacity.Gaps[PartQueues] != nil {
+		err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) {
+			k.LocalQueues = append(k.LocalQueues, q)
+		})
 		r.gap(PartQueues, err)
+	}
+	if k.Capacity.Gaps[PartClusterQueues] == nil {
 		return
 	}
-	for _, name := range names {
-		r.readQueue(ctx, namespace, name)
+	asked := sets.New[string]()
+	for _, q := range slices.Concat(k.Capacity.LocalQueues, k.LocalQueues) {
+		name := q.Spec.ClusterQueue
+		if q.Namespace != namespace || name == "" || asked.Has(name) {
+			continue
+		}
+		asked.Insert(name)
+		r.wg.Go(func() {
+			queue, err := getObject[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", name)
+			if err == nil && queue != nil {
+				r.store(func() { k.ClusterQueues = append(k.ClusterQueues, queue) })
+			}
+		})
 	}
+}
+
+// QuotaGaps are the parts of Capacity that could not be read of a cluster, as errors.
+func QuotaGaps(f *Facts) []ContextError {
+	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+		return nil
+	}
+	var errs []ContextError
+	for _, part := range []Part{PartClusterQueues, PartQueues, PartCohorts, PartClaims} {
+		isNeeded := part != PartQueues || f.Namespace == ""
+		if part == PartCohorts {
+			isNeeded = slices.ContainsFunc(f.Kueue.Capacity.ClusterQueues, func(q *kueue.ClusterQueue) bool { return q.Cohort() != "" })
+		}
+		if err := f.Kueue.Capacity.Gaps[part]; err != nil && isNeeded {
+			errs = append(errs, NewContextError(fleet.InContext(f.Context, "", err)))
+		}
+	}
+	return errs
 }

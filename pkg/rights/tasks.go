@@ -37,7 +37,7 @@ func identity() Right {
 
 func look() Task {
 	return Task{
-		Name: Look, Title: "Look at Jobs: `ls`, `trace`, `check`, and `--watch`", Where: "every cluster that is looked at",
+		Name: Look, Title: "Look at Jobs and queues: `ls`, `trace`, `check`, `queues`, and `--watch`", Where: "every cluster that is looked at",
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch"}, Without: "no Job is seen"},
 			{Resource: core("pods"), Verbs: []string{"list"}, Without: "what became of pods is not told", IsOptional: true},

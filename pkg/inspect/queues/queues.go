@@ -77,8 +77,8 @@ type cluster struct {
 	// known are those that were looked at so far.
 	known map[*inspect.Facts]*cluster
 	facts *inspect.Facts
-	room      *inspect.Capacity
-	tree      *capacity.Tree
+	room  *inspect.Capacity
+	tree  *capacity.Tree
 	// locals and queues are those that were read, whether all were or each by its name.
 	locals []*kueue.LocalQueue
 	queues []*kueue.ClusterQueue
@@ -221,7 +221,7 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 // fillSum adds up a resource over all ClusterQueues, and what cohorts have of their own.
 func (c *cluster) fillSum(row *inspect.QueueQuota) {
 	var nominal, used capacity.Amount
-	isKnown := c.room.Gaps[inspect.PartCohorts] == nil
+	isKnown := c.room.Gaps[inspect.PartCohorts] == nil || len(c.tree.Cohorts()) == 0
 	for _, n := range slices.Concat(c.tree.Queues(), c.tree.Cohorts()) {
 		for _, fr := range n.Resources() {
 			if fr.Resource != row.Resource {

@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestQueues: rows of ClusterQueues below their cohorts, of LocalQueues, and of sums, with
+// the workers behind a manager's queue and what could not be looked at.
+func TestQueues(t *testing.T) {
+	for name, args := range map[string][]string{
+		"queues.txt":         {"--from", room},
+		"queues-wide.txt":    {"--from", room, "-o", "wide"},
+		"queues-summary.txt": {"--from", room, "--summary"},
+		"queues-local.txt":   {"--from", room, "-n", "default"},
+		"queues-names.txt":   {"--from", room, "-o", "name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, code := run(t, append([]string{"queues"}, args...)...)
+			assert.Equal(t, code, ExitPartial)
+			golden.Assert(t, out, name)
+		})
+	}
+	for _, c := range []struct{ args, told string }{
+		{"--summary -A", "error: --summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces"},
+		{"-w --from " + room, "error: --from cannot be combined with --watch"},
+		{"main", "error: kubectl jobs-managedby queues takes no arguments"},
+	} {
+		_, told, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
+		assert.Equal(t, code, ExitUsage)
+		assert.Assert(t, strings.Contains(told, c.told), told)
+	}
+	_, told, code := run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, told, "no queues found in namespace nowhere\n")
+}
+
+// TestQueuesAddUp: what queues use is what their admitted Workloads hold, on every cluster
+// of every recording.
+func TestQueuesAddUp(t *testing.T) {
+	entries, err := os.ReadDir(recordings)
+	assert.NilError(t, err)
+	compared := 0
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(recordings, e.Name())
+		out, told, _ := run(t, "queues", "--from", dir, "-o", "json")
+		var list inspect.QueueList
+		assert.NilError(t, json.Unmarshal([]byte(out), &list), told)
+		held := map[string]map[string]resource.Quantity{}
+		for _, q := range list.Items {
+			if q.Kind != inspect.KindClusterQueue || q.Used == nil {
+				continue
+			}
+			if held[q.Context] == nil {
+				held[q.Context] = heldBy(t, filepath.Join(dir, q.Context+".yaml"))
+			}
+			want := held[q.Context][strings.Join([]string{q.Name, q.Flavor, q.Resource}, " ")]
+			used := resource.MustParse(*q.Used)
+			assert.Check(t, used.Cmp(want) == 0, "%s: %s %s %s %s: %s, and its Workloads hold %s", e.Name(), q.Context, q.Name, q.Flavor, q.Resource, *q.Used, want.String())
+			compared++
+		}
+	}
+	assert.Assert(t, compared > 50, "%d", compared)
+}
+
+// heldBy adds up the Workloads of a recorded cluster that have quota, by queue, flavor and
+// resource.
+func heldBy(t *testing.T, file string) map[string]resource.Quantity {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	var list struct {
+		Items []struct {
+			Kind   string `json:"kind"`
+			Status struct {
+				Admission struct {
+					ClusterQueue string `json:"clusterQueue"`
+					PodSets      []struct {
+						Name    string                       `json:"name"`
+						Count   int64                        `json:"count"`
+						Flavors map[string]string            `json:"flavors"`
+						Usage   map[string]resource.Quantity `json:"resourceUsage"`
+					} `json:"podSetAssignments"`
+				} `json:"admission"`
+				Conditions  []struct{ Type, Status string } `json:"conditions"`
+				Reclaimable []struct {
+					Name  string `json:"name"`
+					Count int64  `json:"count"`
+				} `json:"reclaimablePods"`
+			} `json:"status"`
+		} `json:"items"`
+	}
+	assert.NilError(t, yaml.Unmarshal(text, &list))
+	held := map[string]resource.Quantity{}
+	for _, o := range list.Items {
+		is := map[string]bool{}
+		for _, c := range o.Status.Conditions {
+			is[c.Type] = c.Status == "True"
+		}
+		if o.Kind != "Workload" || is["Finished"] || !is["QuotaReserved"] {
+			continue
+		}
+		for _, set := range o.Status.Admission.PodSets {
+			for name, quantity := range set.Usage {
+				key := strings.Join([]string{o.Status.Admission.ClusterQueue, set.Flavors[name], name}, " ")
+				sum := held[key]
+				sum.Add(quantity)
+				// What its pods no longer need is given back.
+				for _, r := range o.Status.Reclaimable {
+					if r.Name == set.Name {
+						sum.Sub(*resource.NewMilliQuantity(quantity.MilliValue()*r.Count/set.Count, resource.DecimalSI))
+					}
+				}
+				held[key] = sum
+			}
+		}
+	}
+	return held
+}

@@ -1,0 +1,137 @@
+package queues_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+)
+
+// fleet is one cluster with these objects; gaps are what may not be looked at.
+func fleet(t *testing.T, namespace, objects string, gaps ...inspect.Part) *inspect.Inventory {
+	t.Helper()
+	room := &inspect.Capacity{Gaps: map[inspect.Part]error{}}
+	var o struct {
+		Queues    []*kueue.ClusterQueue    `json:"queues"`
+		Cohorts   []*kueue.Cohort          `json:"cohorts"`
+		Locals    []*kueue.LocalQueue      `json:"locals"`
+		Workloads []*kueue.ClaimedWorkload `json:"workloads"`
+	}
+	assert.NilError(t, yaml.UnmarshalStrict([]byte(objects), &o))
+	k := &inspect.KueueFacts{Version: "v1beta2", Capacity: room}
+	for _, gap := range gaps {
+		room.Gaps[gap] = errors.New("forbidden")
+	}
+	if room.ClusterQueues = o.Queues; room.Gaps[inspect.PartClusterQueues] != nil {
+		room.ClusterQueues = nil
+	}
+	room.Cohorts, k.LocalQueues = o.Cohorts, o.Locals
+	if room.Gaps[inspect.PartClaims] == nil {
+		for _, w := range o.Workloads {
+			room.Claims = append(room.Claims, w.Claim())
+		}
+	}
+	f := &inspect.Facts{Context: "one", Namespace: namespace, Kueue: k, Gaps: map[inspect.Part]error{}}
+	return inspect.NewInventory(time.Now(), []*inspect.Facts{f}, nil)
+}
+
+// queue is a ClusterQueue in short, which has so much cpu, and says that it has given some.
+func queue(name, cohort, cpu, given string) string {
+	return fmt.Sprintf(`{metadata: {name: %s}, spec: {cohortName: %q, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: %s}]}]}]},
+ status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: %s}]}]}}`, name, cohort, cpu, given)
+}
+
+// holding is a Workload that has so much cpu, waiting one that asks for it.
+func holding(queue, local, cpu string) string {
+	return fmt.Sprintf(`{metadata: {namespace: ml, name: h%[3]s}, spec: {queueName: %[2]s}, status: {admission: {clusterQueue: %[1]s,
+ podSetAssignments: [{name: main, count: 1, flavors: {cpu: f}, resourceUsage: {cpu: %[3]s}}]},
+ conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, queue, local, cpu)
+}
+
+func waiting(local, cpu string) string {
+	return fmt.Sprintf(`{metadata: {namespace: ml, name: w}, spec: {queueName: %s, podSets: [{name: main, count: 2, template: {spec: {containers: [{name: c, resources: {requests: {cpu: %s}}}]}}}]}}`, local, cpu)
+}
+
+func local(name, queue, given string) string {
+	return fmt.Sprintf(`{metadata: {namespace: ml, name: %s}, spec: {clusterQueue: %s}, status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: %s}]}]}}`, name, queue, given)
+}
+
+// lines are rows in short: name, nominal, borrowed, used, free, pending.
+func lines(rows []inspect.QueueQuota) string {
+	var all []string
+	for i := range rows {
+		q := &rows[i]
+		cells := []string{q.Name}
+		for _, amount := range []*string{q.Nominal, q.Borrowed, q.Used, q.Free, q.Pending} {
+			if amount == nil {
+				amount = new("?")
+			}
+			cells = append(cells, *amount)
+		}
+		all = append(all, strings.Join(cells, " "))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestList(t *testing.T) {
+	shared := "queues: [" + queue("b", "team", "4", "6") + ", " + queue("a", "team", "6", "1") + ", " + queue("c", "", "2", "0") + "]\n" +
+		"locals: [" + local("q", "b", "6") + ", " + local("other", "b", "0") + ", " + local("lost", "gone", "3") + "]\n" +
+		"workloads: [" + holding("b", "q", "6") + ", " + holding("a", "q2", "1") + ", " + waiting("other", "2") + "]\n"
+	for _, c := range []struct {
+		name, objects string
+		gaps          []inspect.Part
+		list, locals  string
+	}{
+		{
+			name: "all is known", objects: shared,
+			list:   "team 10 ? 7 3 ?; a 6 0 1 3 0; b 4 2 6 3 4; c 2 0 0 2 0",
+			locals: "lost ? ? 3 ? ?; other 4 ? 0 3 4; q 4 ? 6 3 0",
+		},
+		{
+			name: "Workloads of others may not be listed", objects: shared, gaps: []inspect.Part{inspect.PartClaims},
+			list:   "team 10 ? 7 3 ?; a 6 0 1 3 ?; b 4 2 6 3 ?; c 2 0 0 2 ?",
+			locals: "lost ? ? 3 ? ?; other 4 ? 0 3 ?; q 4 ? 6 3 ?",
+		},
+		{
+			name: "nor cohorts", objects: shared, gaps: []inspect.Part{inspect.PartClaims, inspect.PartCohorts},
+			list:   "team 10 ? ? ? ?; a 6 0 1 ? ?; b 4 2 6 ? ?; c 2 0 0 2 ?",
+			locals: "lost ? ? 3 ? ?; other 4 ? 0 ? ?; q 4 ? 6 ? ?",
+		},
+		{
+			name: "nor ClusterQueues", objects: shared, gaps: []inspect.Part{inspect.PartClaims, inspect.PartCohorts, inspect.PartClusterQueues},
+			list:   "",
+			locals: "lost ? ? 3 ? ?; other ? ? 0 ? ?; q ? ? 6 ? ?",
+		},
+		{
+			name:    "a cohort with quota of its own, and one that is its own ancestor",
+			objects: "cohorts: [{metadata: {name: p}, spec: {parentName: r}}, {metadata: {name: r}, spec: {parentName: p}}]\nqueues: [" + queue("a", "p", "3", "0") + "]\n",
+			list:    "p 3 ? 0 3 ?; a 3 0 0 0 0; r 3 ? 0 3 ?",
+		},
+		{name: "no quota at all", objects: "queues: [{metadata: {name: empty}}]", list: "empty ? ? ? ? ?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, lines(queues.List(fleet(t, "", c.objects, c.gaps...))), c.list)
+			assert.Equal(t, lines(queues.Locals(fleet(t, "ml", c.objects, c.gaps...))), c.locals)
+			assert.Equal(t, len(queues.Locals(fleet(t, "other", c.objects, c.gaps...))), 0)
+		})
+	}
+	sum := queues.Sum(fleet(t, "", shared))
+	assert.Equal(t, lines(sum), "one 12 ? 7 5 4")
+}
+
+// TestProblems: a queue that is stopped says so.
+func TestProblems(t *testing.T) {
+	v := fleet(t, "ml", "queues: ["+queue("b", "", "4", "0")+"]\nlocals: ["+local("q", "b", "0")+"]\n")
+	v.Clusters[0].Kueue.Capacity.ClusterQueues[0].Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "Stopped", Message: "is stopped"}}
+	assert.Equal(t, queues.List(v)[0].Problem, "not active: is stopped")
+	assert.Equal(t, queues.Locals(v)[0].Problem, "not active: is stopped")
+}

@@ -1,0 +1,189 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Queues writes a row for each quota of a queue, the members of a cohort indented below
+// it, and below a queue why it gives nothing now.
+func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
+	rows, err := queueTable(list, o).layout(o.Width)
+	if err != nil {
+		return err
+	}
+	if o.NoHeaders {
+		return writeLines(w, rows[1:]...)
+	}
+	p := palette{o.Color}
+	var lines []string
+	if len(list.Items) > 0 {
+		lines = append(lines, p.bold(rows[0]))
+	}
+	for i := range list.Items {
+		q := &list.Items[i]
+		lines = append(lines, rows[i+1])
+		if isLast := i+1 == len(list.Items) || !isSameQueue(q, &list.Items[i+1]); isLast && q.Problem != "" {
+			for _, line := range wrap(Safe(q.Problem), o.Width, gap) {
+				lines = append(lines, p.bad(line))
+			}
+		}
+	}
+	if err := writeLines(w, lines...); err != nil {
+		return err
+	}
+	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+}
+
+func isSameQueue(a, b *inspect.QueueQuota) bool {
+	return a.Context == b.Context && a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
+}
+
+// queueColumn is a column of the table of queues.
+type queueColumn struct {
+	title          string
+	shown          bool
+	cell           func(*inspect.QueueQuota) string
+	shrinks, spare bool
+}
+
+// queueColumns are those that a list needs.
+func queueColumns(list *inspect.QueueList, o TableOptions) []queueColumn {
+	are := func(is func(*inspect.QueueQuota) bool) bool {
+		return slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return is(&q) })
+	}
+	isOf := func(kinds ...inspect.QueueKind) func(*inspect.QueueQuota) bool {
+		return func(q *inspect.QueueQuota) bool { return slices.Contains(kinds, q.Kind) }
+	}
+	locals, sums := are(isOf(inspect.KindLocalQueue)), are(isOf(inspect.KindCluster))
+	managers := are(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
+	return []queueColumn{
+		{title: "CONTEXT", shrinks: true, shown: o.Contexts || sums, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
+		{title: "NAMESPACE", shrinks: true, shown: locals && o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
+		{title: "QUEUE", shrinks: true, shown: !sums, cell: queueName},
+		{title: "CLUSTERQUEUE", shrinks: true, shown: locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
+		{title: "COHORT", shrinks: true, spare: true, shown: !sums, cell: func(q *inspect.QueueQuota) string {
+			if len(q.Cohorts) == 0 {
+				return none
+			}
+			return Safe(q.Cohorts[0])
+		}},
+		{title: "FLAVOR", shrinks: true, shown: !sums, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
+		{title: "RESOURCE", shrinks: true, shown: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "NOMINAL", shown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "BORROWED", spare: true, shown: !locals && !sums, cell: borrowed},
+		{title: "USED", shown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "FREE", shown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
+		{title: "PENDING", shown: true, cell: pending},
+		{title: "WORKERS", shown: managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
+	}
+}
+
+func queueTable(list *inspect.QueueList, o TableOptions) *table {
+	p, t := palette{o.Color}, &table{}
+	columns := slices.DeleteFunc(queueColumns(list, o), func(c queueColumn) bool { return !c.shown })
+	for _, c := range columns {
+		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
+		if c.spare && !o.Wide {
+			t.spare = append(t.spare, c.title)
+		}
+	}
+	for i := range list.Items {
+		var cells []string
+		for _, c := range columns {
+			cells = append(cells, p.absent(c.cell(&list.Items[i])))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t
+}
+
+// queueName is the name of a queue or cohort, indented below the cohorts that it is in.
+func queueName(q *inspect.QueueQuota) string {
+	name := Safe(q.Name)
+	switch q.Kind {
+	case inspect.KindCohort:
+		name += " (cohort)"
+	case inspect.KindLocalQueue:
+		return name
+	}
+	return strings.Repeat(gap, len(q.Cohorts)) + name
+}
+
+// amount is a quantity: not known, or, of what has no quota at all, absent.
+func amount(q *inspect.QueueQuota, quantity *string) string {
+	switch {
+	case quantity != nil:
+		return Safe(*quantity)
+	case q.Resource == "":
+		return none
+	}
+	return unknown
+}
+
+// borrowed is what is used beyond its own, which a cohort never does by itself.
+func borrowed(q *inspect.QueueQuota) string {
+	if q.Kind != inspect.KindClusterQueue || len(q.Cohorts) == 0 {
+		return none
+	}
+	return amount(q, q.Borrowed)
+}
+
+// pending is what waits. It waits for a resource in any flavor, and is told once.
+func pending(q *inspect.QueueQuota) string {
+	if q.HasMore {
+		return none
+	}
+	return amount(q, q.Pending)
+}
+
+// workers is what stands behind a manager's queue, with a question mark where that is not
+// known of all.
+func workers(q *inspect.QueueQuota, wide bool) string {
+	w := q.Workers
+	switch {
+	case w == nil:
+		return none
+	case len(w.Clusters) == 0:
+		return unknown
+	}
+	text := Safe(w.Nominal)
+	if len(w.Unknown) > 0 {
+		text += "+" + unknown
+	}
+	if wide {
+		used := unknown
+		if w.Used != nil {
+			used = Safe(*w.Used)
+		}
+		text += fmt.Sprintf(" (%s used, on %s)", used, Safe(strings.Join(w.Clusters, ", ")))
+	}
+	return text
+}
+
+// PrintQueues writes queues one after the other, in a format that IsPerJob: their names,
+// each once, or columns.
+func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
+	if f.name != "name" {
+		return printColumns(f, w, list.Items)
+	}
+	var names []string
+	for i := range list.Items {
+		q := &list.Items[i]
+		name := Safe(strings.ToLower(string(q.Kind)) + "." + kueueGroup + "/" + q.Name)
+		if q.Kind == inspect.KindCluster {
+			name = Safe(q.Name)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return writeLines(w, names...)
+}
+
+// kueueGroup is the API group of queues.
+const kueueGroup = "kueue.x-k8s.io"
