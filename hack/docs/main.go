@@ -153,6 +153,7 @@ func nullables() []reflect.Type {
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
+		reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.WorkersQuota](),
 	}
 }
 
@@ -195,6 +196,8 @@ func reflector() *jsonschema.Reflector {
 				return enum(inspect.Verdicts())
 			case reflect.TypeFor[inspect.State]():
 				return enum(inspect.States())
+			case reflect.TypeFor[inspect.QueueKind]():
+				return enum(inspect.QueueKinds())
 			case reflect.TypeFor[inspect.Health]():
 				return enum(inspect.Healths())
 			case reflect.TypeFor[inspect.Severity]():
