@@ -137,7 +137,10 @@ func (o *queuesOptions) run(ctx context.Context) error {
 		return again.run(ctx, f)
 	}
 	found, err := read(ctx)
-	if err = errors.Join(interrupted(ctx), err); err != nil {
+	if stopped := interrupted(ctx); stopped != nil {
+		return stopped
+	}
+	if err != nil {
 		return err
 	}
 	return o.show(found)

@@ -110,6 +110,7 @@ func queueName(q *inspect.QueueQuota) string {
 		name += " (cohort)"
 	case inspect.KindLocalQueue:
 		return name
+	default:
 	}
 	return strings.Repeat(gap, len(q.Cohorts)) + name
 }
