@@ -68,7 +68,7 @@ What may not be looked at, or cannot be known without, is a question mark.`,
   NAME queues -n team-a
 
   # What is free of GPUs, for a script
-  NAME queues -o json | jq '.items[] | select(.resource == "nvidia.com/gpu") | {context, name, flavor, free}'`, "NAME", env.displayName()),
+  NAME queues -o json | jq '.items[] | select(.resource == "gpu") | [.name, .free]'`, "NAME", env.displayName()),
 		Args: noArguments,
 
 		ValidArgsFunction: cobra.NoFileCompletions,
