@@ -67,8 +67,8 @@ What may not be looked at, or cannot be known without, is a question mark.`,
   # What a team sees that may look into its namespace alone
   NAME queues -n team-a
 
-  # What is free of GPUs, for a script
-  NAME queues -o json | jq '.items[] | select(.resource == "gpu") | [.name, .free]'`, "NAME", env.displayName()),
+  # Names and what is free of them, for a script
+  NAME queues --no-headers -o custom-columns=:.name,:.free`, "NAME", env.displayName()),
 		Args: noArguments,
 
 		ValidArgsFunction: cobra.NoFileCompletions,
