@@ -18,6 +18,9 @@ import (
 // to a server than a watch for each.
 const lookAgain = 2 * time.Second
 
+// tick is how often a screen is drawn anew without any change, so that ages move.
+const tick = time.Second
+
 // restful is how many times as long as reading took is waited before it is done
 // again, where that is longer.
 const restful = 4

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -12,8 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/spf13/cobra"
 	"gotest.tools/v3/assert"
@@ -67,8 +64,10 @@ func apiServer(t *testing.T, n int) (url string, asked *atomic.Int32) {
 		jobs.Items = append(jobs.Items, *job)
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{job.Name, "5m"}})
 	}
-	if n > mostChoices {
-		jobs.Items, jobs.Continue = jobs.Items[:mostChoices], "more"
+	// That is how many are asked for at once.
+	const page = 500
+	if n > page {
+		jobs.Items, jobs.Continue = jobs.Items[:page], "more"
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -222,31 +221,6 @@ func TestNothingToChooseFrom(t *testing.T) {
 	}
 }
 
-// TestTimeIsBounded: a question that heeds nothing is left alone, with what it has
-// found until then, and one that panics has found nothing.
-func TestTimeIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCompleter(Environment{LookupEnv: func(string) (string, bool) { return "", false }}, newGlobalFlags())
-		cmd := &cobra.Command{}
-		cmd.SetContext(t.Context())
-
-		hang := make(chan struct{})
-		defer close(hang)
-		start := time.Now()
-		got, directive := c.asks(func(_ context.Context, _ word, found *choices) {
-			found.add("early")
-			<-hang
-		})(cmd, nil, "")
-		assert.Equal(t, time.Since(start), completionTime)
-		assert.DeepEqual(t, got, []string{"early"})
-		assert.Equal(t, directive, cobra.ShellCompDirectiveNoFileComp)
-
-		got, directive = c.asks(func(context.Context, word, *choices) { panic("mad") })(cmd, nil, "")
-		assert.Equal(t, len(got), 0)
-		assert.Equal(t, directive, cobra.ShellCompDirectiveNoFileComp)
-	})
-}
-
 // TestVeryManyNames: the ways in which they begin, so that the shell can go on to
 // each of them.
 func TestVeryManyNames(t *testing.T) {
@@ -267,27 +241,4 @@ func TestVeryManyNames(t *testing.T) {
 	assert.Equal(t, len(choices), 10)
 	assert.Equal(t, choices[0], "job-09910")
 	assert.Equal(t, directive, "4")
-}
-
-func TestFold(t *testing.T) {
-	var many []string
-	for i := range 2 * mostChoices {
-		many = append(many, fmt.Sprintf("ä-%d", i+1000))
-	}
-	for _, tt := range []struct {
-		name  string
-		names []string
-		typed string
-		want  int
-		first string
-	}{
-		{"as long as possible", many, "", 100, "ä-100\t10 begin so"},
-		{"no part of a character", []string{"ä", "ö"}, "", 2, "ä"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			folded := fold(tt.names, len(tt.typed))
-			assert.Equal(t, len(folded), tt.want)
-			assert.Equal(t, folded[0], tt.first)
-		})
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -20,10 +19,6 @@ import (
 )
 
 const (
-	dryRunNone   = "none"
-	dryRunClient = "client"
-	dryRunServer = "server"
-
 	leaveMirror  = "leave"
 	deleteMirror = "delete"
 )
@@ -162,10 +157,8 @@ func (f *dispatchFlags) formats() []string {
 type dispatchOptions struct {
 	Environment
 	flags *dispatchFlags
-	// given are the flags as they were parsed.
-	given *pflag.FlagSet
-	// cancelTakes tells which flags cancel has, too.
-	cancelTakes    func(flag string) bool
+	// called is the command, with its flags as they were parsed.
+	called         *cobra.Command
 	targets        []target
 	origin, worker fleet.Context
 	// kinds are those that the origin's cluster serves.
@@ -178,7 +171,7 @@ func (f *dispatchFlags) toOptions(env Environment, args []string, called *cobra.
 	given := called.Flags()
 	// What is told while the footer stands has to stay clear of it.
 	env.ErrOut = &detour{to: env.ErrOut}
-	o := &dispatchOptions{Environment: env, flags: f, given: given, cancelTakes: flagsOf("cancel", called)}
+	o := &dispatchOptions{Environment: env, flags: f, called: called}
 	f.choosesKinds = given.Changed("kinds")
 	err := f.owner.complete(given.Changed)
 	if err == nil {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -91,6 +89,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
 		return
 	}
+	again := NewAgain(o.Environment, o.called, o.origin.Name, o.worker.Name)
 	byNamespace := map[string][]string{}
 	for _, outcome := range outcomes {
 		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
@@ -106,26 +105,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 				names = append(names, "--kinds", strings.Join(o.flags.kinds, ","))
 			}
 		}
-		tell(o.ErrOut, "to go on:  %s", o.goOn(namespace, names).Shell())
-		tell(o.ErrOut, "to end it: %s", o.endIt(namespace, names).Shell())
+		tell(o.ErrOut, "to go on:  %s", again.GoOn(namespace, names).Shell())
+		tell(o.ErrOut, "to end it: %s", again.EndIt(namespace, names).Shell())
 	}
-}
-
-// goOn is the command that goes on with Jobs of a namespace as this one has begun.
-func (o *dispatchOptions) goOn(namespace string, which []string) command.Command {
-	everything := func(string) bool { return true }
-	return o.own("dispatch").With(which...).With("-n", namespace, "--context", o.origin.Name, "--to", o.worker.Name).
-		With(repeatedFlags(o.given, everything)...)
-}
-
-// endIt is the command that ends their dispatch, wherever their mirrors are.
-func (o *dispatchOptions) endIt(namespace string, which []string) command.Command {
-	return o.own("cancel").With(which...).With("-n", namespace, "--context", o.origin.Name).With(repeatedFlags(o.given, o.cancelTakes)...)
-}
-
-// flagsOf tells which flags the command of some name takes that stands beside another one.
-func flagsOf(name string, beside *cobra.Command) func(flag string) bool {
-	siblings := beside.Parent().Commands()
-	i := slices.IndexFunc(siblings, func(c *cobra.Command) bool { return c.Name() == name })
-	return func(flag string) bool { return i >= 0 && siblings[i].Flag(flag) != nil }
 }

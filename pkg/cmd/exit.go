@@ -3,14 +3,8 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"syscall"
-
-	"k8s.io/client-go/util/exec"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 // The exit codes, the same for every output format. Where several apply, the
@@ -75,43 +69,6 @@ func (e *signalError) ExitCode() int {
 	return ExitError
 }
 
-// exitCode turns the error of a command into the exit code of the process, and
-// tells the user about it on w.
-func exitCode(w io.Writer, err error) int {
-	if err == nil {
-		return ExitOK
-	}
-	for _, message := range messages(err) {
-		fmt.Fprintf(w, "error: %s\n", printers.SafeLines(message))
-	}
-	return codeOf(err)
-}
-
-// messages are what the user is told of an error, one for each of those that it is
-// made of. That a signal ended the command is known to who sent it.
-func messages(err error) (told []string) {
-	if several := separate(err); len(several) > 0 {
-		for _, e := range several {
-			told = append(told, messages(e)...)
-		}
-		return told
-	}
-	var (
-		found   *findingsError
-		partial *partialError
-		signal  *signalError
-	)
-	switch {
-	case errors.As(err, &signal):
-		return nil
-	case errors.As(err, &found):
-		return []string{found.Error()}
-	case errors.As(err, &partial):
-		return []string{partial.Error()}
-	}
-	return []string{string(command.Told(err))}
-}
-
 // joined is like errors.Join, and leaves a single error as it is.
 func joined(errs []error) error {
 	var kept []error
@@ -143,28 +100,4 @@ func separate(err error) []error {
 type codedError interface {
 	error
 	ExitCode() int
-}
-
-// codeOf is the smallest code of all that an error is made of.
-func codeOf(err error) int {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		smallest := 0
-		for _, e := range several.Unwrap() {
-			if code := codeOf(e); smallest == 0 || code < smallest {
-				smallest = code
-			}
-		}
-		return smallest
-	}
-	var (
-		remote exec.CodeExitError
-		coded  codedError
-	)
-	switch {
-	case errors.As(err, &remote):
-		return remote.Code
-	case errors.As(err, &coded):
-		return coded.ExitCode()
-	}
-	return ExitError
 }

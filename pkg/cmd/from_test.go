@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -52,13 +51,6 @@ func TestFrom(t *testing.T) {
 	assert.Equal(t, code, 4)
 	assert.Assert(t, strings.Contains(stdout, "kwok-w1  Unreachable  "), stdout)
 	assert.Assert(t, strings.Contains(stdout, " 18s\n"), stdout)
-}
-
-func TestStoppedClock(t *testing.T) {
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	c := stoppedClock{now: now}
-	assert.Equal(t, c.Now(), now)
-	assert.Equal(t, c.Since(now.Add(-time.Minute)), time.Minute)
 }
 
 // TestSnapshotNeedsAFolder: what is wrong with it is told before a kubeconfig is

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -103,13 +102,4 @@ func (f *globalFlags) validate() error {
 		return fmt.Errorf("--request-timeout %s: %w", *f.kube.Timeout, err)
 	}
 	return f.validateKinds()
-}
-
-// version is the version of the module that the binary was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }

@@ -92,3 +92,16 @@ func newVersionCommand(env Environment) *cobra.Command {
 		},
 	}
 }
+
+// subcommands completes the words of a command, for help.
+func subcommands(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var values []string
+	if parent, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+		for _, c := range parent.Commands() {
+			if c.IsAvailableCommand() {
+				values = append(values, cobra.CompletionWithDesc(c.Name(), c.Short))
+			}
+		}
+	}
+	return oneOf(values...)(cmd, args, typed)
+}

@@ -14,12 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-const (
-	// redraw is how long changes are collected before the screen is drawn anew.
-	redraw = 200 * time.Millisecond
-	// tick is how often it is drawn anew without any, so that ages move.
-	tick = time.Second
-)
+// redraw is how long changes are collected before the screen is drawn anew.
+const redraw = 200 * time.Millisecond
 
 // watchView shows a watch: on a terminal a screen that is drawn anew, elsewhere
 // rows or documents, one behind the other.

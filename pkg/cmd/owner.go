@@ -35,3 +35,10 @@ func (f *ownerFlags) complete(isGiven func(flag string) bool) error {
 	f.managedBy = string(delegation.MultiKueue)
 	return nil
 }
+
+// What --dry-run can be.
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+)

@@ -10,18 +10,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// toldOtherwise are the flags of dispatch that a command which goes on does not repeat:
-// what they choose is named by then, or is over.
-func toldOtherwise() []string {
-	return []string{
-		// Who is meant, and where, is told by name.
-		"filename", "selector", "kinds", "namespace", "context", "to",
-		// What goes on is to be followed to its end.
-		"detach-after-start",
-		"help",
-	}
-}
-
 // secrets are the flags whose values nobody is to read on a screen, or in the log of a
 // CI, and what stands in their place.
 func secrets() map[string]string { return map[string]string{"token": "TOKEN"} }
@@ -32,7 +20,7 @@ func secrets() map[string]string { return map[string]string{"token": "TOKEN"} }
 func repeatedFlags(given *pflag.FlagSet, takes func(flag string) bool) []string {
 	var words []string
 	given.Visit(func(flag *pflag.Flag) {
-		if slices.Contains(toldOtherwise(), flag.Name) || !takes(flag.Name) {
+		if !takes(flag.Name) {
 			return
 		}
 		for _, value := range valuesOf(given, flag) {

@@ -10,7 +10,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // hostile is what somebody may have to say who thinks of shells.
@@ -69,8 +68,8 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
 			}
-			o := &dispatchOptions{flags: &dispatchFlags{}, given: before.Flags(), cancelTakes: flagsOf("cancel", before), origin: fleet.Context{Name: "mana ger"}, worker: fleet.Context{Name: "-w"}}
-			again := o.goOn("ml", []string{"train", "jobset/x"})
+			commands := NewAgain(Environment{}, before, "mana ger", "-w")
+			again := commands.GoOn("ml", []string{"train", "jobset/x"})
 			words := shelltest.Words(t, again.Shell())
 			assert.DeepEqual(t, words, again.Words())
 			assert.DeepEqual(t, words[:3], []string{"kubectl", "jobs-managedby", "dispatch"})
@@ -80,7 +79,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			assert.Equal(t, after.Flag("namespace").Value.String()+" "+after.Flag("context").Value.String()+" "+after.Flag("to").Value.String(), "ml mana ger -w")
 			switch flag := after.Flag(name); {
 			case slices.Contains([]string{"namespace", "context", "to"}, name):
-			case slices.Contains(toldOtherwise(), name):
+			case slices.Contains([]string{"filename", "selector", "kinds", "detach-after-start"}, name):
 				assert.Assert(t, !flag.Changed)
 			case name == "token":
 				assert.Assert(t, flag.Value.String() == "TOKEN" && !strings.Contains(again.Shell(), "evil"), again.Shell())
@@ -89,7 +88,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 				assert.DeepEqual(t, valuesOf(after.Flags(), flag), valuesOf(before.Flags(), before.Flag(name)))
 			}
 
-			end := shelltest.Words(t, o.endIt("ml", []string{"train"}).Shell())
+			end := shelltest.Words(t, commands.EndIt("ml", []string{"train"}).Shell())
 			given(t, "cancel", end[3:]...)
 		})
 	}
@@ -99,8 +98,8 @@ func TestGoOnWithAllFlags(t *testing.T) {
 func TestGoOn(t *testing.T) {
 	was := given(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
-	o := &dispatchOptions{flags: &dispatchFlags{}, given: was.Flags(), cancelTakes: flagsOf("cancel", was), origin: fleet.Context{Name: "management"}, worker: fleet.Context{Name: "worker-1"}}
-	assert.Equal(t, o.goOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
+	commands := NewAgain(Environment{}, was, "management", "worker-1")
+	assert.Equal(t, commands.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
-	assert.Equal(t, o.endIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
+	assert.Equal(t, commands.EndIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
 }

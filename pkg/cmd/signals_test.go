@@ -3,8 +3,6 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -95,29 +93,6 @@ func TestInterruptedAnywhere(t *testing.T) {
 				assert.Equal(t, code, 130, "interrupted at request %d: %s", at, told.String())
 			}
 		})
-	}
-}
-
-// TestUnlessInterrupted: what an interrupt has broken off has not failed, and what has
-// failed is still told.
-func TestUnlessInterrupted(t *testing.T) {
-	ctx, interrupt := context.WithCancelCause(t.Context())
-	cut := fmt.Errorf("context here: could not read it: %w", context.Canceled)
-	full := errors.New("the disk is full")
-	assert.Equal(t, unlessInterrupted(ctx, cut), cut)
-	interrupt(&signalError{syscall.SIGHUP})
-	for _, tt := range []struct {
-		err  error
-		code int
-	}{
-		{cut, 129},
-		{errors.New("in words alone: context canceled"), 129},
-		{errors.Join(cut, errors.Join(cut, cut)), 129},
-		{full, 1},
-		{errors.Join(full, cut), 1},
-		{errors.Join(&failedError{"Job", 1, 2}, cut), 5},
-	} {
-		assert.Equal(t, codeOf(unlessInterrupted(ctx, tt.err)), tt.code, "%v", tt.err)
 	}
 }
 
