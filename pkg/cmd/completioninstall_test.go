@@ -11,7 +11,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-const completionOfPlugin = "kubectl_complete-jobs_managedby"
+const (
+	completionOfPlugin = "kubectl_complete-jobs_managedby"
+	// writtenMark stands in what the plugin has written.
+	writtenMark = "# jobmanagedby.github.io/completion: written by the plugin, which may write it anew."
+)
 
 // pluginIn puts a file in the place of the plugin, that prints its arguments. Links
 // have other names for it.
@@ -82,7 +86,7 @@ func TestInstallAgain(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(out, path+" is there already; "), out)
 
 	// What an older version wrote.
-	assert.NilError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+scriptMark+"\nexit 1\n"), 0o755))
+	assert.NilError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+writtenMark+"\nexit 1\n"), 0o755))
 	out, _, code = install(t, program, bin)
 	assert.Equal(t, code, 0)
 	assert.Assert(t, strings.HasPrefix(out, "wrote "+path+"; "), out)
@@ -101,7 +105,7 @@ func TestInstallLeavesOthersAlone(t *testing.T) {
 	program := pluginIn(t, bin, "kubectl-jobmanagedby")
 	path := filepath.Join(bin, completionOfPlugin)
 	elsewhere := filepath.Join(t.TempDir(), "script")
-	assert.NilError(t, os.WriteFile(elsewhere, []byte("#!/bin/sh\n"+scriptMark+"\n"), 0o755))
+	assert.NilError(t, os.WriteFile(elsewhere, []byte("#!/bin/sh\n"+writtenMark+"\n"), 0o755))
 	for name, put := range map[string]func() error{
 		"another file":      func() error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) },
 		"a file of no use":  func() error { return os.WriteFile(path, []byte("notes\n"), 0o644) },
@@ -150,7 +154,7 @@ func TestInstallWhere(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.name == "what kubectl runs so far" {
-				assert.NilError(t, os.WriteFile(filepath.Join(krew, completionOfPlugin), []byte("#!/bin/sh\n"+scriptMark+"\n"), 0o755))
+				assert.NilError(t, os.WriteFile(filepath.Join(krew, completionOfPlugin), []byte("#!/bin/sh\n"+writtenMark+"\n"), 0o755))
 			}
 			out, errOut, code := install(t, tt.program, tt.path...)
 			assert.Equal(t, code, tt.code, errOut)

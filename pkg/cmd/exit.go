@@ -95,9 +95,3 @@ func separate(err error) []error {
 	}
 	return several.Unwrap()
 }
-
-// codedError is an error with an exit code of its own.
-type codedError interface {
-	error
-	ExitCode() int
-}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"k8s.io/utils/exec"
+	"k8s.io/client-go/util/exec"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -46,6 +46,12 @@ func messages(err error) (told []string) {
 		return []string{partial.Error()}
 	}
 	return []string{string(command.Told(err))}
+}
+
+// codedError is an error with an exit code of its own.
+type codedError interface {
+	error
+	ExitCode() int
 }
 
 // codeOf is the smallest code of all that an error is made of.

@@ -24,7 +24,7 @@ func TestUnlessInterrupted(t *testing.T) {
 	}{
 		{cut, "ended by a signal: hangup"},
 		{errors.New("in words alone: context canceled"), "ended by a signal: hangup"},
-		{errors.Join(cut, errors.Join(cut, cut)), "ended by a signal: hangup"},
+		{errors.Join(cut, errors.Join(cut, cut)), "ended by a signal: hangup\nended by a signal: hangup"},
 		{full, "the disk is full"},
 		{errors.Join(full, cut), "the disk is full\nended by a signal: hangup"},
 	} {
