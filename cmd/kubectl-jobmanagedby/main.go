@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-func main() { os.Exit(cmd.Run(cmd.ThisProcess())) }
+func main() { os.Exit(cmd.Run(util.ThisProcess())) }

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -122,7 +123,7 @@ func generate() (map[string][]byte, error) {
 
 // rootCommand is the tree of commands, as kubectl calls it.
 func rootCommand() *cobra.Command {
-	root := cmd.NewRootCommand(cmd.Environment{
+	root := cmd.NewRootCommand(util.Environment{
 		Program:   "kubectl-jobs_managedby",
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})

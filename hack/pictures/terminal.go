@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // end is written behind the output, so that the reader knows that it has all of
@@ -38,14 +39,14 @@ func onTerminal(args []string, columns uint16) ([]byte, error) {
 		read <- result{text, err}
 	}()
 	var told bytes.Buffer
-	code := cmd.Run(cmd.Environment{
+	code := cmd.Run(util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: tty, ErrOut: &told},
 		Program:   "kubectl-jobs_managedby",
 		Args:      append(args, "--color", "always"),
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Clock:     clock.RealClock{},
 	})
-	if code != cmd.ExitOK && code != cmd.ExitFindings {
+	if code != util.ExitOK && code != util.ExitFindings {
 		return nil, fmt.Errorf("exit code %d: %s", code, told.String())
 	}
 	if _, err := tty.Write([]byte{end}); err != nil {

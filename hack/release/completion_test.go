@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // TestCompletionScriptsAreThePlugins compares the scripts that are put into
@@ -22,7 +23,7 @@ func TestCompletionScriptsAreThePlugins(t *testing.T) {
 		"kubectl_complete-jobmanagedby":   "kubectl-jobmanagedby",
 	} {
 		var out, errOut bytes.Buffer
-		code := cmd.Run(cmd.Environment{
+		code := cmd.Run(util.Environment{
 			IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut},
 			Program:   program,
 			Args:      []string{"completion"},

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+
 	junitreport "github.com/jstemmer/go-junit-report/v2/junit"
+
 	sarifreport "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
@@ -27,7 +30,7 @@ func TestCheckOfRecordings(t *testing.T) {
 		healthy := name == "running" || name == "starting"
 		// What is told for information fails nothing.
 		isInfo := name == "deactivated" || name == "preempted-on-worker" || strings.HasPrefix(name, "burst-") || name == "strict-fifo-head-blocks"
-		assert.Equal(t, code == ExitOK, healthy || isInfo, errOut)
+		assert.Equal(t, code == util.ExitOK, healthy || isInfo, errOut)
 		if healthy {
 			assert.Equal(t, errOut, "No findings: looked at 1 delegated Job in all namespaces of kwok-mgr, kwok-w1, kwok-w2\n")
 		}
@@ -41,7 +44,7 @@ func TestCheckOfRecordings(t *testing.T) {
 func TestCheckReports(t *testing.T) {
 	dir := filepath.Join(recordings, "worker-lost")
 	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "sarif")
-	assert.Equal(t, code, ExitFindings)
+	assert.Equal(t, code, util.ExitFindings)
 	report, err := sarifreport.FromString(out)
 	assert.NilError(t, err)
 	assert.NilError(t, report.Validate())
@@ -63,20 +66,20 @@ func TestCheckExitCodes(t *testing.T) {
 		code int
 		err  string
 	}{
-		"found":                 {[]string{"--from", sick, "--grace", "0s"}, ExitFindings, "error: found 1 error\n"},
-		"nothing to fail on":    {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, ExitOK, ""},
-		"suppressed":            {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, ExitOK, "No findings"},
-		"suppressed by name":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, ExitOK, "No findings"},
-		"another suppressed":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, ExitFindings, "error: found"},
-		"well":                  {[]string{"--from", well}, ExitOK, "No findings"},
-		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, ExitPartial, "No findings in what could be looked at: 1 delegated Job"},
-		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, ExitFindings, "error: found"},
-		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, ExitUsage, `error: there is no code "JM999"`},
-		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, ExitUsage, `error: --suppress "JM013=train" is not of the form`},
-		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, ExitUsage, "error: --fail-on is one of"},
-		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, ExitUsage, "error: --grace cannot be less"},
-		"watch a bundle":        {[]string{"--from", well, "-w"}, ExitUsage, "error: --from cannot be combined with --watch"},
-		"an argument":           {[]string{"train"}, ExitUsage, "error: kubectl jobs-managedby check takes no arguments"},
+		"found":                 {[]string{"--from", sick, "--grace", "0s"}, util.ExitFindings, "error: found 1 error\n"},
+		"nothing to fail on":    {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
+		"suppressed":            {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
+		"suppressed by name":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
+		"another suppressed":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "error: found"},
+		"well":                  {[]string{"--from", well}, util.ExitOK, "No findings"},
+		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what could be looked at: 1 delegated Job"},
+		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "error: found"},
+		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: there is no code "JM999"`},
+		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
+		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: --fail-on is one of"},
+		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace cannot be less"},
+		"watch a bundle":        {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
+		"an argument":           {[]string{"train"}, util.ExitUsage, "error: kubectl jobs-managedby check takes no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errOut, code := run(t, append([]string{"check"}, tt.args...)...)
@@ -96,7 +99,7 @@ func TestNotJudged(t *testing.T) {
     status: {code: 403, reason: Forbidden, message: 'workloads is forbidden: User "u" cannot list'}`, 1)
 	})
 	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
-	assert.Equal(t, code, ExitPartial)
+	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "could not look at workloads, so JM0") && strings.Contains(out, "were not judged"), out)
 	assert.Assert(t, !strings.Contains(out, "JM024  "), "nothing follows from what is not seen: %s", out)
 }
@@ -128,17 +131,17 @@ func TestOlderKueue(t *testing.T) {
 	}
 	newer, _, _ := run(t, "trace", "train", "--from", filepath.Join(recordings, "running"))
 	out, _, code := run(t, "trace", "train", "--from", dir)
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	assert.Equal(t, out, newer)
 }
 
 func TestExplain(t *testing.T) {
 	out, _, code := run(t, "explain")
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	for _, r := range rules.All() {
 		assert.Assert(t, strings.Contains(out, r.Code))
 		text, _, code := run(t, "explain", strings.ToLower(r.Code))
-		assert.Equal(t, code, ExitOK)
+		assert.Equal(t, code, util.ExitOK)
 		for _, heading := range []string{r.Title, "Why it happens", "How it shows", "What to do", r.Link} {
 			assert.Assert(t, strings.Contains(text, heading), text)
 		}
@@ -147,7 +150,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	_, errOut, code := run(t, "explain", "JM99")
-	assert.Equal(t, code, ExitUsage)
+	assert.Equal(t, code, util.ExitUsage)
 	assert.Assert(t, strings.HasPrefix(errOut, `error: there is no code "JM99"`), errOut)
 }
 

@@ -14,6 +14,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -23,7 +25,7 @@ const exampleFleet = "../../examples/fleet"
 func runIn(t *testing.T, program string, variables map[string]string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code = Run(Environment{
+	code = Run(util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut},
 		Program:   program,
 		Args:      args,
@@ -43,7 +45,7 @@ func completed(t *testing.T, words ...string) (choices []string, directive strin
 
 func completedWithin(t *testing.T, duration string, words ...string) (choices []string, directive string) {
 	t.Helper()
-	out, errOut, code := runIn(t, "kubectl-jobs_managedby", map[string]string{completionTimeVariable: duration},
+	out, errOut, code := runIn(t, "kubectl-jobs_managedby", map[string]string{complete.TimeVariable: duration},
 		append([]string{cobra.ShellCompRequestCmd}, words...)...)
 	assert.Equal(t, code, 0)
 	assert.Assert(t, strings.HasPrefix(errOut, "Completion ended with directive: "), errOut)
@@ -65,7 +67,7 @@ func names(choices []string) []string {
 // eachCommand calls do for every command that a user can call.
 func eachCommand(t *testing.T, do func(*cobra.Command)) {
 	t.Helper()
-	root := NewRootCommand(Environment{
+	root := NewRootCommand(util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: io.Discard, ErrOut: io.Discard},
 		Program:   "kubectl-jobs_managedby",
 		LookupEnv: func(string) (string, bool) { return "", false },
@@ -109,9 +111,9 @@ func TestChoicesAreWhatTheHelpSays(t *testing.T) {
 				return
 			}
 			checked++
-			complete, ok := c.GetFlagCompletionFunc(f.Name)
+			completion, ok := c.GetFlagCompletionFunc(f.Name)
 			assert.Assert(t, ok, f.Name)
-			choices, _ := complete(c, nil, "")
+			choices, _ := completion(c, nil, "")
 			assert.DeepEqual(t, names(choices), strings.Split(match[1], ", "))
 		})
 	})

@@ -14,9 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+
 	batchv1 "k8s.io/api/batch/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -157,7 +163,7 @@ func TestCompletedFromTheUsualContexts(t *testing.T) {
 		{[]string{"recreate", ""}, "job-00000\njob-00001\n:4\n"},
 		{[]string{"recreate", "-n", ""}, "job-00000\njob-00001\n:4\n"},
 	} {
-		variables := map[string]string{completionTimeVariable: "1m", contextsVariable: "w*"}
+		variables := map[string]string{complete.TimeVariable: "1m", util.ContextsVariable: "w*"}
 		out, _, code := runIn(t, "kubectl-jobs_managedby", variables, append([]string{cobra.ShellCompRequestCmd}, tt.words...)...)
 		assert.Equal(t, code, 0)
 		assert.Equal(t, out, tt.want)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 const (
@@ -181,7 +183,7 @@ func TestCompletionUsage(t *testing.T) {
 		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes one argument at most"},
 	} {
 		_, errOut, code := runIn(t, "kubectl-jobs_managedby", nil, append([]string{"completion"}, tt.args...)...)
-		assert.Equal(t, code, ExitUsage)
+		assert.Equal(t, code, util.ExitUsage)
 		assert.Assert(t, strings.HasPrefix(errOut, tt.stderr), errOut)
 	}
 }

@@ -3,95 +3,78 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
-	"syscall"
+	"io"
+
+	"k8s.io/client-go/util/exec"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// The exit codes, the same for every output format. Where several apply, the
-// smallest is taken.
-const (
-	ExitOK    = 0
-	ExitError = 1
-	ExitUsage = 2
-	// ExitFindings: check found something at or above --fail-on, or what trace was asked
-	// of can run nowhere.
-	ExitFindings = 3
-	ExitPartial  = 4
-	// ExitFailed: a dispatched Job has failed.
-	ExitFailed = 5
-	// ExitTimeout: --timeout was over first.
-	ExitTimeout = 124
-	// ExitSignal is added to the number of the signal that ended a command.
-	ExitSignal = 128
-)
-
-// usageError is a mistake in how the command was called.
-type usageError struct {
-	err error
-	// command is whose help to look at, such as "kubectl jobs-managedby ls".
-	command string
-}
-
-func (e *usageError) ExitCode() int { return ExitUsage }
-func (e *usageError) Unwrap() error { return e.err }
-func (e *usageError) Error() string {
-	return fmt.Sprintf("%v\nSee '%s -h' for help and examples", e.err, e.command)
-}
-
-// partialError says that some contexts could not be read. What is wrong with
-// each of them has been told before.
-type partialError struct{ failed, total int }
-
-func (e *partialError) ExitCode() int { return ExitPartial }
-
-func (e *partialError) Error() string {
-	if e.total == 1 {
-		return "the context could not be read, or not wholly"
+// exitCode turns the error of a command into the exit code of the process, and
+// tells the user about it on w.
+func exitCode(w io.Writer, err error) int {
+	if err == nil {
+		return util.ExitOK
 	}
-	return fmt.Sprintf("%d of %d contexts could not be read, or not wholly", e.failed, e.total)
-}
-
-// findingsError says that check found something. What it is has been told before.
-type findingsError struct{ count string }
-
-func (e *findingsError) ExitCode() int { return ExitFindings }
-func (e *findingsError) Error() string { return "found " + e.count }
-
-// signalError says that a signal ended the command.
-type signalError struct{ signal os.Signal }
-
-func (e *signalError) Error() string { return "ended by a signal: " + e.signal.String() }
-
-func (e *signalError) ExitCode() int {
-	if number, ok := e.signal.(syscall.Signal); ok {
-		return ExitSignal + int(number)
+	for _, message := range messages(err) {
+		fmt.Fprintf(w, "error: %s\n", printers.SafeLines(message))
 	}
-	return ExitError
+	return codeOf(err)
 }
 
-// joined is like errors.Join, and leaves a single error as it is.
-func joined(errs []error) error {
-	var kept []error
-	for _, err := range errs {
-		if err != nil {
-			kept = append(kept, err)
+// messages are what the user is told of an error, one for each of those that it is
+// made of. That a signal ended the command is known to who sent it.
+func messages(err error) (told []string) {
+	if several := util.Separate(err); len(several) > 0 {
+		for _, e := range several {
+			told = append(told, messages(e)...)
 		}
+		return told
 	}
-	if len(kept) == 1 {
-		return kept[0]
+	var (
+		found   *util.FindingsError
+		partial *util.PartialError
+		signal  *util.SignalError
+	)
+	switch {
+	case errors.As(err, &signal):
+		return nil
+	case errors.As(err, &found):
+		return []string{found.Error()}
+	case errors.As(err, &partial):
+		return []string{partial.Error()}
 	}
-	return errors.Join(kept...)
+	return []string{string(command.Told(err))}
 }
 
-// separate are the errors that errors.Join has put below one another, none if err is
-// another error: one that is made of several may say more than they do.
-func separate(err error) []error {
-	several, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return nil
+// codedError is an error with an exit code of its own.
+type codedError interface {
+	error
+	ExitCode() int
+}
+
+// codeOf is the smallest code of all that an error is made of.
+func codeOf(err error) int {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		smallest := 0
+		for _, e := range several.Unwrap() {
+			if code := codeOf(e); smallest == 0 || code < smallest {
+				smallest = code
+			}
+		}
+		return smallest
 	}
-	if joined := errors.Join(several.Unwrap()...); joined == nil || joined.Error() != err.Error() {
-		return nil
+	var (
+		remote exec.CodeExitError
+		coded  codedError
+	)
+	switch {
+	case errors.As(err, &remote):
+		return remote.Code
+	case errors.As(err, &coded):
+		return coded.ExitCode()
 	}
-	return several.Unwrap()
+	return util.ExitError
 }

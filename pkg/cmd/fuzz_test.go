@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/fuzzfleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // FuzzReading: of whatever fleet, the reading commands print lines that a terminal shows
@@ -36,7 +37,7 @@ func FuzzReading(f *testing.F) {
 			{"check", "-A", "--grace", "0s"}, {"trace", "-A", "--orphans"}, {"trace", tracedJob(base), "-n", "default"}, {"ls", "-A", "--kinds", "all"},
 		} {
 			out, errOut, code := run(t, append(args, "--from", dir, "-o", "json")...)
-			assert.Assert(t, slices.Contains([]int{ExitOK, ExitError, ExitFindings, ExitPartial}, code), "%d: %s", code, errOut)
+			assert.Assert(t, slices.Contains([]int{util.ExitOK, util.ExitError, util.ExitFindings, util.ExitPartial}, code), "%d: %s", code, errOut)
 			checkVisible(t, errOut)
 			if out != "" {
 				document, err := jsonschema.UnmarshalJSON(strings.NewReader(out))

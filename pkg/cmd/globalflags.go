@@ -1,105 +1,49 @@
 package cmd
 
 import (
-	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
+	"flag"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 )
 
-const (
-	colorAuto   = "auto"
-	colorAlways = "always"
-	colorNever  = "never"
-)
+// addGlobalFlags gives the root command the flags that all commands have.
+func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, ask *complete.Completer) {
+	f.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	f.Kube.AddFlags(f.Kubectl)
+	flags := root.PersistentFlags()
+	flags.AddFlagSet(f.Kubectl)
+	contexts := ask.Asks(ask.Contexts)
+	util.Describe(root, util.ForObjects, ask.Asks(ask.Namespaces), "namespace")
+	util.Describe(root, util.ForClusters, contexts, "context")
+	util.Describe(root, util.ForClusters, ask.Asks(ask.Clusters), "cluster")
+	util.Describe(root, util.ForClusters, ask.Asks(ask.Users), "user")
+	util.Describe(root, util.ForClusters, util.Files, "kubeconfig")
+	util.Describe(root, util.ForIdentity, cobra.NoFileCompletions, "as", "as-group", "as-uid", "as-user-extra", "token")
+	util.Describe(root, util.ForIdentity, util.Files, "client-certificate", "client-key")
+	util.Describe(root, util.ForConnections, cobra.NoFileCompletions, "server", "tls-server-name", "proxy-url", "request-timeout")
+	util.Describe(root, util.ForConnections, util.Files, "certificate-authority")
+	util.Describe(root, util.ForConnections, util.Folders, "cache-dir")
+	util.Describe(root, util.ForConnections, nil, "insecure-skip-tls-verify", "disable-compression")
 
-// globalFlags are common to all commands: kubectl's own, and ours for several
-// contexts.
-type globalFlags struct {
-	kube           *genericclioptions.ConfigFlags
-	contexts       []string
-	allContexts    bool
-	allNamespaces  bool
-	contextTimeout time.Duration
-	kinds          []string
-	color          string
-	// usualCache is the cache folder where --cache-dir names none.
-	usualCache string
-	// warned are the warnings that servers have sent.
-	warned warnings
-	// from is the bundle to read instead of clusters, "" for none.
-	from string
-	// bundled are all contexts of that bundle.
-	bundled []fleet.Context
-	// others are addresses that it tells of beside theirs.
-	others []fleet.Address
-	// kubectl are kubectl's own flags.
-	kubectl *pflag.FlagSet
-}
+	flags.StringSliceVar(&f.Contexts, "contexts", f.Contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
+	util.Describe(root, util.ForClusters, util.ListOf(contexts, "^"), "contexts")
+	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, look at every context of the kubeconfig")
+	util.Describe(root, util.ForClusters, nil, "all-contexts")
+	flags.DurationVar(&f.ContextTimeout, "context-timeout", f.ContextTimeout, "How long to wait for each context, all requests to it taken together. Zero means without bound")
+	util.Describe(root, util.ForConnections, cobra.NoFileCompletions, "context-timeout")
+	flags.BoolVar(&f.Warned.AsErrors, "warnings-as-errors", false, "Treat warnings received from servers as errors and exit with a non-zero exit code")
+	util.Describe(root, util.ForOutput, nil, "warnings-as-errors")
+	flags.StringVar(&f.Color, "color", f.Color, "When to use colour. One of: (auto, always, never). NO_COLOR turns auto off")
+	util.Describe(root, util.ForOutput, util.OneOf(util.ColorAuto, util.ColorAlways, util.ColorNever), "color")
 
-func newGlobalFlags() *globalFlags {
-	f := &globalFlags{kube: genericclioptions.NewConfigFlags(false), contextTimeout: 15 * time.Second, color: colorAuto}
-	f.usualCache = *f.kube.CacheDir
-	return f
-}
-
-// cacheDir is kubectl's cache folder. As with kubectl, an empty --cache-dir is the
-// usual one; "" is for none, where there is no home for it.
-func (f *globalFlags) cacheDir() string {
-	dir := *f.kube.CacheDir
-	if dir == "" {
-		dir = f.usualCache
-	}
-	if dir == f.usualCache && !filepath.IsAbs(dir) {
-		return ""
-	}
-	return dir
-}
-
-// addNamespacesFlag adds the flag for all namespaces.
-func (f *globalFlags) addNamespacesFlag(cmd *cobra.Command, verb string) {
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", f.allNamespaces, "If present, "+verb+" across all namespaces. The namespace in each context is ignored even if specified with --namespace")
-	describe(cmd, forObjects, nil, "all-namespaces")
-}
-
-// addListFlags adds the flags that say what to list.
-func (f *globalFlags) addListFlags(cmd *cobra.Command) {
-	f.addNamespacesFlag(cmd, "list")
-	f.addKindsFlag(cmd, "Kinds to look at", delegation.Job().Name)
-}
-
-// addKindsFlag adds the flag that says which kinds are meant, with what they are for.
-func (f *globalFlags) addKindsFlag(cmd *cobra.Command, what string, byDefault ...string) {
-	cmd.Flags().StringSliceVar(&f.kinds, "kinds", byDefault, what+", comma-separated: names as the kinds command tells them, or all")
-	describe(cmd, forObjects, completeKinds(), "kinds")
-}
-
-// validate checks what needs no kubeconfig.
-func (f *globalFlags) validate() error {
-	switch {
-	case !slices.Contains([]string{colorAuto, colorAlways, colorNever}, f.color):
-		return fmt.Errorf("--color is one of auto, always and never, not %q", f.color)
-	case f.allContexts && len(f.contexts) > 0:
-		return errors.New("--all-contexts and --contexts cannot be combined; --contexts '^NAME' is all but NAME")
-	case *f.kube.Context != "" && (f.allContexts || len(f.contexts) > 0):
-		return errors.New("--context cannot be combined with --contexts or --all-contexts")
-	case len(f.refusedFrom()) > 0:
-		return fmt.Errorf("%s cannot be combined with --from: a bundle is read without asking any server", strings.Join(f.refusedFrom(), ", "))
-	case f.contextTimeout < 0:
-		return fmt.Errorf("--context-timeout cannot be less than zero, and is %s", f.contextTimeout)
-	}
-	if _, err := clientcmd.ParseTimeout(*f.kube.Timeout); err != nil {
-		return fmt.Errorf("--request-timeout %s: %w", *f.kube.Timeout, err)
-	}
-	return f.validateKinds()
+	// klog is what client-go logs with; of its flags kubectl users know this one.
+	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(logging)
+	flags.AddGoFlag(logging.Lookup("v"))
+	util.Describe(root, util.ForOutput, cobra.NoFileCompletions, "v")
 }

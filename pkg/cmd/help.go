@@ -8,6 +8,8 @@ import (
 
 	"github.com/mitchellh/go-wordwrap"
 	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // usageTemplate is what kubectl's own help looks like. kubectl's templater is
@@ -33,7 +35,7 @@ Use "{{.Root.CommandPath}} options" for the options that all commands have.
 // setHelp sets how help looks, and fits the texts of all commands into its width.
 func setHelp(root *cobra.Command) {
 	usage := template.Must(template.New("usage").Funcs(template.FuncMap{
-		"flagUsages": flagUsages,
+		"flagUsages": util.FlagUsages,
 		"rpad":       func(s string, width int) string { return fmt.Sprintf("%-*s", width, s) },
 	}).Parse(usageTemplate))
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Execute(cmd.OutOrStderr(), cmd) })
@@ -45,7 +47,7 @@ func setHelp(root *cobra.Command) {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, _, err := cmd.Root().Find(args)
 			if err != nil {
-				return &usageError{err: err, command: cmd.Root().CommandPath()}
+				return &util.UsageError{Err: err, Command: cmd.Root().CommandPath()}
 			}
 			return found.Help()
 		},
@@ -60,7 +62,7 @@ func setHelp(root *cobra.Command) {
 func fill(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
-		paragraphs[i] = wordwrap.WrapString(strings.Join(strings.Fields(p), " "), helpWidth)
+		paragraphs[i] = wordwrap.WrapString(strings.Join(strings.Fields(p), " "), util.HelpWidth)
 	}
 	return strings.Join(paragraphs, "\n\n")
 }
@@ -69,25 +71,25 @@ func newOptionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "List the options that all commands have",
-		Args:  noArguments,
+		Args:  util.NoArguments,
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(cmd.OutOrStdout(), flagUsages(cmd.Root().PersistentFlags())+"\n")
+			_, err := io.WriteString(cmd.OutOrStdout(), util.FlagUsages(cmd.Root().PersistentFlags())+"\n")
 			return err
 		},
 	}
 }
 
-func newVersionCommand(env Environment) *cobra.Command {
+func newVersionCommand(env util.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this plugin",
-		Args:  noArguments,
+		Args:  util.NoArguments,
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Out, "%s %s\n", env.displayName(), version())
+			_, err := fmt.Fprintf(env.Out, "%s %s\n", env.DisplayName(), util.Version())
 			return err
 		},
 	}
@@ -103,5 +105,5 @@ func subcommands(cmd *cobra.Command, args []string, typed string) ([]string, cob
 			}
 		}
 	}
-	return oneOf(values...)(cmd, args, typed)
+	return util.OneOf(values...)(cmd, args, typed)
 }

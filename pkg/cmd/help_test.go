@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
@@ -25,7 +26,7 @@ func TestHelp(t *testing.T) {
 		t.Run(cmd.Name(), func(t *testing.T) {
 			help := helpOf(t, cmd)
 			for line := range strings.Lines(help) {
-				assert.Assert(t, len(line) <= helpWidth+1 || strings.HasSuffix(line, " [options]\n"), "%d columns: %s", len(line)-1, line)
+				assert.Assert(t, len(line) <= util.HelpWidth+1 || strings.HasSuffix(line, " [options]\n"), "%d columns: %s", len(line)-1, line)
 			}
 			others := strings.NewReplacer("kubectl jobs-managedby", "", "kubectl-jobs_managedby", "", "kubectl_complete-jobs_managedby", "", string(delegation.Dispatch), "").Replace(help)
 			assert.Assert(t, !regexp.MustCompile(`jobs?[-_]?managedby`).MatchString(others), "a name that users do not type: %s", others)
@@ -46,7 +47,7 @@ func TestExamples(t *testing.T) {
 	for _, cmd := range documented(t) {
 		example := strings.ReplaceAll(cmd.Example, "\\\n", "")
 		for _, call := range regexp.MustCompile(`kubectl jobs-managedby ([^|>)\n]*)`).FindAllStringSubmatch(example, -1) {
-			root, _ := newRootCommand(Environment{})
+			root, _ := newRootCommand(util.Environment{})
 			words := strings.Fields(strings.NewReplacer("''", "built-in", "'", "").Replace(call[1]))
 			called, rest, err := root.Find(words)
 			assert.NilError(t, err, call[0])
@@ -58,27 +59,27 @@ func TestExamples(t *testing.T) {
 
 // TestFlagGroups: no flag is missing from help, and every group that help knows has some.
 func TestFlagGroups(t *testing.T) {
-	used := sets.New[flagGroup]()
+	used := sets.New[util.FlagGroup]()
 	for _, cmd := range documented(t) {
 		flags := localFlags(cmd)
 		if !cmd.HasParent() {
 			cmd.PersistentFlags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag) })
 		}
 		for _, flag := range flags {
-			group, ok := groupOf(flag)
+			group, ok := util.GroupOf(flag)
 			assert.Assert(t, ok || flag.Name == "help", "nobody describes %s --%s", cmd.Name(), flag.Name)
 			if ok {
 				used.Insert(group)
 			}
 		}
 	}
-	assert.DeepEqual(t, used, sets.New(flagGroups()...))
+	assert.DeepEqual(t, used, sets.New(util.FlagGroups()...))
 }
 
 // documented are all commands that users see.
 func documented(t *testing.T) []*cobra.Command {
 	t.Helper()
-	root, _ := newRootCommand(Environment{})
+	root, _ := newRootCommand(util.Environment{})
 	root.InitDefaultHelpFlag()
 	all := []*cobra.Command{root}
 	for _, cmd := range root.Commands() {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -82,10 +83,10 @@ func TestHostileBundles(t *testing.T) {
 			bundle := spoiledBundle(t, dir)
 			for _, args := range [][]string{{"check", "-A", "--grace", "0s", "--all-contexts"}, {"trace", "-A"}, {"trace", tracedJob(filepath.Base(dir))}} {
 				out, told, code := run(t, append(args, "-o", "json", "--from", bundle)...)
-				assert.Assert(t, code != ExitUsage, told)
+				assert.Assert(t, code != util.ExitUsage, told)
 				var document any
 				// Not every fleet has such a Job.
-				assert.Assert(t, out == "" && code == ExitError || json.Unmarshal([]byte(out), &document) == nil, out)
+				assert.Assert(t, out == "" && code == util.ExitError || json.Unmarshal([]byte(out), &document) == nil, out)
 				for _, text := range append(remediesIn(document), told) {
 					for _, part := range command.Prose(text).Parts() {
 						if part.IsCommand {

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"gotest.tools/v3/assert"
 
-	"github.com/spf13/cobra"
-
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -28,25 +29,25 @@ func TestCacheDir(t *testing.T) {
 		{usual: ".kube/cache", args: []string{"--cache-dir", "elsewhere"}, want: "elsewhere"},
 	} {
 		t.Setenv("KUBECACHEDIR", tt.usual)
-		f := newGlobalFlags()
+		f := util.NewGlobalFlags()
 		root := &cobra.Command{}
-		addGlobalFlags(root, f, newCompleter(Environment{}, f))
+		addGlobalFlags(root, f, complete.New(util.Environment{}, f))
 		assert.NilError(t, root.ParseFlags(tt.args))
-		assert.Equal(t, f.cacheDir(), tt.want)
+		assert.Equal(t, f.CacheDir(), tt.want)
 	}
 }
 
 func TestKindsCommand(t *testing.T) {
 	dir := filepath.Join(recordings, "running")
 	out, _, code := run(t, "kinds", "-A", "--from", dir)
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	titles, rows, _ := strings.Cut(out, "\n")
 	assert.DeepEqual(t, strings.Fields(titles), []string{"CONTEXT", "KIND", "APIVERSION", "FIELD", "ALLOWED", "OBJECTS"})
 	row, _, _ := strings.Cut(rows, "\n")
 	assert.DeepEqual(t, strings.Fields(row), []string{"kwok-mgr", "Job", "batch/v1", "spec.managedBy", "any", "kueue.x-k8s.io/multikueue=1"})
 
 	out, _, code = run(t, "kinds", "-A", "--from", dir, "-o", "json")
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	fits(t, "kindlist", out)
 	var list inspect.KindList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
@@ -54,20 +55,20 @@ func TestKindsCommand(t *testing.T) {
 	assert.Equal(t, list.Items[0].Resource, "jobs.batch")
 
 	out, _, code = run(t, "kinds", "-A", "--from", dir, "-o", "name")
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	assert.Assert(t, strings.HasPrefix(out, "jobs.batch\n") && strings.Count(out, "jobs.batch\n") == 1, out)
 
 	lost := filepath.Join(recordings, "worker-lost")
 	out, errOut, code := run(t, "kinds", "-A", "--from", lost)
-	assert.Equal(t, code, ExitPartial)
+	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "not read, or not wholly:"), out)
 	assert.Equal(t, errOut, "error: 1 of 3 contexts could not be read, or not wholly\n")
 	_, errOut, code = run(t, "kinds", "-A", "--from", lost, "-o", "name")
-	assert.Equal(t, code, ExitPartial)
+	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.HasPrefix(errOut, "error: context "), errOut)
 
 	_, errOut, code = run(t, "kinds", "-o", "nonsense")
-	assert.Equal(t, code, ExitUsage)
+	assert.Equal(t, code, util.ExitUsage)
 	assert.Assert(t, strings.Contains(errOut, `unknown output format "nonsense"`), errOut)
 }
 
@@ -79,12 +80,12 @@ func TestKindsThatNobodyServes(t *testing.T) {
 		{"ls", "--kinds", "widget"}, {"ls", "--kinds", "job,widget"}, {"check", "--kinds", "widget"}, {"trace", "--kinds", "widget"}, {"trace", "widget/train"},
 	} {
 		out, errOut, code := run(t, append(args, "-A", "--from", dir)...)
-		assert.Equal(t, code, ExitError, "%v: %s", args, errOut)
+		assert.Equal(t, code, util.ExitError, "%v: %s", args, errOut)
 		assert.Equal(t, out, "")
 		assert.Equal(t, errOut, "error: no context serves a kind \"widget\" that can be delegated; kubectl jobs-managedby kinds lists those that each of them serves\n")
 	}
 	_, errOut, code := run(t, "ls", "-A", "--kinds", "widget", "--from", filepath.Join(recordings, "worker-lost"))
-	assert.Equal(t, code, ExitError)
+	assert.Equal(t, code, util.ExitError)
 	assert.Assert(t, strings.HasPrefix(errOut, "error: context "), errOut)
 	assert.Assert(t, strings.Contains(errOut, "error: no context that could be wholly looked at serves a kind \"widget\""), errOut)
 }
@@ -103,16 +104,16 @@ func TestKindsAreShown(t *testing.T) {
 		{[]string{"trace", "--kinds", "all"}, "CONTEXT NAMESPACE KIND NAME STATUS MIRROR MIRROR-STATUS RELATION IN-STEP AGE"},
 	} {
 		out, errOut, code := run(t, append(tt.args, "-A", "--from", dir)...)
-		assert.Equal(t, code, ExitOK, errOut)
+		assert.Equal(t, code, util.ExitOK, errOut)
 		titles, _, _ := strings.Cut(out, "\n")
 		assert.Equal(t, strings.Join(strings.Fields(titles), " "), tt.want)
 	}
 	_, errOut, code := run(t, "trace", "train", "--kinds", "all", "--from", dir)
-	assert.Equal(t, code, ExitUsage)
+	assert.Equal(t, code, util.ExitUsage)
 	assert.Assert(t, strings.Contains(errOut, "a NAME cannot be combined with --kinds"), errOut)
 
 	out, errOut, code := run(t, "ls", "--kinds", "all", "-n", "nowhere", "--from", dir)
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	assert.Equal(t, out, "")
 	assert.Assert(t, strings.HasPrefix(errOut, "No objects found in namespace nowhere"), errOut)
 }

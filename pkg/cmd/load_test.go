@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -33,9 +34,9 @@ func TestUsualContexts(t *testing.T) {
 		{"--server", "prod-*", []string{"ls", "--server", nowhere}, "lab"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			variables := map[string]string{contextsVariable: tt.variable}
+			variables := map[string]string{util.ContextsVariable: tt.variable}
 			stdout, stderr, code := runIn(t, "kubectl-jobs_managedby", variables, append(tt.args, "-o", "json")...)
-			assert.Equal(t, code, ExitPartial, stderr)
+			assert.Equal(t, code, util.ExitPartial, stderr)
 			var list inspect.OwnerList
 			assert.NilError(t, json.Unmarshal([]byte(stdout), &list), stdout)
 			var asked []string
@@ -46,9 +47,9 @@ func TestUsualContexts(t *testing.T) {
 		})
 	}
 
-	_, stderr, code := runIn(t, "kubectl-jobs_managedby", map[string]string{contextsVariable: "staging"}, "ls")
-	assert.Equal(t, code, ExitError)
-	assert.Assert(t, strings.HasPrefix(stderr, "error: the environment variable "+contextsVariable+": "), stderr)
+	_, stderr, code := runIn(t, "kubectl-jobs_managedby", map[string]string{util.ContextsVariable: "staging"}, "ls")
+	assert.Equal(t, code, util.ExitError)
+	assert.Assert(t, strings.HasPrefix(stderr, "error: the environment variable "+util.ContextsVariable+": "), stderr)
 }
 
 // TestCommandsAtOnce: commands of one process share nothing that changes.
@@ -103,7 +104,7 @@ func TestUnknownFlags(t *testing.T) {
 		{[]string{"ls", "-Z"}, "error: unknown shorthand flag: 'Z' in -Z\n"},
 	} {
 		_, stderr, code := run(t, tt.args...)
-		assert.Equal(t, code, ExitUsage, tt.args)
+		assert.Equal(t, code, util.ExitUsage, tt.args)
 		assert.Assert(t, strings.HasPrefix(stderr, tt.want), stderr)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // TestLogsUsage: mistakes are told before any cluster is asked.
@@ -38,7 +40,7 @@ func TestLogsUsage(t *testing.T) {
 			assert.Equal(t, code, tt.code, stderr)
 			assert.Equal(t, stdout, "")
 			assert.Assert(t, strings.HasPrefix(stderr, "error: ") && strings.Contains(stderr, tt.want), stderr)
-			if code == ExitUsage {
+			if code == util.ExitUsage {
 				assert.Assert(t, strings.HasSuffix(stderr, "See 'kubectl jobs-managedby logs -h' for help and examples\n"), stderr)
 			}
 		})
@@ -48,6 +50,6 @@ func TestLogsUsage(t *testing.T) {
 // TestLogsPrefixFlag: three answers fit into one flag.
 func TestLogsPrefixFlag(t *testing.T) {
 	help, _, code := invoke(t, "logs", "-h")
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	assert.Assert(t, strings.Contains(help, "--prefix=false") && !strings.Contains(help, "--from"), help)
 }

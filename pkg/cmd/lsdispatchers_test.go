@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -61,25 +62,25 @@ func TestDispatchers(t *testing.T) {
 	}{
 		{
 			"held", "", leaseRenewed("11:59:58"), "alice@laptop (60m)",
-			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:59:58Z","held":true}`, "[]", ExitOK, "No findings",
+			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:59:58Z","held":true}`, "[]", util.ExitOK, "No findings",
 		},
 		{
 			"expired", "", leaseRenewed("11:50:00"), "nobody",
-			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:50:00Z","held":false}`, `["JM201"]`, ExitFindings, "",
+			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:50:00Z","held":false}`, `["JM201"]`, util.ExitFindings, "",
 		},
 		{
 			"expired, but not for long", "", leaseRenewed("11:58:00"), "nobody",
-			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:58:00Z","held":false}`, "[]", ExitOK, "No findings",
+			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:58:00Z","held":false}`, "[]", util.ExitOK, "No findings",
 		},
-		{"none", serves, "", "nobody", `{"holder":"","since":null,"renewed":null,"held":false}`, `["JM201"]`, ExitFindings, ""},
-		{"forbidden", forbidden, "", "?", "null", "null", ExitPartial, "could not look at leases, so JM201 to JM204 were not judged: list leases.coordination.k8s.io: leases are forbidden"},
-		{"of an older bundle", "", "", "?", "null", "null", ExitPartial, "could not look at leases, so JM201 to JM204 were not judged: list leases.coordination.k8s.io: "},
+		{"none", serves, "", "nobody", `{"holder":"","since":null,"renewed":null,"held":false}`, `["JM201"]`, util.ExitFindings, ""},
+		{"forbidden", forbidden, "", "?", "null", "null", util.ExitPartial, "could not look at leases, so JM201 to JM204 were not judged: list leases.coordination.k8s.io: leases are forbidden"},
+		{"of an older bundle", "", "", "?", "null", "null", util.ExitPartial, "could not look at leases, so JM201 to JM204 were not judged: list leases.coordination.k8s.io: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := dispatchedBundle(t, tt.fields, tt.objects)
 			job := func(args ...string) inspect.Job {
 				out, errOut, code := run(t, append([]string{"ls", "-o", "json", "--from", dir, "--delegated"}, args...)...)
-				assert.Equal(t, code, ExitOK, errOut)
+				assert.Equal(t, code, util.ExitOK, errOut)
 				fits(t, "ownerlist", out)
 				var list inspect.OwnerList
 				assert.NilError(t, json.Unmarshal([]byte(out), &list))
@@ -99,7 +100,7 @@ func TestDispatchers(t *testing.T) {
 				}
 			}
 			out, errOut, code := run(t, "ls", "-o", "wide", "--from", dir, "--no-headers", "--managed-by", "jobmanagedby.github.io/*")
-			assert.Equal(t, code, ExitOK, errOut)
+			assert.Equal(t, code, util.ExitOK, errOut)
 			assert.Assert(t, strings.HasSuffix(out, "  u    "+tt.cell+"\n") || strings.HasSuffix(out, "  u  "+tt.cell+"\n"), "%s", out)
 			out, _, _ = run(t, "ls", "--from", dir)
 			assert.Assert(t, !strings.Contains(out, "DISPATCHER") && !strings.Contains(out, tt.cell), "%s", out)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // TestListByFinding lists the Jobs of which check finds something, and refuses where
@@ -16,7 +18,7 @@ func TestListByFinding(t *testing.T) {
 	}
 	const busy = "burst-1"
 	stdout, stderr, code := list(busy, "-o", `jsonpath={range .items[*].jobs[*]}{.name}{" "}{.findings[*]}{"\n"}{end}`)
-	assert.Equal(t, code, ExitOK, stderr)
+	assert.Equal(t, code, util.ExitOK, stderr)
 	var want, others []string
 	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
 		name, codes, _ := strings.Cut(line, " ")
@@ -29,14 +31,14 @@ func TestListByFinding(t *testing.T) {
 	assert.Assert(t, len(want) > 1 && len(others) > 1, stdout)
 	for _, codes := range []string{"jm114", "JM101,JM114"} {
 		stdout, stderr, code = list(busy, "-o", "name", "--finding", codes)
-		assert.Equal(t, code, ExitOK, stderr)
+		assert.Equal(t, code, util.ExitOK, stderr)
 		got := strings.Fields(stdout)
 		slices.Sort(got)
 		slices.Sort(want)
 		assert.DeepEqual(t, got, want)
 	}
 	stdout, stderr, code = list(busy, "--finding", "JM126")
-	assert.Equal(t, code, ExitOK, stderr)
+	assert.Equal(t, code, util.ExitOK, stderr)
 	assert.Assert(t, stdout == "" && strings.Contains(stderr, "with --finding JM126"), stdout+stderr)
 
 	for _, tt := range []struct {
@@ -47,11 +49,11 @@ func TestListByFinding(t *testing.T) {
 		{[]string{"--finding", "JM114", "--field-selector", "metadata.name=a"}, "--finding needs to see all clusters"},
 	} {
 		_, stderr, code := list(busy, tt.args...)
-		assert.Equal(t, code, ExitUsage, stderr)
+		assert.Equal(t, code, util.ExitUsage, stderr)
 		assert.Assert(t, strings.Contains(stderr, tt.want), stderr)
 	}
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "other": nowhere + "/other"})
 	_, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "--finding", "JM101", "--watch")
-	assert.Equal(t, code, ExitUsage, stderr)
+	assert.Equal(t, code, util.ExitUsage, stderr)
 	assert.Assert(t, strings.Contains(stderr, "check --watch"), stderr)
 }

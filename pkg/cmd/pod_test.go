@@ -7,6 +7,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/util/exec"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // TestPodCommandsAreCalledRightly: mistakes in the call of what works in a pod.
@@ -27,7 +29,7 @@ func TestPodCommandsAreCalledRightly(t *testing.T) {
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			_, stderr, code := runIn(t, "kubectl-jobs_managedby", nil, strings.Fields(tt.args)...)
-			assert.Equal(t, code, ExitUsage, stderr)
+			assert.Equal(t, code, util.ExitUsage, stderr)
 			assert.Assert(t, strings.Contains(stderr, tt.want), stderr)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -27,7 +28,7 @@ func TestQueues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, code := run(t, append([]string{"queues"}, args...)...)
-			assert.Equal(t, code, ExitPartial)
+			assert.Equal(t, code, util.ExitPartial)
 			golden.Assert(t, out, name)
 		})
 	}
@@ -37,7 +38,7 @@ func TestQueues(t *testing.T) {
 		{"main", "error: kubectl jobs-managedby queues takes no arguments"},
 	} {
 		_, told, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
-		assert.Equal(t, code, ExitUsage)
+		assert.Equal(t, code, util.ExitUsage)
 		assert.Assert(t, strings.Contains(told, c.told), told)
 	}
 	_, told, code := run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -55,9 +56,9 @@ func TestTraceOfRecordings(t *testing.T) {
 		t.Helper()
 		out, errOut, code := run(t, "trace", tracedJob(name), "--from", dir, "-o", "wide")
 		golden.Assert(t, out, "trace/"+name+".txt")
-		want := ExitOK
+		want := util.ExitOK
 		if name == "worker-lost" {
-			want = ExitPartial
+			want = util.ExitPartial
 			assert.Equal(t, errOut, "error: 1 of 3 contexts could not be read, or not wholly\n")
 		}
 		assert.Equal(t, code, want, errOut)
@@ -164,7 +165,7 @@ func TestTraceListAsJSON(t *testing.T) {
 
 func TestTraceMermaid(t *testing.T) {
 	out, _, code := run(t, "trace", "job/train", "--from", filepath.Join(recordings, "running"), "-o", "mermaid")
-	assert.Equal(t, code, ExitOK)
+	assert.Equal(t, code, util.ExitOK)
 	golden.Assert(t, out, "trace/running.mmd")
 }
 

@@ -10,6 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // hostile is what somebody may have to say who thinks of shells.
@@ -43,7 +45,7 @@ func sample(flag *pflag.Flag) []string {
 // given is a command of a new tree, with flags as a user would have given them.
 func given(t *testing.T, name string, args ...string) *cobra.Command {
 	t.Helper()
-	root, _ := newRootCommand(Environment{})
+	root, _ := newRootCommand(util.Environment{})
 	called, rest, err := root.Find(append([]string{name}, args...))
 	assert.NilError(t, err)
 	assert.Equal(t, called.Name(), name)
@@ -68,7 +70,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
 			}
-			commands := NewAgain(Environment{}, before, "mana ger", "-w")
+			commands := dispatch.NewAgain(util.Environment{}, before, "mana ger", "-w")
 			again := commands.GoOn("ml", []string{"train", "jobset/x"})
 			words := shelltest.Words(t, again.Shell())
 			assert.DeepEqual(t, words, again.Words())
@@ -85,7 +87,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 				assert.Assert(t, flag.Value.String() == "TOKEN" && !strings.Contains(again.Shell(), "evil"), again.Shell())
 			default:
 				assert.Assert(t, flag.Changed && before.Flag(name).Changed)
-				assert.DeepEqual(t, valuesOf(after.Flags(), flag), valuesOf(before.Flags(), before.Flag(name)))
+				assert.DeepEqual(t, util.ValuesOf(after.Flags(), flag), util.ValuesOf(before.Flags(), before.Flag(name)))
 			}
 
 			end := shelltest.Words(t, commands.EndIt("ml", []string{"train"}).Shell())
@@ -98,7 +100,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 func TestGoOn(t *testing.T) {
 	was := given(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
-	commands := NewAgain(Environment{}, was, "management", "worker-1")
+	commands := dispatch.NewAgain(util.Environment{}, was, "management", "worker-1")
 	assert.Equal(t, commands.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
 	assert.Equal(t, commands.EndIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")

@@ -14,6 +14,9 @@ import (
 
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
@@ -96,7 +99,7 @@ func TestRightsToLook(t *testing.T) {
 				return true
 			})
 			_, told, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
-			assert.Assert(t, code != ExitUsage, told)
+			assert.Assert(t, code != util.ExitUsage, told)
 		}
 	}
 	slices.Sort(tooMuch)
@@ -130,7 +133,7 @@ func TestEachRightTakenAway(t *testing.T) {
 					return is
 				})
 				out, listTold, code := run(t, "ls", "-A", "--all-contexts", "-o", "json", "--kubeconfig", kubeconfig)
-				assert.Assert(t, code == ExitOK || code == ExitPartial, listTold)
+				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, listTold)
 				var list inspect.OwnerList
 				assert.NilError(t, json.Unmarshal([]byte(out), &list))
 				jobs = map[string]*inspect.Job{}
@@ -138,7 +141,7 @@ func TestEachRightTakenAway(t *testing.T) {
 					jobs[j.Context+" "+j.UID] = j
 				}
 				out, checkTold, code := run(t, "check", "-A", "--all-contexts", "-o", "json", "--fail-on", "none", "--kubeconfig", kubeconfig)
-				assert.Assert(t, code == ExitOK || code == ExitPartial, checkTold)
+				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, checkTold)
 				var findings inspect.FindingList
 				assert.NilError(t, json.Unmarshal([]byte(out), &findings))
 				for _, f := range findings.Items {

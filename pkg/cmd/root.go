@@ -1,3 +1,6 @@
+// Package cmd is the root of the commands: the flags that all of them have, help, signals
+// and exit codes. Each command is a package of its own below it, and what they share is in
+// util.
 package cmd
 
 import (
@@ -5,6 +8,24 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/cancel"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/check"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/completion"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/exec"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/explain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/kinds"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/logs"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/ls"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/portforward"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/recreate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/snapshot"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/trace"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+
 	// Credential plugins: exec, OIDC, and what tells users of the old cloud
 	// providers' ones how to migrate.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
@@ -13,7 +34,7 @@ import (
 // Run runs the command that the environment asks for and returns the exit code
 // of the process. The first SIGINT, SIGTERM or SIGHUP ends the command in good
 // order, the second at once.
-func Run(env Environment) int {
+func Run(env util.Environment) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	root, outcome := newRootCommand(env)
@@ -22,22 +43,22 @@ func Run(env Environment) int {
 }
 
 // NewRootCommand builds the tree of commands, for what documents it.
-func NewRootCommand(env Environment) *cobra.Command {
+func NewRootCommand(env util.Environment) *cobra.Command {
 	root, _ := newRootCommand(env)
 	return root
 }
 
 // newRootCommand builds the tree of commands. outcome makes of the error of the one
 // that was called what the user is told.
-func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
+func newRootCommand(env util.Environment) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
 	// Whether the code of a command was reached: what goes wrong before is usage.
 	ran := false
-	flags := newGlobalFlags()
+	flags := util.NewGlobalFlags()
 	root = &cobra.Command{
 		// With "kubectl jobs-managedby" in Use, cobra would take "kubectl" for the
 		// command's name.
 		Use:         "jobs-managedby",
-		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: env.displayName()},
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: env.DisplayName()},
 		Short:       "Show the Jobs whose reconciliation is delegated through managedBy",
 		Long: `Show the Jobs whose reconciliation is delegated to an external controller through
 .spec.managedBy, over any number of clusters, in the state that is true.`,
@@ -45,8 +66,8 @@ func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.validate(); err != nil {
-				return &usageError{err: err, command: cmd.CommandPath()}
+			if err := flags.Validate(); err != nil {
+				return &util.UsageError{Err: err, Command: cmd.CommandPath()}
 			}
 			ran = true
 			return nil
@@ -57,21 +78,21 @@ func newRootCommand(env Environment) (root *cobra.Command, outcome func(called *
 	root.SetErr(env.ErrOut)
 	root.SetArgs(env.Args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{err: suggestFlag(cmd, err), command: cmd.CommandPath()}
+		return &util.UsageError{Err: util.SuggestFlag(cmd, err), Command: cmd.CommandPath()}
 	})
-	addGlobalFlags(root, flags, newCompleter(env, flags))
-	root.AddCommand(newListCommand(env, flags), newTraceCommand(env, flags), newCheckCommand(env, flags), newExplainCommand(env, flags), newKindsCommand(env, flags), newQueuesCommand(env, flags),
-		newDispatchCommand(env, flags), newCancelCommand(env, flags), newSnapshotCommand(env, flags), newRecreateCommand(env, flags), newCompletionCommand(env), newOptionsCommand(), newVersionCommand(env))
-	root.AddCommand(newLogsCommand(env, flags), newExecCommand(env, flags), newPortForwardCommand(env, flags))
+	addGlobalFlags(root, flags, complete.New(env, flags))
+	root.AddCommand(ls.NewCommand(env, flags), trace.NewCommand(env, flags), check.NewCommand(env, flags), explain.NewCommand(env, flags), kinds.NewCommand(env, flags), queues.NewCommand(env, flags),
+		dispatch.NewCommand(env, flags), cancel.NewCommand(env, flags), snapshot.NewCommand(env, flags), recreate.NewCommand(env, flags), completion.NewCommand(env), newOptionsCommand(), newVersionCommand(env))
+	root.AddCommand(logs.NewCommand(env, flags), exec.NewCommand(env, flags), portforward.NewCommand(env, flags))
 	setHelp(root)
 	// cobra would add it too late for what documents it.
 	root.InitDefaultHelpCmd()
 	return root, func(called *cobra.Command, err error) error {
-		var usage *usageError
+		var usage *util.UsageError
 		if err != nil && !ran && !errors.As(err, &usage) {
 			// cobra found an unknown command, or too many arguments.
-			return &usageError{err: err, command: called.CommandPath()}
+			return &util.UsageError{Err: err, Command: called.CommandPath()}
 		}
-		return flags.warned.outcome(err)
+		return flags.Warned.Outcome(err)
 	}
 }

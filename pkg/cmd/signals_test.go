@@ -17,6 +17,9 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 
@@ -70,7 +73,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 				var asked atomic.Int64
 				kubeconfig := servedRecording(t, "running", func(r *http.Request) {
 					if asked.Add(1) == at {
-						interrupt(&signalError{syscall.SIGINT})
+						interrupt(&util.SignalError{Signal: syscall.SIGINT})
 						select {
 						case <-r.Context().Done():
 						case <-time.After(5 * time.Millisecond): // Not all requests are broken off.
@@ -78,7 +81,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 					}
 				})
 				var told bytes.Buffer
-				root, _ := newRootCommand(Environment{
+				root, _ := newRootCommand(util.Environment{
 					IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: io.Discard, ErrOut: &told}, Program: "kubectl-jobs_managedby",
 					Args: append(strings.Fields(strings.ReplaceAll(args, "DIR", filepath.Join(t.TempDir(), "new"))),
 						"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()),
@@ -104,5 +107,5 @@ func TestHangUp(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, self.Signal(syscall.SIGHUP))
 	<-ctx.Done()
-	assert.Equal(t, codeOf(interrupted(ctx)), 129)
+	assert.Equal(t, codeOf(util.Interrupted(ctx)), 129)
 }

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -43,12 +44,12 @@ func TestTraceOfFiles(t *testing.T) {
 		code       int
 	}{
 		// Of the unreachable one nobody can say never.
-		"fits both":           {manifestOf(t, "small", 1, "1", ""), "fits,fits,unknown", ExitPartial},
-		"fits one":            {manifestOf(t, "two", 2, "1", ""), "waits,fits,unknown", ExitPartial},
-		"waits":               {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", ExitPartial},
-		"fits where tainted":  {manifestOf(t, "six", 6, "1", tolerates), "fits,never,unknown", ExitPartial},
-		"too big for all":     {manifestOf(t, "nine", 9, "1", tolerates), "never,never,unknown", ExitPartial},
-		"defaults of a place": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", ExitPartial},
+		"fits both":           {manifestOf(t, "small", 1, "1", ""), "fits,fits,unknown", util.ExitPartial},
+		"fits one":            {manifestOf(t, "two", 2, "1", ""), "waits,fits,unknown", util.ExitPartial},
+		"waits":               {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", util.ExitPartial},
+		"fits where tainted":  {manifestOf(t, "six", 6, "1", tolerates), "fits,never,unknown", util.ExitPartial},
+		"too big for all":     {manifestOf(t, "nine", 9, "1", tolerates), "never,never,unknown", util.ExitPartial},
+		"defaults of a place": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", util.ExitPartial},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := run(t, "trace", "-f", c.file, "--from", room, "-o", "json")
@@ -71,7 +72,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	path := manifestOf(t, "huge", 101, "1", "")
 	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
 	golden.Assert(t, strings.ReplaceAll(out, path, "huge.yaml"), "room/huge.txt")
-	assert.Equal(t, code, ExitFindings, errOut)
+	assert.Equal(t, code, util.ExitFindings, errOut)
 	assert.Assert(t, strings.Contains(errOut, "it can run nowhere, as things stand"), errOut)
 
 	// One that fits, and one that never will, from standard input's place: a folder.
@@ -80,7 +81,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "small.yaml"), small, 0o600))
 	_, errOut, code = run(t, "trace", "-f", dir, "--from", room)
-	assert.Equal(t, code, ExitFindings)
+	assert.Equal(t, code, util.ExitFindings)
 	assert.Assert(t, strings.Contains(errOut, "1 of 2 can run nowhere, as things stand"), errOut)
 }
 
@@ -92,7 +93,7 @@ func TestTraceOfAFile(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain.yaml")
 	assert.NilError(t, os.WriteFile(plain, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, code := run(t, "trace", "-f", plain, "--from", room)
-	assert.Equal(t, code, ExitPartial)
+	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "whether it would run cannot be known"), out)
 	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", room)
 	assert.Assert(t, strings.Contains(out, "there is room on east"), out)
@@ -103,6 +104,6 @@ func TestTraceOfFilesIsUsedRightly(t *testing.T) {
 		{"train", "-f", "x.yaml"}, {"--queue", "q"}, {"-f", "x.yaml", "-w"}, {"-f", "x.yaml", "-o", "mermaid"}, {"-f", "x.yaml", "-l", "a=b"},
 	} {
 		_, errOut, code := run(t, append([]string{"trace"}, args...)...)
-		assert.Equal(t, code, ExitUsage, "%v: %s", args, errOut)
+		assert.Equal(t, code, util.ExitUsage, "%v: %s", args, errOut)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // TestWarningsAsErrors: as with kubectl, what a server warns of fails a call that asks
@@ -34,13 +36,13 @@ func TestWarningsAsErrors(t *testing.T) {
 		name, contexts, want string
 		code                 int
 	}{
-		{"none", "silent", "", ExitOK},
-		{"one", "silent,old", "error: 1 warning received", ExitError},
-		{"of several contexts", "silent,old,older", "error: 2 warnings received", ExitError},
+		{"none", "silent", "", util.ExitOK},
+		{"one", "silent,old", "error: 1 warning received", util.ExitError},
+		{"of several contexts", "silent,old,older", "error: 2 warnings received", util.ExitError},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, stderr, code := runIn(t, "kubectl-jobs_managedby", nil, "ls", "--contexts", tt.contexts)
-			assert.Equal(t, code, ExitOK, stderr)
+			assert.Equal(t, code, util.ExitOK, stderr)
 			assert.Equal(t, strings.Contains(stderr, "is old"), tt.want != "", stderr)
 			_, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "--contexts", tt.contexts, "--warnings-as-errors")
 			assert.Equal(t, code, tt.code, stderr)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 const (
@@ -57,7 +58,7 @@ func TestPictures(t *testing.T) {
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code := cmd.Run(cmd.Environment{
+	code := cmd.Run(util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut},
 		Program:   "kubectl-jobs_managedby",
 		Args:      args,

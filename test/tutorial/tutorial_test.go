@@ -15,13 +15,14 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // TestMain makes a command of this test binary, so that kubectl finds the plugin
 // on PATH, race detector and all.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"kubectl-jobs_managedby": func() { os.Exit(cmd.Run(cmd.ThisProcess())) },
+		"kubectl-jobs_managedby": func() { os.Exit(cmd.Run(util.ThisProcess())) },
 	})
 }
 

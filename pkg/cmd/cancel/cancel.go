@@ -1,0 +1,234 @@
+// Package cancel ends dispatches.
+package cancel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// cancelFlags are cancel's flags as the user gave them.
+type cancelFlags struct {
+	*util.GlobalFlags
+	to            string
+	labelSelector string
+	// choosesKinds is whether --kinds was given.
+	choosesKinds bool
+	owner        writing.OwnerFlags
+	abandon      bool
+	output       string
+}
+
+// cancelOptions are what cancel needs to run, checked.
+type cancelOptions struct {
+	util.Environment
+	flags   *cancelFlags
+	targets []writing.Target
+	origin  fleet.Context
+	// contexts are all that may be asked, with the origin's.
+	contexts []fleet.Context
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &cancelFlags{GlobalFlags: global}
+	ask := complete.New(env, global)
+	cmd := &cobra.Command{
+		Use:                   "cancel ([KIND/]NAME... | -l SELECTOR) [options]",
+		DisableFlagsInUseLine: true,
+		Annotations:           util.InOneContext(),
+		ValidArgsFunction:     ask.Asks(ask.Dispatched),
+		Short:                 "End a dispatch: remove the mirror, and have the Job fail",
+		Long: `End the dispatch of a Job of this context (--context, or the current one): its
+mirror is removed with its pods, and the Job fails with the reason
+` + dispatch.CancelReason + `. A Job that has ended keeps its end, and loses its mirror. Whoever
+dispatches it sees that, and stops.
+
+The mirror is looked for on all contexts of the kubeconfig, or in --to. If its
+cluster cannot be reached, nothing is changed.
+
+Objects of other kinds fail in the way that their kind has. One that has none, such
+as a RayService, keeps its status, and is not dispatched any more.`,
+		Example: strings.ReplaceAll(`  # End a dispatch
+  NAME cancel train -n ml
+
+  # End all dispatches of an experiment, from another context
+  NAME cancel -l experiment=a -n ml --context management
+
+  # The same of a JobSet
+  NAME cancel jobset/train -n ml
+
+  # The worker is gone for good, and so is the mirror
+  NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "Context of the mirror's cluster, if others are not to be asked")
+	util.Describe(cmd, util.ForClusters, ask.Asks(ask.OtherContexts), "to")
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
+	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
+	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
+	f.owner.AddTo(cmd, ask, "")
+	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
+	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
+	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")
+	cmd.RunE = util.Runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
+	return cmd
+}
+
+func (f *cancelFlags) toOptions(env util.Environment, names []string, isGiven func(flag string) bool) (*cancelOptions, error) {
+	o := &cancelOptions{Environment: env, flags: f}
+	f.choosesKinds = isGiven("kinds")
+	err := f.owner.Complete(isGiven)
+	if err == nil {
+		err = f.check(names)
+	}
+	if err == nil {
+		o.targets, err = writing.TargetsOf(names)
+	}
+	if err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	o.origin = here[0]
+	others := fleet.Selection{All: true}
+	if f.to != "" {
+		others = fleet.Selection{Patterns: []string{o.origin.Name, f.to}}
+	}
+	if f.abandon {
+		o.contexts = here
+	} else if o.contexts, err = fleet.Load(f.Kube, others); err != nil {
+		return nil, err
+	}
+	f.Introduce(env, o.contexts)
+	return o, nil
+}
+
+func (f *cancelFlags) check(names []string) error {
+	switch {
+	case (len(names) > 0) == (f.labelSelector != ""):
+		return errors.New("cancel takes the NAMEs of Jobs, or --selector, and one of these only")
+	case f.choosesKinds && f.labelSelector == "":
+		return errors.New("--kinds goes with --selector: the kind of a NAME is told as KIND/NAME")
+	case f.AllContexts || len(f.Contexts) > 0:
+		return errors.New("cancel ends dispatches from one context, --context or the current one; --contexts and --all-contexts make no sense here")
+	case f.abandon && f.to != "":
+		return errors.New("--abandon-mirror does not look for the mirror, and cannot be combined with --to")
+	case !slices.Contains([]string{"", "json", "yaml", "kyaml"}, f.output):
+		return fmt.Errorf("unknown output format %q; there are json, yaml and kyaml", f.output)
+	}
+	return nil
+}
+
+func (o *cancelOptions) Run(ctx context.Context) error {
+	sides, opened, unreached := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, o.contexts)
+	if err := util.Interrupted(ctx); err != nil {
+		return err
+	}
+	origin, ok := sides[o.origin.Name]
+	if !ok {
+		return unreached
+	}
+	delete(sides, o.origin.Name)
+	// Whose clusters are in sight through another context need not be told.
+	var inSight []string
+	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
+		inSight = append(inSight, a.Context)
+	}
+	jobs, err := o.find(ctx, origin, writing.FindKinds(opened, o.origin.Name))
+	if err != nil {
+		return err
+	}
+	// As for several, so that each line has its Job's name.
+	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
+	defer view.Close()
+	canceller := &dispatch.Canceller{
+		Origin: origin, Others: map[string][]*apiserver.Side{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
+		Identity: o.Identity(), OriginMinor: writing.Minor(origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
+	}
+	for _, c := range o.contexts {
+		switch side, ok := sides[c.Name]; {
+		case ok:
+			canceller.Workers = append(canceller.Workers, side)
+			canceller.Others[c.Name], err = writing.OtherSides(opened, c.Name)
+			if err != nil {
+				return err
+			}
+		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
+			canceller.Unreached = append(canceller.Unreached, c.Name)
+		}
+	}
+	var errs []error
+	for _, j := range jobs {
+		if err := canceller.Cancel(ctx, j.kind, o.origin.Namespace, j.name); err != nil {
+			errs = append(errs, err)
+		}
+		if err := util.Interrupted(ctx); err != nil {
+			return util.Joined(append(errs, err))
+		}
+	}
+	if len(errs) > 0 && unreached != nil {
+		// It may be there that a mirror is.
+		errs = append(errs, unreached)
+	}
+	return util.Joined(errs)
+}
+
+func (o *cancelOptions) owner() delegation.Owner {
+	return delegation.Job().OwnerOf(o.flags.owner.ManagedBy)
+}
+
+// dispatched is an object to be cancelled.
+type dispatched struct {
+	kind delegation.Kind
+	name string
+}
+
+// find returns the Jobs and their like that are meant.
+func (o *cancelOptions) find(ctx context.Context, origin *apiserver.Side, finder *writing.KindFinder) (found []dispatched, err error) {
+	for _, t := range o.targets {
+		kind, err := finder.Named(ctx, t.Kind)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, dispatched{kind, t.Name})
+	}
+	if len(o.targets) > 0 {
+		return found, nil
+	}
+	kinds, err := finder.Chosen(ctx, o.flags.Kinds, o.owner())
+	if err != nil {
+		return nil, err
+	}
+	others := 0
+	for _, kind := range kinds {
+		jobs, othersOfKind, err := dispatch.Find(ctx, origin, kind, o.owner(), o.origin.Namespace, o.flags.labelSelector)
+		if err != nil {
+			return nil, err
+		}
+		others += othersOfKind
+		for _, job := range jobs {
+			found = append(found, dispatched{kind, job.GetName()})
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("context %s: no %s of %s in namespace %q matches %q; %d that match are managed by somebody else",
+			origin.Context, writing.Noun(kinds), o.owner(), o.origin.Namespace, o.flags.labelSelector, others)
+	}
+	return found, nil
+}

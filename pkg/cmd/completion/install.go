@@ -1,0 +1,181 @@
+package completion
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// scriptMark is a line of every script for kubectl, by which it is known again.
+const scriptMark = "# jobmanagedby.github.io/completion: written by the plugin, which may write it anew."
+
+// completionFile is the name of the file that kubectl runs to complete a plugin's
+// words (kubectl: pkg/cmd/plugin/plugin_completion.go).
+func completionFile(plugin string) string { return "kubectl_complete-" + plugin }
+
+// completionScript is what stands in it. kubectl gives it the words behind the
+// plugin's name, the last of which may be empty, and takes what it prints.
+func completionScript(plugin string) string {
+	return fmt.Sprintf(`#!/bin/sh
+# What kubectl runs when TAB is pressed behind "%s".
+%s
+[ "$#" -gt 0 ] || set -- ''
+exec %s __complete "$@" 2>/dev/null
+`, util.Environment{Program: pluginPrefix + plugin}.DisplayName(), scriptMark, pluginPrefix+plugin)
+}
+
+// script is one that is to be installed.
+type script struct{ plugin, path string }
+
+// installScripts puts a script for kubectl beside the plugin, for each name that the
+// plugin has there.
+func (o *completionOptions) installScripts() error {
+	if runtime.GOOS == "windows" {
+		return fmt.Errorf("--install writes a script for /bin/sh, which Windows does not have; make a file %s.cmd in a folder of PATH, with the line: @%s __complete %%* 2>NUL",
+			completionFile(pluginName(o.Environment)), program(o.Environment))
+	}
+	folders := o.folders()
+	if len(folders) == 0 {
+		return fmt.Errorf("there is no %s in a folder of PATH, so kubectl does not find the plugin, and would not find its completion; put it there first", program(o.Environment))
+	}
+	var errs []error
+	for _, folder := range folders {
+		done, err := o.installInto(folder)
+		switch {
+		case err == nil:
+			util.Tell(o.Out, "%s; %s <TAB> completes from now on where kubectl's own completion is set up", done, o.DisplayName())
+			return nil
+		case !errors.Is(err, errNotWritable):
+			return err
+		}
+		errs = append(errs, err)
+	}
+	file := o.place(pluginName(o.Environment), folders[0])
+	return command.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
+		command.Of("sudo", "tee", file).FedBy(o.Own("completion")), command.Of("sudo", "chmod", "755", file))
+}
+
+// folders are those of PATH that the plugin is in, the one that it was called from
+// first.
+func (o *completionOptions) folders() []string {
+	var folders []string
+	for _, folder := range o.path() {
+		if isExecutable(filepath.Join(folder, program(o.Environment))) && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	if i := slices.Index(folders, filepath.Dir(o.Program)); i > 0 {
+		folders = slices.Concat(folders[i:i+1], folders[:i], folders[i+1:])
+	}
+	return folders
+}
+
+// path is PATH, without what kubectl does not run anything from.
+func (o *completionOptions) path() []string {
+	value, _ := o.LookupEnv("PATH")
+	var folders []string
+	for _, folder := range filepath.SplitList(value) {
+		if filepath.IsAbs(folder) {
+			folders = append(folders, filepath.Clean(folder))
+		}
+	}
+	return folders
+}
+
+func isExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// errNotWritable is wrapped where another folder may do.
+var errNotWritable = errors.New("not writable")
+
+// installInto writes scripts for the plugin in a folder, under each name that it has
+// there, and says what it did. Nothing is written where one of them would stand in
+// the place of something else.
+func (o *completionOptions) installInto(folder string) (done string, err error) {
+	var stale []script
+	var paths []string
+	for _, plugin := range append([]string{pluginName(o.Environment)}, pluginNames()...) {
+		s := script{plugin, o.place(plugin, folder)}
+		if !isExecutable(filepath.Join(folder, pluginPrefix+plugin)) || slices.Contains(paths, s.path) {
+			continue
+		}
+		paths = append(paths, s.path)
+		isFresh, err := s.check()
+		if err != nil {
+			return "", err
+		}
+		if !isFresh {
+			stale = append(stale, s)
+		}
+	}
+	for _, s := range stale {
+		if err := s.write(); err != nil {
+			return "", err
+		}
+	}
+	if len(stale) == 0 {
+		return strings.Join(paths, " and ") + " is there already", nil
+	}
+	return "wrote " + strings.Join(paths, " and "), nil
+}
+
+// place is where a script goes: the file that kubectl runs so far, if there is one,
+// or else into the folder.
+func (o *completionOptions) place(plugin, folder string) string {
+	for _, f := range o.path() {
+		if path := filepath.Join(f, completionFile(plugin)); isExecutable(path) {
+			return path
+		}
+	}
+	return filepath.Join(folder, completionFile(plugin))
+}
+
+// check says whether the file has to be written, or why it must not be.
+func (s script) check() (isFresh bool, err error) {
+	info, err := os.Lstat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("could not look at %s: %w", s.path, err)
+	}
+	text, err := os.ReadFile(s.path)
+	switch {
+	case err == nil && string(text) == completionScript(s.plugin) && isExecutable(s.path):
+		return true, nil
+	case err != nil || !info.Mode().IsRegular() || !strings.Contains(string(text), scriptMark):
+		return false, fmt.Errorf("%s is there already, and is not what this command has written; remove it first", s.path)
+	}
+	return false, nil
+}
+
+// write puts the file there as a whole or not at all.
+func (s script) write() (err error) {
+	file, err := os.CreateTemp(filepath.Dir(s.path), ".kubectl_complete-*")
+	if err != nil {
+		return fmt.Errorf("%s is %w: %w", filepath.Dir(s.path), errNotWritable, errors.Unwrap(err))
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	_, err = file.WriteString(completionScript(s.plugin))
+	if err = errors.Join(err, file.Chmod(0o755), file.Close()); err == nil {
+		err = os.Rename(file.Name(), s.path)
+	}
+	if err != nil {
+		return fmt.Errorf("could not write %s: %w", s.path, err)
+	}
+	return nil
+}

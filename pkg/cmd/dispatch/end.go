@@ -1,0 +1,112 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// refusedError says that preflight found something. What it is has been told
+// before.
+type refusedError struct {
+	// noun is what they are, such as "Job".
+	noun           string
+	refused, total int
+	worker         string
+}
+
+func (e *refusedError) Error() string {
+	if e.total == 1 {
+		return fmt.Sprintf("the %s cannot run on %s as it is; nothing was made there", e.noun, e.worker)
+	}
+	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; nothing was made there for them", e.refused, e.total, e.noun, e.worker)
+}
+
+// failedError says that dispatched Jobs have failed.
+type failedError struct {
+	// noun is what they are, such as "Job".
+	noun          string
+	failed, total int
+}
+
+func (e *failedError) ExitCode() int { return util.ExitFailed }
+
+func (e *failedError) Error() string {
+	if e.total == 1 {
+		return fmt.Sprintf("the %s failed", e.noun)
+	}
+	return fmt.Sprintf("%d of %d %ss failed", e.failed, e.total, e.noun)
+}
+
+// lateError says that --timeout has ended the command.
+type lateError struct{ after string }
+
+func (e *lateError) ExitCode() int { return util.ExitTimeout }
+func (e *lateError) Error() string { return "the Jobs have not ended within --timeout " + e.after }
+
+// judge makes one error of how the Jobs ended.
+func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome) error {
+	var errs []error
+	failed, late := 0, false
+	for _, outcome := range outcomes {
+		switch outcome.End {
+		case dispatch.JobFailed, dispatch.Cancelled:
+			failed++
+		case dispatch.TimedOut:
+			late = true
+		case dispatch.OriginDeleted:
+			errs = append(errs, fmt.Errorf("%s was deleted before it ended", outcome.Origin.WithKind()))
+		case dispatch.Aborted:
+			errs = append(errs, outcome.Err)
+		default:
+		}
+	}
+	if failed > 0 {
+		what := outcomes[0].Kind.Kind
+		if slices.ContainsFunc(outcomes, func(other dispatch.Outcome) bool { return other.Kind.Kind != what }) {
+			what = "object"
+		}
+		errs = append(errs, &failedError{noun: what, failed: failed, total: len(outcomes)})
+	}
+	if late {
+		errs = append(errs, &lateError{after: o.flags.timeout.String()})
+	}
+	return util.Joined(append(errs, util.Interrupted(ctx)))
+}
+
+// manyNames is how many names are too many for a command that is to be read.
+const manyNames = 10
+
+// hint says how to go on with Jobs that are open, and how to end them: the origin
+// of a mirror that was removed is open, too.
+func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
+	if o.flags.output != "" {
+		return
+	}
+	again := NewAgain(o.Environment, o.called, o.origin.Name, o.worker.Name)
+	byNamespace := map[string][]string{}
+	for _, outcome := range outcomes {
+		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
+		if slices.Contains(unended, outcome.End) {
+			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], command.Argument(outcome.Kind, outcome.Origin.Name))
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		names := byNamespace[namespace]
+		if len(names) > manyNames && o.flags.labelSelector != "" {
+			names = []string{"-l", o.flags.labelSelector}
+			if !slices.Equal(o.flags.Kinds, []string{delegation.Job().Name}) {
+				names = append(names, "--kinds", strings.Join(o.flags.Kinds, ","))
+			}
+		}
+		util.Tell(o.ErrOut, "to go on:  %s", again.GoOn(namespace, names).Shell())
+		util.Tell(o.ErrOut, "to end it: %s", again.EndIt(namespace, names).Shell())
+	}
+}

@@ -1,0 +1,184 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+)
+
+// wantedJobs are the Jobs and their like that the user means, with what is wrong with
+// some of them.
+type wantedJobs struct {
+	requests []request
+	errs     []error
+}
+
+// request is one of them.
+type request struct {
+	preflight.Request
+	kind delegation.Kind
+}
+
+// key tells the objects of one cluster apart.
+func (r request) key(namespace, name string) string {
+	return r.kind.Resource.GroupResource().String() + " " + namespace + "/" + name
+}
+
+// kindAndName is an object, for people: "job namespace/name".
+func kindAndName(o *unstructured.Unstructured) string {
+	return strings.ToLower(o.GetKind()) + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// find reads the Jobs that the user means from the origin's cluster or from
+// files.
+func (o *dispatchOptions) find(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
+	switch {
+	case len(o.flags.filenames) > 0:
+		return o.ofFiles(ctx, origin)
+	case o.flags.labelSelector != "":
+		return o.selected(ctx, origin)
+	}
+	found := &wantedJobs{}
+	targets := slices.SortedFunc(slices.Values(o.targets), func(a, b writing.Target) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	seen := map[string]bool{}
+	for _, t := range targets {
+		kind, err := o.kinds.Named(ctx, t.Kind)
+		if err != nil {
+			return nil, err
+		}
+		r := request{kind: kind}
+		key := r.key(o.origin.Namespace, t.Name)
+		if seen[key] {
+			continue // It was called by another name of its kind, too.
+		}
+		seen[key] = true
+		r.Origin, err = origin.Object(ctx, kind, o.origin.Namespace, t.Name)
+		switch {
+		case err != nil:
+			found.errs = append(found.errs, err)
+		case r.Origin == nil:
+			found.errs = append(found.errs, fmt.Errorf("context %s: there is no %s %q in namespace %q; -f FILE creates one", origin.Context, strings.ToLower(kind.Kind), t.Name, o.origin.Namespace))
+		default:
+			found.requests = append(found.requests, r)
+		}
+	}
+	return found, nil
+}
+
+func (o *dispatchOptions) selected(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
+	kinds, err := o.kinds.Chosen(ctx, o.flags.Kinds, o.loop.Plan.Owner)
+	if err != nil {
+		return nil, err
+	}
+	found := &wantedJobs{}
+	ended, others := 0, 0
+	for _, kind := range kinds {
+		jobs, othersOfKind, err := dispatch.Find(ctx, origin, kind, o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector)
+		if err != nil {
+			return nil, err
+		}
+		others += othersOfKind
+		for _, job := range jobs {
+			if object.HasFinished(kind, job) {
+				ended++
+				continue
+			}
+			found.requests = append(found.requests, request{kind: kind, Request: preflight.Request{Origin: job}})
+		}
+	}
+	if len(found.requests) == 0 {
+		return nil, fmt.Errorf("context %s: no unfinished %s of %s in namespace %q matches %q; %d that match are finished, and %d are managed by somebody else",
+			origin.Context, writing.Noun(kinds), o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
+	}
+	return found, nil
+}
+
+// ofFiles reads files, and looks which of their Jobs exist already. A file is
+// dispatched as a whole or not at all.
+func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
+	manifests, err := manifest.Read(ctx, o.flags.filenames, o.In)
+	if err != nil {
+		return nil, err
+	}
+	found := &wantedJobs{}
+	seen := map[string]string{}
+	var errs []error
+	for _, m := range manifests {
+		job := m.Object
+		kind, err := o.kinds.Of(ctx, job.GroupVersionKind())
+		if err == nil {
+			err = o.complete(kind, job)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", m.Source, err))
+			continue
+		}
+		r := request{kind: kind, Request: preflight.Request{Origin: job, Create: true}}
+		key := r.key(job.GetNamespace(), job.GetName())
+		if before, ok := seen[key]; ok {
+			errs = append(errs, fmt.Errorf("%s: %s stands in %s already", m.Source, kindAndName(job), before))
+			continue
+		}
+		seen[key] = m.Source
+		existing, err := origin.Object(ctx, kind, job.GetNamespace(), job.GetName())
+		switch {
+		case apiserver.IsUnserved(err):
+			// Preflight says so, with what to do.
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		case existing != nil:
+			util.Tell(o.ErrOut, "note: %s exists already on %s, and is gone on with as it is there", kindAndName(job), origin.Context)
+			r.Request = preflight.Request{Origin: existing}
+		}
+		found.requests = append(found.requests, r)
+	}
+	return found, errors.Join(errs...)
+}
+
+// complete gives a Job of a file its namespace and its owner, and takes away what
+// is left in it of another life.
+func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstructured) error {
+	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields"} {
+		unstructured.RemoveNestedField(job.Object, "metadata", field)
+	}
+	delete(job.Object, "status")
+	own := job.GetNamespace()
+	switch given := *o.flags.Kube.Namespace; {
+	case own == "":
+		job.SetNamespace(o.origin.Namespace)
+	case given != "" && given != own:
+		return fmt.Errorf("%s %s is of namespace %q, and --namespace says %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
+	}
+	if kind.Template || !kind.Allows(o.loop.Plan.Owner) {
+		return nil // The plan refuses it, and says why.
+	}
+	path := strings.Join(kind.ManagedBy, ".")
+	managedBy, _, err := unstructured.NestedString(job.Object, kind.ManagedBy...)
+	if err != nil {
+		return fmt.Errorf("%s %s: %s is no text", strings.ToLower(kind.Kind), job.GetName(), path)
+	}
+	switch owner := kind.OwnerOf(managedBy); {
+	case managedBy == "":
+		return unstructured.SetNestedField(job.Object, string(o.loop.Plan.Owner), kind.ManagedBy...)
+	case owner != o.loop.Plan.Owner:
+		return fmt.Errorf("%s %s has %s: %s, and would have to have %s, or none at all", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.loop.Plan.Owner)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package dispatch
+
+import (
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// tellProblems tells what preflight found.
+func (o *dispatchOptions) tellProblems(candidates []*candidate) {
+	var jobs []printers.JobProblems
+	for _, c := range candidates {
+		jobs = append(jobs, printers.JobProblems{Kind: c.kind.Kind, Job: c.Origin.GetNamespace() + "/" + c.Origin.GetName(), Problems: c.problems})
+	}
+	_ = printers.Problems(o.ErrOut, jobs, o.table())
+}
+
+// recordProblems tells the same as events.
+func (o *dispatchOptions) recordProblems(events *dispatch.Recorder, candidates []*candidate) {
+	for _, c := range candidates {
+		for _, p := range c.problems {
+			events.Record(dispatch.ProblemEvent(o.origin.Name, c.Origin, p))
+		}
+	}
+}
+
+// table is how tables look that are written now.
+func (o *dispatchOptions) table() printers.TableOptions {
+	width, _ := o.Cursor()
+	return printers.TableOptions{Now: o.Clock.Now(), Width: width, Color: o.WantsColor(o.flags.Color)}
+}

@@ -1,0 +1,109 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/running"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// logsRun is a call of logs, once its Job is found.
+type logsRun struct {
+	*logsOptions
+	job    *running.FoundJob
+	reader *logs.Reader
+}
+
+func (o *logsOptions) Run(ctx context.Context) error {
+	// Once lines are printed, nothing may be drawn between them.
+	var isPrinting atomic.Bool
+	job, err := o.Find(ctx, &isPrinting)
+	if err != nil {
+		return err
+	}
+	isPrinting.Store(true)
+	inventory, at := job.Inventory, job.At
+	r := &logsRun{logsOptions: o, job: job}
+	r.reader = &logs.Reader{
+		Options: o.logs, Clock: o.Clock,
+		Sink: printers.NewLogs(o.Out, printers.LogOptions{Prefix: r.prefixes(at), Color: o.WantsColor(o.Flags.Color)}),
+		Note: func(text string) { util.Tell(o.ErrOut, "%s", text) },
+	}
+	if o.follow && !at.IsHopeless() {
+		inventory, err = r.track(ctx, inventory, at)
+	} else {
+		err = r.read(ctx, at)
+	}
+	if stopped := util.Interrupted(ctx); stopped != nil {
+		return stopped
+	}
+	if unread := logs.Unread(inventory); err == nil && len(unread) > 0 {
+		return &util.PartialError{Failed: len(unread), Total: len(o.Contexts)}
+	}
+	return err
+}
+
+// prefixes says which lines have a prefix. Of a Job that is to have several pods
+// the first ones have it already.
+func (r *logsRun) prefixes(at logs.Placement) printers.PrefixMode {
+	isMany := func(n *int32) bool { return n != nil && *n > 1 }
+	hasMany := func(j *inspect.Job) bool { return isMany(j.Parallelism) || isMany(j.Completions) }
+	if r.prefix == printers.PrefixSeveral && r.follow && slices.ContainsFunc(at.Jobs, hasMany) {
+		return printers.PrefixAlways
+	}
+	return r.prefix
+}
+
+// read reads what there is by now.
+func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
+	var targets []logs.Target
+	for _, j := range at.Jobs {
+		client, err := r.job.Client(ctx, j.Context)
+		if err != nil {
+			return err
+		}
+		if j.Context != r.Contexts[0].Name {
+			r.reader.Note(logs.Where(at, j))
+		}
+		targets = append(targets, logs.Target{Job: j, Client: client})
+	}
+	err := r.reader.Read(ctx, targets)
+	if errors.Is(err, logs.ErrNoPods) {
+		return fmt.Errorf("there are no logs of %s: %s", r.What, at.Why)
+	}
+	return err
+}
+
+// track follows the Job.
+func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (*inspect.Inventory, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	changed, wait := logs.Watch(ctx, r.job.Fleet.Clusters(), r.job.Query(), known(v))
+	defer wait()
+	defer cancel()
+	tracker := &logs.Tracker{
+		Reader: r.reader, Home: r.Contexts[0].Name, Changed: changed,
+		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.job.Client(ctx, kubeContext) },
+		Look: func(ctx context.Context) *inspect.Inventory {
+			r.job.Fleet.Again(ctx)
+			return r.job.Look(ctx)
+		},
+	}
+	return tracker.Run(ctx, v, at)
+}
+
+func known(v *inspect.Inventory) []*inspect.Job {
+	var jobs []*inspect.Job
+	for _, f := range v.Clusters {
+		jobs = append(jobs, f.Jobs...)
+	}
+	return jobs
+}

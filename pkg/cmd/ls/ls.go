@@ -1,0 +1,255 @@
+// Package ls lists Jobs by who reconciles them.
+package ls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// listFlags are what a user typed behind ls.
+type listFlags struct {
+	*util.GlobalFlags
+	labelSelector, fieldSelector string
+	delegated                    bool
+	managedBy                    string
+	statuses                     []string
+	findings                     []string
+	summary                      bool
+	watch, watchOnly, events     bool
+	output                       string
+	noHeaders                    bool
+	sortBy                       string
+}
+
+// listOptions are what ls needs to run, checked.
+type listOptions struct {
+	util.Environment
+	flags    *util.GlobalFlags
+	contexts []fleet.Context
+	query    inspect.Query
+	filter   inspect.Filter
+	format   *printers.Format
+	sorter   *printers.Sorter
+	table    printers.TableOptions
+	summary  bool
+	// restrictions tells in words what was selected by.
+	restrictions             string
+	watch, watchOnly, events bool
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &listFlags{GlobalFlags: global}
+	cmd := &cobra.Command{
+		Use:     "ls [options]",
+		Aliases: []string{"list"},
+
+		DisableFlagsInUseLine: true,
+		Short:                 "List Jobs by who reconciles them, in the state that is true",
+		Long: `List Jobs in groups, one for each owner that .spec.managedBy names. Jobs that the
+built-in controller reconciles are the last group.
+
+STATUS is the first of these that holds: Terminating, Complete, Failed, Unclaimed
+(delegated, and nothing shows that a controller ever took it up), Suspended,
+Running (pods of it run or have run), Pending. Of a kind that is known by its schema
+alone it is Unknown where none of the usual conditions tells it.
+
+With -o wide, FINDINGS are the codes of what check finds, and DISPATCHER, shown
+where any of the Jobs is dispatched, is who dispatches it and for how long, by its
+Lease: nobody means that nothing copies its status. A watch looks for neither. With
+--finding, Jobs are listed that have one of some codes.`,
+		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
+  NAME ls -A --all-contexts
+
+  # Delegated Jobs that nobody has taken up
+  NAME ls -A --delegated --status Unclaimed
+
+  # How many Jobs each owner has, in all clusters but one
+  NAME ls -A --contexts '^staging' --summary
+
+  # Not Jobs alone, but every kind that can be delegated
+  NAME ls -A --kinds all
+
+  # Jobs that nobody takes up, and whose owner is not known
+  NAME ls -A --all-contexts --finding JM101,JM102
+
+  # Follow MultiKueue's Jobs
+  NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.DisplayName()),
+		Args: util.NoArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.addTo(cmd, complete.New(env, global))
+	cmd.RunE = util.Runs(func([]string) (*listOptions, error) { return f.toOptions(env) })
+	return cmd
+}
+
+func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+	f.AddListFlags(cmd)
+	f.AddFromFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
+	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
+	flags.StringVar(&f.fieldSelector, "field-selector", "", "Selector (field query) to filter on. Servers support metadata.name, metadata.namespace and status.successful for Jobs")
+	util.Describe(cmd, util.ForObjects, util.OneOf("metadata.name=", "metadata.namespace=", "status.successful="), "field-selector")
+	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
+	util.Describe(cmd, util.ForObjects, nil, "delegated")
+	flags.StringVar(&f.managedBy, "managed-by", "", "List only Jobs whose owner matches this glob, such as 'kueue.x-k8s.io/*' or built-in")
+	util.Describe(cmd, util.ForObjects, ask.Asks(ask.Owners(string(delegation.BuiltIn), string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
+	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
+	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(statuses()...), ""), "status")
+	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs of which check finds one of these codes, such as JM101, comma-separated")
+	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(util.Codes()...), ""), "finding")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "After listing, watch for changes")
+	flags.BoolVar(&f.watchOnly, "watch-only", false, "Watch for changes, without listing first")
+	flags.BoolVar(&f.events, "output-watch-events", false, "Show whether a Job was added, modified or deleted, with --watch or --watch-only, as a table, json, yaml or kyaml")
+	util.Describe(cmd, util.ForFollowing, nil, "watch", "watch-only", "output-watch-events")
+	f.addOutputTo(cmd)
+}
+
+func (f *listFlags) addOutputTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
+	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	util.Describe(cmd, util.ForOutput, nil, "summary", "no-headers")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
+	// What the model knows (see printers.NewSorter).
+	util.Describe(cmd, util.ForOutput, util.OneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
+}
+
+// statuses are those that a Job can have.
+func statuses() []string {
+	var values []string
+	for _, s := range delegation.Statuses() {
+		values = append(values, string(s))
+	}
+	return values
+}
+
+func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
+	o := &listOptions{
+		Environment: env,
+		flags:       f.GlobalFlags,
+		query:       inspect.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds},
+		summary:     f.summary,
+		watch:       f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
+		restrictions: f.restrictions(),
+	}
+	var err, formatErr, sortErr error
+	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
+	o.sorter, sortErr = printers.NewSorter(f.sortBy)
+	var codesErr error
+	o.filter.Findings, codesErr = f.codes(o.watch)
+	if err := errors.Join(err, formatErr, sortErr, codesErr, f.conflicts(o.format), f.RefuseWatch(o.watch)); err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+
+	o.contexts, err = f.Load(&o.Environment, util.CurrentContext)
+	if err != nil {
+		return nil, err
+	}
+	o.table = printers.TableOptions{
+		Contexts:   len(o.contexts) > 1,
+		Namespaces: f.AllNamespaces,
+		Kinds:      !o.query.OnlyJobs(),
+		Wide:       o.format.Wide(),
+		NoHeaders:  f.noHeaders,
+		Color:      env.WantsColor(f.Color),
+	}
+	return o, nil
+}
+
+// codes are those of --finding.
+func (f *listFlags) codes(watch bool) ([]string, error) {
+	if len(f.findings) > 0 && watch {
+		return nil, errors.New("--finding cannot be combined with --watch, which judges nothing; check --watch does")
+	}
+	return util.KnownCodes(f.findings)
+}
+
+// conflicts says which flags make no sense together. It is called even where
+// the format was not understood.
+func (f *listFlags) conflicts(format *printers.Format) error {
+	watch := f.watch || f.watchOnly
+	switch {
+	case f.events && !watch:
+		return errors.New("--output-watch-events needs --watch or --watch-only")
+	case format == nil:
+		return nil
+	case f.summary && watch:
+		return errors.New("--summary cannot be combined with --watch")
+	case f.summary && format.IsPerJob():
+		return fmt.Errorf("--summary lists no Jobs, and -o %s prints Jobs", f.output)
+	case f.summary && f.sortBy != "":
+		return errors.New("--summary lists no Jobs to sort")
+	case f.events && !format.IsTable() && !format.IsDocument():
+		return errors.New("--output-watch-events works with a table, json, yaml or kyaml")
+	}
+	return nil
+}
+
+// restrictions tells in words what was selected by, for when nothing was found.
+func (f *listFlags) restrictions() string {
+	var parts []string
+	if f.delegated {
+		parts = append(parts, "--delegated")
+	}
+	for _, flag := range []struct{ name, value string }{
+		{"--managed-by", f.managedBy},
+		{"--status", strings.Join(f.statuses, ",")},
+		{"--selector", f.labelSelector},
+		{"--field-selector", f.fieldSelector},
+		{"--finding", strings.Join(f.findings, ",")},
+	} {
+		if flag.value != "" {
+			parts = append(parts, flag.name+" "+flag.value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (o *listOptions) Run(ctx context.Context) error {
+	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, o.query.Kinds)
+	if err != nil {
+		return err
+	}
+	if o.watch {
+		return o.runWatch(ctx, f)
+	}
+	addresses := o.flags.Addresses(o.contexts, f)
+	var answers []fleet.Answer[*inspect.Tally]
+	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
+	switch {
+	case isJudged:
+		answers = o.listJudged(ctx, f, addresses)
+	case len(o.filter.Findings) > 0:
+		return &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
+	default:
+		answers = o.listEach(ctx, f)
+	}
+	list := inspect.Merge(answers)
+	if !o.summary {
+		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(answers), isJudged)
+	}
+	if o.showsFindings() {
+		o.findDispatchers(ctx, f, list, isJudged)
+	}
+	if err := util.Interrupted(ctx); err != nil {
+		return err
+	}
+	return o.print(list, f)
+}

@@ -1,0 +1,88 @@
+package ls
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// print writes a list in the format that was asked for, and makes an error of the
+// contexts that could not be read.
+func (o *listOptions) print(list *inspect.OwnerList, f *fleet.Fleet) error {
+	if len(list.Items) == 0 && len(list.Errors) == 0 && !o.format.IsDocument() {
+		o.tellNothingFound(f)
+		return nil
+	}
+	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+		return err
+	}
+	if !o.tellsErrors() {
+		util.TellErrors(o.ErrOut, list.Errors)
+	}
+	return util.Partial(list.Errors, len(f.Contexts()))
+}
+
+func (o *listOptions) write(out io.Writer, list *inspect.OwnerList) error {
+	if o.format.IsPerJob() {
+		var jobs []inspect.Job
+		for i := range list.Items {
+			jobs = append(jobs, list.Items[i].Jobs...)
+		}
+		o.sorter.Sort(jobs)
+		return o.format.PrintJobs(out, jobs)
+	}
+	for i := range list.Items {
+		o.sorter.Sort(list.Items[i].Jobs)
+	}
+	switch {
+	case !o.format.IsTable():
+		return o.format.PrintObject(out, list)
+	case o.summary:
+		return printers.Summary(out, list, o.TableNow(o.table))
+	default:
+		return printers.Owners(out, list, o.TableNow(o.table))
+	}
+}
+
+// tellsErrors says whether the output itself tells which contexts could not be
+// read.
+func (o *listOptions) tellsErrors() bool {
+	return o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders
+}
+
+// tellNothingFound says where was looked, and by what was selected.
+func (o *listOptions) tellNothingFound(f *fleet.Fleet) {
+	where := "in all namespaces"
+	if !o.query.AllNamespaces {
+		var namespaces []string
+		for _, c := range f.Clusters() {
+			if len(namespaces) == 0 || namespaces[len(namespaces)-1] != c.Namespace {
+				namespaces = append(namespaces, c.Namespace)
+			}
+		}
+		where = "in namespace " + strings.Join(namespaces, ", ")
+	}
+	contexts := "context"
+	if len(f.Contexts()) > 1 {
+		contexts = "contexts"
+	}
+	message := fmt.Sprintf("No %s found %s of %s %s", o.kindsText(), where, contexts, strings.Join(f.Contexts(), ", "))
+	if o.restrictions != "" {
+		message += ", with " + o.restrictions
+	}
+	util.Tell(o.ErrOut, "%s", message)
+}
+
+// kindsText is in words what was looked for.
+func (o *listOptions) kindsText() string {
+	if o.query.OnlyJobs() || slices.Contains(o.query.Kinds, inspect.AllKinds) {
+		return util.NounFor(o.query)
+	}
+	return util.NounFor(o.query) + " of kind " + strings.Join(o.query.Kinds, ", ")
+}

@@ -1,0 +1,91 @@
+package ls
+
+import (
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// rowsView writes a row or a document for each change, one behind the other.
+type rowsView struct {
+	*listOptions
+	board *inspect.Board
+	// stream is nil where documents are written.
+	stream *printers.Stream
+	// shown are the Jobs that the filter picked when they were shown last, so
+	// that it can be told when one leaves.
+	shown sets.Set[inspect.Ref]
+}
+
+func (v *rowsView) start() error {
+	for _, err := range v.board.Errors() {
+		util.Tell(v.ErrOut, "error: %v", err)
+	}
+	list := v.board.List(v.filter)
+	var jobs []inspect.Job
+	for i := range list.Items {
+		jobs = append(jobs, list.Items[i].Jobs...)
+	}
+	v.sorter.Sort(jobs)
+	for i := range jobs {
+		v.shown.Insert(inspect.RefOf(&jobs[i]))
+		if v.watchOnly {
+			continue
+		}
+		if err := v.write(inspect.Added, &jobs[i]); err != nil {
+			return err
+		}
+	}
+	return v.refresh()
+}
+
+func (v *rowsView) change(c inspect.Change) error {
+	switch c.Type {
+	case inspect.Lost:
+		util.Tell(v.ErrOut, "error: %v", c.Err)
+		return nil
+	case inspect.Found:
+		util.Tell(v.ErrOut, "note: context %s answers again", c.Context)
+		return nil
+	case inspect.Synced:
+		return nil
+	case inspect.Added, inspect.Modified, inspect.Deleted:
+	}
+	event, matches := c.Type, v.filter.Matches(&c.Job)
+	wasShown := v.shown.Has(inspect.RefOf(&c.Job))
+	switch {
+	case matches && event != inspect.Deleted:
+		if !wasShown {
+			event = inspect.Added
+		}
+		v.shown.Insert(inspect.RefOf(&c.Job))
+	case wasShown:
+		// It was deleted, or the filter no longer picks it; for who watches with
+		// a selector, kubectl makes no difference between these either.
+		event = inspect.Deleted
+		v.shown.Delete(inspect.RefOf(&c.Job))
+	default:
+		return nil
+	}
+	return v.write(event, &c.Job)
+}
+
+func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
+	switch {
+	case v.stream != nil:
+		return v.stream.Write(event, j, v.TableNow(v.table))
+	case v.events:
+		return v.format.PrintEvent(v.Out, event, j)
+	default:
+		return v.format.PrintJobs(v.Out, []inspect.Job{*j})
+	}
+}
+
+func (v *rowsView) refresh() error {
+	if v.stream != nil {
+		return v.stream.Flush()
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+// Package portforward forwards local ports to a pod of a Job, on whichever cluster runs it.
+package portforward
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/running"
+
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	kubectl "k8s.io/kubectl/pkg/cmd/portforward"
+
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+// portForwardFlags are what a user typed behind port-forward.
+type portForwardFlags struct {
+	running.PodFlags
+	address []string
+}
+
+// portForwardOptions are what port-forward needs to run, checked.
+type portForwardOptions struct {
+	*running.PodOptions
+	address, ports []string
+	// called is the command, whose flags kubectl's code reads.
+	called *cobra.Command
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &portForwardFlags{PodFlags: running.PodFlags{GlobalFlags: global}}
+	ask := complete.New(env, global)
+	cmd := &cobra.Command{
+		Use: "port-forward [KIND/]NAME [LOCAL_PORT:]REMOTE_PORT... [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Forward local ports to a pod of a Job, whichever cluster runs it",
+		Long: `Forward one or more local ports to a pod of a Job, on whichever cluster runs it.
+
+NAME is the origin's or the mirror's, and is looked for as logs looks for it, on all
+contexts of the kubeconfig unless some are chosen. The pod is one that runs: of the
+mirror; or the Job's own, if it is not delegated. Everything else is kubectl
+port-forward. It ends with the pod; a Job that goes on elsewhere has another one.`,
+		Example: strings.ReplaceAll(`  # The dashboard of a training run, wherever it runs
+  NAME port-forward train -n ml 6006
+
+  # Listen on port 8888, forwarding to the port that the pod calls http
+  NAME port-forward train -n ml 8888:http
+
+  # To a certain pod of a RayJob
+  NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.DisplayName()),
+		Args: cobra.ArbitraryArgs,
+
+		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+	}
+	f.AddTo(cmd, ask)
+	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, it is tried to bind on both 127.0.0.1 and ::1")
+	util.Describe(cmd, util.ForConnections, util.OneOf("localhost", "127.0.0.1", "0.0.0.0"), "address")
+	cmd.RunE = util.Runs(func(args []string) (*portForwardOptions, error) { return f.toOptions(env, cmd, args) })
+	return cmd
+}
+
+func (f *portForwardFlags) toOptions(env util.Environment, cmd *cobra.Command, args []string) (*portForwardOptions, error) {
+	if len(args) < 2 {
+		return nil, &util.UsageError{Err: errors.New("port-forward takes the Job's name and ports: port-forward NAME [LOCAL_PORT:]REMOTE_PORT")}
+	}
+	pod, err := f.ToOptions(env, args[0])
+	if err != nil {
+		return nil, err
+	}
+	return &portForwardOptions{PodOptions: pod, address: f.address, ports: args[1:], called: cmd}, nil
+}
+
+func (o *portForwardOptions) Run(ctx context.Context) error {
+	pod, err := o.Find(ctx)
+	if err != nil {
+		return err
+	}
+	forward := kubectl.NewDefaultPortForwardOptions(o.IOStreams)
+	forward.Address = o.address
+	// It makes numbers of the names of ports.
+	factory := cmdutil.NewFactory(&connection{config: pod.Config, namespace: pod.Namespace})
+	if err := forward.Complete(factory, o.called, append([]string{pod.Name}, o.ports...)); err != nil {
+		return err
+	}
+	if err := forward.Validate(); err != nil {
+		return err
+	}
+	if err := forward.RunPortForwardContext(ctx); err != nil {
+		return err
+	}
+	// A signal is how it ends, which kubectl's code may hear of before the context does.
+	select {
+	case <-ctx.Done():
+	case <-o.Clock.After(time.Second):
+	}
+	return util.Interrupted(ctx)
+}
+
+// connection is a cluster, and a namespace on it, in the form in which kubectl's code is
+// told of them.
+type connection struct {
+	config    *rest.Config
+	namespace string
+}
+
+func (c *connection) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(c.config), nil }
+
+func (c *connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewMemCacheClient(client), nil
+}
+
+func (c *connection) ToRESTMapper() (meta.RESTMapper, error) {
+	client, err := c.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	return restmapper.NewDeferredDiscoveryRESTMapper(client), nil
+}
+
+func (c *connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(),
+		&clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: c.namespace}})
+}

@@ -1,0 +1,229 @@
+// Package queues shows what Kueue's queues have, use, and are asked for.
+package queues
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// queuesFlags are what a user typed behind queues.
+type queuesFlags struct {
+	*util.GlobalFlags
+	summary   bool
+	watch     bool
+	output    string
+	noHeaders bool
+}
+
+// queuesOptions are what queues needs to run, checked.
+type queuesOptions struct {
+	util.Environment
+	flags    *util.GlobalFlags
+	contexts []fleet.Context
+	scope    inspect.Scope
+	summary  bool
+	watch    bool
+	format   *printers.Format
+	table    printers.TableOptions
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &queuesFlags{GlobalFlags: global}
+	cmd := &cobra.Command{
+		Use: "queues [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Show what Kueue's queues have, use, and are asked for",
+		Long: `Show what Kueue's queues have, use, and are asked for, on all contexts of the
+kubeconfig unless some are chosen: a row for each ClusterQueue, flavor and resource,
+the members of a cohort below it.
+
+NOMINAL is a queue's own quota, USED what Workloads hold of it, whether their pods run
+or not, BORROWED how much of that is not its own, and FREE what it could still give,
+with what it may borrow now. Of a cohort, NOMINAL and USED are of all its members.
+PENDING is what waits for the resource; as it waits for any flavor, it stands with the
+first one. WORKERS, of a queue that MultiKueue gives to other clusters, is what the
+queues there have that its Jobs get into: as much as it has itself, at the least, or
+Jobs get quota that they cannot run with.
+
+With --namespace or -A it is LocalQueues that are shown: USED and PENDING are then
+what came through them, and the rest is of the ClusterQueue that they lead to.
+What may not be looked at, or cannot be known without, is a question mark.`,
+		Example: strings.ReplaceAll(`  # All clusters of the kubeconfig
+  NAME queues
+
+  # In a line for each resource: what there is on each cluster
+  NAME queues --summary
+
+  # What a team sees that may look into its namespace alone
+  NAME queues -n team-a
+
+  # Names and what is free of them, for a script
+  NAME queues --no-headers -o custom-columns=:.name,:.free`, "NAME", env.DisplayName()),
+		Args: util.NoArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", f.AllNamespaces, "If present, show the LocalQueues of all namespaces. The namespace in each context is ignored even if specified with --namespace")
+	util.Describe(cmd, util.ForObjects, nil, "all-namespaces")
+	f.AddFromFlag(cmd)
+	flags.BoolVar(&f.summary, "summary", false, "Show one row for each cluster and resource, of all ClusterQueues and flavors together")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every few seconds, and show what has changed")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles and reasons")
+	util.Describe(cmd, util.ForFollowing, nil, "watch")
+	util.Describe(cmd, util.ForOutput, nil, "summary", "no-headers")
+	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
+	cmd.RunE = util.Runs(func([]string) (*queuesOptions, error) { return f.toOptions(env) })
+	return cmd
+}
+
+func (f *queuesFlags) toOptions(env util.Environment) (*queuesOptions, error) {
+	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, scope: f.scope(), summary: f.summary, watch: f.watch}
+	var err error
+	o.format, err = printers.NewFormat(f.output, f.noHeaders)
+	if err := errors.Join(err, f.RefuseWatch(f.watch), f.conflicts()); err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
+		return nil, err
+	}
+	o.table = printers.TableOptions{
+		Contexts: len(o.contexts) > 1, Namespaces: o.scope == inspect.AllNamespaces,
+		Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color),
+	}
+	return o, nil
+}
+
+// scope is whose queues are meant: those of a namespace that is named.
+func (f *queuesFlags) scope() inspect.Scope {
+	switch {
+	case f.AllNamespaces:
+		return inspect.AllNamespaces
+	case *f.Kube.Namespace != "":
+		return inspect.NamespaceScope
+	}
+	return inspect.ClusterScope
+}
+
+func (f *queuesFlags) conflicts() error {
+	if f.summary && f.scope() != inspect.ClusterScope {
+		return errors.New("--summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces")
+	}
+	return nil
+}
+
+func (o *queuesOptions) Run(ctx context.Context) error {
+	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, nil)
+	if err != nil {
+		return err
+	}
+	addresses := o.flags.Addresses(o.contexts, f)
+	read := func(ctx context.Context) (*queuesRead, error) { return o.read(ctx, f, addresses), nil }
+	if o.watch {
+		again := &util.Repeated[*queuesRead]{
+			Environment: o.Environment, IsTable: o.format.IsTable(), Read: read, Write: o.write, Show: o.show,
+		}
+		return again.Run(ctx, f)
+	}
+	found, err := read(ctx)
+	if stopped := util.Interrupted(ctx); stopped != nil {
+		return stopped
+	}
+	if err != nil {
+		return err
+	}
+	return o.show(found)
+}
+
+// queuesRead is what was read, with what is to be told beside it.
+type queuesRead struct {
+	List *inspect.QueueList
+	// Without are the contexts that do not serve Kueue's API.
+	Without []string
+	// Notes tell why something is not known that nobody who looks into one namespace
+	// counts on.
+	Notes []inspect.ContextError
+}
+
+func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *queuesRead {
+	inventory := inspect.ReadQueues(ctx, f, o.scope, addresses, o.Clock.Now)
+	r := &queuesRead{List: inspect.NewQueueList()}
+	switch {
+	case o.summary:
+		r.List.Items = queues.Sum(inventory)
+	case o.scope == inspect.ClusterScope:
+		r.List.Items = queues.List(inventory)
+	default:
+		r.List.Items = queues.Locals(inventory)
+	}
+	r.List.Errors = inventory.Errors()
+	for _, facts := range inventory.Clusters {
+		if facts.NoKueue {
+			r.Without = append(r.Without, facts.Context)
+		}
+		for _, gap := range inspect.QuotaGaps(facts) {
+			if o.scope == inspect.NamespaceScope {
+				r.Notes = append(r.Notes, gap)
+			} else {
+				r.List.Errors = append(r.List.Errors, gap)
+			}
+		}
+	}
+	return r
+}
+
+func (o *queuesOptions) show(r *queuesRead) error {
+	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, r) }); err != nil {
+		return err
+	}
+	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+		util.TellErrors(o.ErrOut, r.List.Errors)
+	}
+	for _, note := range inspect.FoldRefusals(r.Notes) {
+		util.Tell(o.ErrOut, "note: %s", note.Message)
+	}
+	if len(r.Without) > 0 && len(r.List.Items) == 0 && o.format.IsTable() {
+		util.Tell(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
+	} else if len(r.List.Items) == 0 && len(r.List.Errors) == 0 && o.format.IsTable() {
+		util.Tell(o.ErrOut, "no queues found%s", o.where())
+	}
+	return util.Partial(r.List.Errors, len(o.contexts))
+}
+
+// where is where it was looked for LocalQueues.
+func (o *queuesOptions) where() string {
+	if o.scope != inspect.NamespaceScope {
+		return ""
+	}
+	namespaces := []string{}
+	for _, c := range o.contexts {
+		if !slices.Contains(namespaces, c.Namespace) {
+			namespaces = append(namespaces, c.Namespace)
+		}
+	}
+	return " in namespace " + strings.Join(namespaces, ", ")
+}
+
+func (o *queuesOptions) write(w io.Writer, r *queuesRead) error {
+	switch {
+	case o.format.IsPerJob():
+		return o.format.PrintQueues(w, r.List)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, r.List)
+	}
+	return printers.Queues(w, r.List, o.TableNow(o.table))
+}

@@ -1,0 +1,172 @@
+// Package recreate gives a Job another owner: deletes it and creates it again.
+package recreate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/term"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// recreateFlags are recreate's flags as the user gave them.
+type recreateFlags struct {
+	*util.GlobalFlags
+	managedBy string
+	queue     string
+	force     bool
+	yes       bool
+	backup    string
+	timeout   time.Duration
+	dryRun    string
+	output    string
+}
+
+// recreateOptions are what recreate needs to run, checked.
+type recreateOptions struct {
+	util.Environment
+	flags   *recreateFlags
+	target  writing.Target
+	context fleet.Context
+	replace recreate.Options
+	// format is nil where people read.
+	format *printers.Format
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &recreateFlags{GlobalFlags: global, dryRun: writing.DryRunNone, timeout: time.Minute}
+	ask := complete.New(env, global)
+	cmd := &cobra.Command{
+		Use:                   "recreate [KIND/]NAME --managed-by VALUE [options]",
+		DisableFlagsInUseLine: true,
+		Annotations:           util.InOneContext(),
+		ValidArgsFunction:     util.FirstOnly(ask.Asks(ask.Jobs)),
+		Args:                  util.ExactlyOne("the NAME of a Job", "[KIND/]NAME"),
+		Short:                 "Delete a Job and create it again with another owner",
+		Long: `Change who manages a Job of this context (--context, or the current one). Its
+spec.managedBy cannot be changed, so the Job is deleted and created again.
+
+What becomes of it is shown as a diff, with a question. Before anything is deleted,
+the API server is asked whether it would take the new Job, and a copy of the old
+one is written to a file. If the new Job cannot be created after all, the old one
+is created again. Once the deletion has begun, Ctrl-C has to wait for the end.
+
+An owner of '' is the built-in controller, which runs the Job in its own cluster.
+A Job that runs, that is dispatched, or that belongs to a CronJob or the like is
+left alone without --force. One that has ended runs once more.`,
+		Example: strings.ReplaceAll(`  # Have this plugin dispatch a Job, instead of running it here
+  NAME recreate train -n ml \
+      --managed-by DISPATCH
+
+  # Take a Job to MultiKueue, into the queue that its team uses
+  NAME recreate train -n ml \
+      --managed-by MULTIKUEUE --queue research
+
+  # Have the built-in controller run it here after all
+  NAME recreate train -n ml --managed-by ''
+
+  # Have this plugin dispatch a JobSet
+  NAME recreate jobset/train -n ml \
+      --managed-by DISPATCH
+
+  # Only show what would become of it, as the API server sees it
+  NAME recreate train -n ml \
+      --managed-by example.com/runner --dry-run=server
+
+  # In a script: no question, and the copy of the old Job where it can be found
+  NAME recreate train -n ml --managed-by '' \
+      --yes --backup train-before.yaml`, "NAME", env.DisplayName()),
+	}
+	cmd.Example = strings.NewReplacer("DISPATCH", string(delegation.Dispatch), "MULTIKUEUE", string(delegation.MultiKueue)).Replace(cmd.Example)
+	f.addTo(cmd, ask)
+	cmd.RunE = util.Runs(func(args []string) (*recreateOptions, error) {
+		return f.toOptions(env, args[0], cmd.Flags().Changed)
+	})
+	return cmd
+}
+
+func (f *recreateFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.managedBy, "managed-by", "", "The Job's new spec.managedBy; '' or "+delegation.Job().Reserved+" is the built-in controller")
+	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Owners(delegation.Job().Reserved, string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
+	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
+	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
+	flags.BoolVar(&f.force, "force", false, "If present, do so although the Job runs, is dispatched, or belongs to another object")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
+	util.Describe(cmd, util.ForRun, nil, "force", "yes")
+	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default KIND-NAMESPACE-NAME-TIME.yaml in the current folder)")
+	util.Describe(cmd, util.ForRun, util.Files, "backup")
+	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
+	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
+	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
+	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
+	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
+	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml", "name"), "output")
+}
+
+func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven func(flag string) bool) (*recreateOptions, error) {
+	o := &recreateOptions{Environment: env, flags: f}
+	o.replace = recreate.Options{ManagedBy: f.managedBy, Force: f.force}
+	if isGiven("queue") {
+		o.replace.Queue = &f.queue
+	}
+	targets, err := writing.TargetsOf([]string{name})
+	if err == nil {
+		err = f.check(isGiven("managed-by"))
+	}
+	if err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	o.target = targets[0]
+	if kind, known := delegation.KindNamed(o.target.Kind); known {
+		o.replace.Kind = kind
+	}
+	if err := o.replace.Validate(); err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	if isTerminal := (term.TTY{In: env.In}).IsTerminalIn(); f.dryRun == writing.DryRunNone && !f.yes && !isTerminal {
+		return nil, &util.UsageError{Err: errors.New("recreate deletes the Job, and asks before it does; standard input is no terminal, so nobody can answer; --yes goes on without asking, --dry-run only shows what would be done")}
+	}
+	if f.output != "" {
+		if o.format, err = printers.NewFormat(f.output, false); err != nil {
+			return nil, &util.UsageError{Err: err}
+		}
+	}
+	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	o.context = here[0]
+	f.Introduce(env, here)
+	return o, nil
+}
+
+// check says which flags make no sense, alone or together.
+func (f *recreateFlags) check(hasOwner bool) error {
+	switch {
+	case !hasOwner:
+		return errors.New("--managed-by is required: the owner that the Job is to have; '' is the built-in controller")
+	case f.AllContexts || len(f.Contexts) > 0:
+		return errors.New("recreate works in one context, --context or the current one; --contexts and --all-contexts make no sense here")
+	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
+	case f.timeout <= 0:
+		return fmt.Errorf("--timeout has to be more than zero, and is %s", f.timeout)
+	case !slices.Contains([]string{"", "json", "yaml", "kyaml", "name"}, f.output):
+		return fmt.Errorf("unknown output format %q; there are json, yaml, kyaml and name", f.output)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package recreate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// heldError says that --timeout was over before the old Job was gone.
+type heldError struct{ error }
+
+func (e *heldError) ExitCode() int { return util.ExitTimeout }
+func (e *heldError) Unwrap() error { return e.error }
+
+func (o *recreateOptions) Run(ctx context.Context) error {
+	sides, opened, err := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, []fleet.Context{o.context})
+	if err != nil {
+		return err
+	}
+	side := sides[o.context.Name]
+	kind, err := writing.FindKinds(opened, o.context.Name).Named(ctx, o.target.Kind)
+	if err != nil {
+		return err
+	}
+	o.replace.Kind, o.replace.Context = kind, side.Context
+	old, err := side.Object(ctx, kind, o.context.Namespace, o.target.Name)
+	if interrupted := util.Interrupted(ctx); interrupted != nil {
+		return interrupted
+	}
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return fmt.Errorf("context %s: there is no %s %q in namespace %q", side.Context, o.noun(), o.target.Name, o.context.Namespace)
+	}
+	o.replace.Submitted = recreate.FindSubmitted(ctx, side, kind, old)
+	if interrupted := util.Interrupted(ctx); interrupted != nil {
+		return interrupted
+	}
+	plan, err := recreate.New(old, o.replace)
+	if err != nil {
+		return fmt.Errorf("context %s: %w", side.Context, err)
+	}
+	r := &recreate.Runner{Side: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
+	if o.flags.dryRun != writing.DryRunClient {
+		err := r.Check(ctx, plan)
+		if interrupted := util.Interrupted(ctx); interrupted != nil {
+			return interrupted
+		}
+		if err != nil {
+			return fmt.Errorf("%w; nothing was changed", err)
+		}
+	}
+	if err := o.show(plan); err != nil {
+		return err
+	}
+	if o.flags.dryRun != writing.DryRunNone {
+		return o.report(plan.New)
+	}
+	return o.replaceIt(ctx, r, plan)
+}
+
+// replaceIt asks, keeps the old Job, and replaces it.
+func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
+	if r.Backup == "" {
+		r.Backup = plan.BackupName(o.Clock.Now())
+	}
+	if err := recreate.CheckBackup(r.Backup); err != nil {
+		return err
+	}
+	if err := o.confirm(ctx); err != nil {
+		return err
+	}
+	if err := plan.WriteBackup(r.Backup, r.Side.Context, o.Clock.Now()); err != nil {
+		return err
+	}
+	util.Tell(o.ErrOut, "the old %s is kept in %s", o.noun(), r.Backup)
+	if err := util.Interrupted(ctx); err != nil {
+		return err
+	}
+	created, err := r.Run(ctx, plan)
+	if notGone := (*recreate.NotGoneError)(nil); errors.As(err, &notGone) {
+		return &heldError{err}
+	}
+	if err == nil {
+		err = o.report(created)
+	}
+	return util.Joined([]error{err, util.Interrupted(ctx)})
+}
+
+// show shows what becomes of the Job. Where the new Job is printed as a document,
+// standard output is for that alone, and the diff only for who is asked.
+func (o *recreateOptions) show(plan *recreate.Replacement) error {
+	table := printers.TableOptions{Color: o.WantsColor(o.flags.Color)}
+	size, isTerminal := o.Terminal()
+	if isTerminal {
+		table.Width = int(size.Width)
+	}
+	to := o.Out
+	if o.format != nil {
+		to, table.Color = o.ErrOut, o.flags.Color == util.ColorAlways
+		if o.flags.yes || o.flags.dryRun != writing.DryRunNone {
+			for _, warning := range plan.Warnings {
+				util.Tell(o.ErrOut, "warning: %s", warning)
+			}
+			return nil
+		}
+	}
+	name := o.context.Namespace + "/" + o.target.Name
+	return printers.Replacement(to, plan, name+" as it is on "+o.context.Name, name+" as it would be", table)
+}
+
+// confirm asks whether to go on, and returns an error if the answer is not yes.
+func (o *recreateOptions) confirm(ctx context.Context) error {
+	if o.flags.yes {
+		return nil
+	}
+	owner := o.replace.ManagedBy
+	if o.replace.Kind.OwnerOf(owner).IsBuiltIn() {
+		owner = "the built-in controller"
+	}
+	fmt.Fprintf(o.ErrOut, "%s [y/N] ", printers.Safe(fmt.Sprintf("Delete %s %s/%s on %s, and create it again for %s?", o.noun(), o.context.Namespace, o.target.Name, o.context.Name, owner)))
+	answers := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(o.In).ReadString('\n') // No answer is one, too.
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(o.ErrOut)
+		return util.Interrupted(ctx)
+	case answer := <-answers:
+		if answer == "y" || answer == "yes" {
+			return nil
+		}
+		return errors.New("the answer was not yes, so nothing was changed")
+	}
+}
+
+func (o *recreateOptions) tellHeld(finalizers []string) {
+	util.Tell(o.ErrOut, "waiting %s at most for the finalizers that hold the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
+}
+
+// noun is what the Job is, in the middle of a sentence.
+func (o *recreateOptions) noun() string { return strings.ToLower(o.replace.Kind.Kind) }
+
+// report prints the new Job.
+func (o *recreateOptions) report(job *unstructured.Unstructured) error {
+	how := map[string]string{writing.DryRunNone: "", writing.DryRunClient: " (dry run)", writing.DryRunServer: " (server dry run)"}[o.flags.dryRun]
+	switch {
+	case o.format == nil:
+		util.Tell(o.Out, "%s/%s recreated%s", o.replace.Kind, job.GetName(), how)
+		return nil
+	case o.flags.output == "name":
+		util.Tell(o.Out, "%s/%s", o.replace.Kind, job.GetName())
+		return nil
+	}
+	return o.format.PrintObject(o.Out, job)
+}

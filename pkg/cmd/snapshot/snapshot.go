@@ -1,0 +1,166 @@
+// Package snapshot writes what the other commands read into a folder.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// snapshotOptions are what snapshot needs to run, checked.
+type snapshotOptions struct {
+	util.Environment
+	flags    *util.GlobalFlags
+	contexts []fleet.Context
+	dir      string
+	redact   bool
+	// kinds are those to record beside Jobs, none for all.
+	kinds []string
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	var redact bool
+	var kinds []string
+	cmd := &cobra.Command{
+		Use: "snapshot DIR [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Write what the other commands read into a folder, for --from",
+		Long: `Write what the other commands read into a new folder: Jobs and objects of all
+other kinds that can be delegated, their pods, their events, the Leases of those
+that are dispatched, Namespaces, and Kueue's objects, of all contexts unless some
+are chosen.
+Commands that take --from read it back, on any machine and at any time, as of
+when it was taken.
+
+--kinds chooses among the kinds beside Jobs. What is left out is recorded as not
+known, so that nobody takes it for absent.
+
+Of Secrets, which MultiKueue keeps its workers' kubeconfigs in, nothing but the
+servers and their certificate authorities is kept. --redact also takes away the
+values of environment variables, annotations that are none of Kueue's, of Jobs or
+of this plugin, and the names of those who dispatch Jobs.
+
+The folder is written as a whole or not at all. Contexts, and parts of them,
+that could not be read are recorded as such.`,
+		Example: strings.ReplaceAll(`  # All Jobs of all clusters of the kubeconfig, and then look at them
+  NAME snapshot fleet -A
+  NAME ls -A --from fleet
+
+  # Something to attach to a bug report
+  NAME snapshot report -A --redact
+
+  # Jobs and JobSets, and no other kind
+  NAME snapshot small -A --kinds job,jobset
+
+  # One namespace of two clusters
+  NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.DisplayName()),
+		Args: util.ExactlyOne("the folder to write", "DIR"),
+
+		ValidArgsFunction: util.FirstOnly(util.Folders),
+	}
+	global.AddNamespacesFlag(cmd, "read")
+	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record beside Jobs, comma-separated: names as the kinds command tells them, or all. The default is all, and what else was submitted to a queue: pods, StatefulSets and LeaderWorkerSets")
+	util.Describe(cmd, util.ForObjects, util.CompleteKinds(), "kinds")
+	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
+	util.Describe(cmd, util.ForOutput, nil, "redact")
+	cmd.RunE = util.Runs(func(args []string) (*snapshotOptions, error) {
+		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact, kinds: kinds}
+		err := o.complete()
+		return o, err
+	})
+	return cmd
+}
+
+// complete finds out what would be in vain before any cluster is asked.
+func (o *snapshotOptions) complete() (err error) {
+	if err := bundle.CheckTarget(o.dir); err != nil {
+		return err
+	}
+	for _, name := range o.kinds {
+		if name == inspect.AllKinds {
+			continue
+		}
+		if err := util.CheckKindName(name); err != nil {
+			return &util.UsageError{Err: err}
+		}
+	}
+	o.contexts, err = o.flags.Load(&o.Environment, util.EveryContext)
+	return err
+}
+
+func (o *snapshotOptions) Run(ctx context.Context) error {
+	f := o.flags.Open(ctx, o.Environment, o.contexts)
+	if err := util.Interrupted(ctx); err != nil {
+		return err
+	}
+	if err := util.RequireServed(ctx, o.Environment, f, o.kinds); err != nil {
+		return err
+	}
+	for _, a := range f.Aliases() {
+		util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s, and is not recorded again", a.Context, a.SameAs)
+	}
+	recording, err := bundle.Take(ctx, f, bundle.Options{
+		AllNamespaces: o.flags.AllNamespaces, Kinds: o.kinds, Redact: o.redact,
+		Known: o.flags.Addresses(o.contexts, f), Clock: o.Clock,
+	})
+	if err != nil {
+		return err
+	}
+	failed := 0
+	contexts := recording.Contexts()
+	for i := range contexts {
+		if !o.report(&contexts[i]) {
+			failed++
+		}
+	}
+	if recording.Usable() == 0 {
+		return errors.New("no context could be read, so nothing was written")
+	}
+	if err := recording.Write(ctx, o.dir); err != nil {
+		return err
+	}
+	util.Tell(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
+	read := o.Own("ls", "--from", o.dir)
+	if o.flags.AllNamespaces {
+		read = read.With("-A")
+	}
+	util.Tell(o.Out, "  %s", read.Shell())
+	if failed > 0 {
+		return &util.PartialError{Failed: failed, Total: len(contexts)}
+	}
+	return nil
+}
+
+// report tells how many objects of a context were recorded, or why not, and
+// says whether that is all there are.
+func (o *snapshotOptions) report(c *bundle.Context) bool {
+	if c.File == "" {
+		util.Tell(o.Out, "%s: not read (%s): %s", c.Name, c.Code, c.Error)
+		return false
+	}
+	objects := "objects"
+	if *c.Objects == 1 {
+		objects = "object"
+	}
+	unread := c.Failed()
+	if len(unread) == 0 {
+		util.Tell(o.Out, "%s: %d %s", c.Name, *c.Objects, objects)
+		return true
+	}
+	names := make([]string, len(unread))
+	for i, u := range unread {
+		names[i] = u.Resource
+		util.Tell(o.ErrOut, "error: context %s: could not read %s: %s", c.Name, u.Resource, u.Status.Message)
+	}
+	util.Tell(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
+	return false
+}

@@ -1,0 +1,185 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+func (o *traceOptions) Run(ctx context.Context) error {
+	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, o.kinds())
+	if err != nil {
+		return err
+	}
+	addresses := o.flags.Addresses(o.contexts, f)
+	if !o.watch {
+		list, err := o.readSurely(ctx, f, addresses)
+		if interrupted := util.Interrupted(ctx); interrupted != nil {
+			return interrupted
+		}
+		if err != nil {
+			return err
+		}
+		return o.show(list)
+	}
+	again := &util.Repeated[*inspect.TraceList]{
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) },
+	}
+	return again.Run(ctx, f)
+}
+
+// readSurely looks once, and once more a little later where check would, too.
+func (o *traceOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+	first, err := o.read(ctx, f, addresses)
+	if err != nil || o.flags.From != "" {
+		return first, err
+	}
+	var found []inspect.Finding
+	for i := range first.Items {
+		found = append(found, first.Items[i].Findings...)
+	}
+	if !slices.ContainsFunc(found, util.IsUndated) || !util.AskAgain(ctx, o.Clock, f) {
+		return first, nil
+	}
+	second, err := o.read(ctx, f, addresses)
+	if err != nil {
+		return nil, err
+	}
+	for i := range second.Items {
+		second.Items[i].Findings = util.SeenTwice(found, second.Items[i].Findings)
+	}
+	return second, nil
+}
+
+// kinds are the names of the kinds that are asked for.
+func (o *traceOptions) kinds() []string {
+	if o.wanted.Name == "" {
+		return o.query.Kinds
+	}
+	return []string{cmp.Or(o.wanted.Kind, delegation.Job().Name)}
+}
+
+// read looks once. The list holds whole traces where a Job is wanted, and brief
+// ones of all pairs otherwise.
+func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+	if len(o.filenames) > 0 {
+		return o.readFiles(ctx, f, addresses)
+	}
+	if o.wanted.Name == "" {
+		inventory := inspect.ReadPairs(ctx, f, o.query, addresses, o.Clock.Now)
+		list := inventory.Traces()
+		if o.orphans {
+			list.KeepOrphans()
+			if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
+				util.Tell(o.ErrOut, "note: the origins may be where nobody looked: %s", strings.Join(unseen, ", "))
+			}
+		}
+		return list, nil
+	}
+	inventory := inspect.ReadOne(ctx, f, o.wanted, addresses, o.Clock.Now)
+	subjects := inventory.Subjects()
+	if len(subjects) == 0 {
+		return nil, util.NotFound(o.Environment, o.wanted, inventory)
+	}
+	list := inspect.NewTraceList()
+	for _, p := range subjects {
+		t := inventory.Trace(p)
+		t.Placements = append(t.Placements, placement.Judge(inventory, p)...)
+		list.Items = append(list.Items, *t)
+	}
+	judgment := o.judge(ctx, f, inventory, list.Items, addresses)
+	for i := range list.Items {
+		list.Items[i].Findings = judgment.About(&list.Items[i])
+	}
+	list.Errors = inventory.Errors()
+	return list, nil
+}
+
+// judge judges what was read of a Job. Where there is anything to say, it is looked at
+// as check does, beside the others: whether a controller stands still or is behind, and
+// who has the room that is waited for, does not show in one Job alone.
+func (o *traceOptions) judge(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []fleet.Address) rules.Judgment {
+	if rules.HangsOnOthers(one, traces) {
+		one = inspect.ReadAround(ctx, f, o.wanted, one, addresses, o.Clock.Now)
+	}
+	return rules.Judge(one, rules.All(), rules.Options{Grace: util.DefaultGrace})
+}
+
+// show prints what was read, and makes an error of the contexts that were not.
+func (o *traceOptions) show(list *inspect.TraceList) error {
+	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+		return err
+	}
+	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders && o.wanted.Name == "") {
+		util.TellErrors(o.ErrOut, list.Errors)
+	}
+	return errors.Join(o.fits(list), util.Partial(list.Errors, len(o.contexts)))
+}
+
+func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
+	switch {
+	case o.format.Is(mermaid):
+		_, err := io.WriteString(w, printers.Mermaid(list.Items))
+		return err
+	case o.format.IsPerJob():
+		return o.format.PrintTraces(w, list.Items)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, document(o.wanted.Name != "" || len(o.filenames) > 0, list))
+	case o.wanted.Name == "" && len(o.filenames) == 0:
+		if len(list.Items) == 0 && len(list.Errors) == 0 {
+			util.Tell(o.ErrOut, "%s", o.nothingFound())
+			return nil
+		}
+		return printers.Traces(w, list, o.TableNow(o.table))
+	}
+	for i := range list.Items {
+		t := list.Items[i]
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if i < len(list.Items)-1 {
+			// They are the same for all, and told once.
+			t.Errors = nil
+		}
+		if err := printers.Trace(w, &t, o.TableNow(o.table)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document is what JSON, YAML and templates see: a Trace where a name or a file means
+// one Job, a TraceList otherwise.
+func document(isOne bool, list *inspect.TraceList) runtime.Object {
+	if isOne && len(list.Items) == 1 {
+		return &list.Items[0]
+	}
+	return list
+}
+
+func (o *traceOptions) nothingFound() string {
+	what := "No delegated " + util.NounFor(o.query) + ", and no mirrors without an origin, found"
+	if o.orphans {
+		what = "No mirrors without an origin found"
+	}
+	if o.query.AllNamespaces {
+		return what + " in any namespace"
+	}
+	return what + " in namespace " + o.contexts[0].Namespace + "; -A looks in all"
+}

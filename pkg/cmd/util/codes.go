@@ -1,0 +1,35 @@
+package util
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// KnownCodes are codes as a user typed them, in any case.
+func KnownCodes(typed []string) ([]string, error) {
+	var codes []string
+	for _, code := range typed {
+		code = strings.ToUpper(code)
+		if _, ok := rules.ByCode(code); !ok {
+			return nil, UnknownCode(code, rules.All())
+		}
+		codes = append(codes, code)
+	}
+	return codes, nil
+}
+
+// UnknownCode says that there is no such code, and which one may be meant.
+func UnknownCode(code string, all []rules.Rule) error {
+	var known []string
+	for _, r := range all {
+		known = append(known, r.Code)
+	}
+	hint := "explain lists all"
+	if near := fleet.Nearest(code, known); near != "" {
+		hint = fmt.Sprintf("did you mean %s? explain lists all", near)
+	}
+	return fmt.Errorf("there is no code %q; %s", code, hint)
+}

@@ -1,0 +1,59 @@
+package complete
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+)
+
+// Contexts are those of the kubeconfig, or of the bundle.
+func (c *Completer) Contexts(_ context.Context, _ word, found *choices) {
+	if c.flags.From == "" {
+		c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.Contexts)) }, found)
+		return
+	}
+	b, err := bundle.Open(c.flags.From)
+	if err != nil {
+		return
+	}
+	for _, one := range b.Contexts() {
+		found.add(one.Name)
+	}
+}
+
+// OtherContexts are all but the one that the Jobs are in.
+func (c *Completer) OtherContexts(_ context.Context, _ word, found *choices) {
+	c.entries(func(config *clientcmdapi.Config) []string {
+		here := config.CurrentContext
+		if *c.flags.Kube.Context != "" {
+			here = *c.flags.Kube.Context
+		}
+		names := slices.Collect(maps.Keys(config.Contexts))
+		return slices.DeleteFunc(names, func(name string) bool { return name == here })
+	}, found)
+}
+
+// Clusters are those of the kubeconfig.
+func (c *Completer) Clusters(_ context.Context, _ word, found *choices) {
+	c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.Clusters)) }, found)
+}
+
+// Users are its users.
+func (c *Completer) Users(_ context.Context, _ word, found *choices) {
+	c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.AuthInfos)) }, found)
+}
+
+// entries adds names of a kubeconfig's entries.
+func (c *Completer) entries(of func(*clientcmdapi.Config) []string, found *choices) {
+	config, err := c.flags.Kube.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return
+	}
+	for _, name := range of(&config) {
+		found.add(name)
+	}
+}

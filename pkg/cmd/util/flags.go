@@ -1,0 +1,94 @@
+package util
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// HelpWidth is how wide help is, in columns.
+const HelpWidth = 80
+
+// FlagGroup is the title, behind "Options", under which help shows flags that a user
+// thinks of together.
+type FlagGroup string
+
+// The groups of flags.
+const (
+	ForObjects     FlagGroup = "to choose objects"
+	ForClusters    FlagGroup = "to choose clusters"
+	ForNewObject   FlagGroup = "for the new object"
+	ForMirror      FlagGroup = "for the mirror"
+	ForRun         FlagGroup = "for how it runs and ends"
+	ForPod         FlagGroup = "for the pod"
+	ForPodCommand  FlagGroup = "for the command"
+	ForLogs        FlagGroup = "to choose logs"
+	ForFindings    FlagGroup = "for what is found"
+	ForFollowing   FlagGroup = "to follow"
+	ForOutput      FlagGroup = "for what is written"
+	ForIdentity    FlagGroup = "for identity"
+	ForConnections FlagGroup = "for connections"
+	ForNothingElse FlagGroup = ""
+)
+
+// FlagGroups are all of them, in the order of help.
+func FlagGroups() []FlagGroup {
+	return []FlagGroup{
+		ForObjects, ForClusters, ForNewObject, ForMirror, ForRun, ForPod, ForPodCommand, ForLogs, ForFindings, ForFollowing,
+		ForOutput, ForIdentity, ForConnections, ForNothingElse,
+	}
+}
+
+// groupAnnotation is the annotation of a flag with its group.
+const groupAnnotation = "jobmanagedby.github.io/group"
+
+// Describe tells of flags of a command in which group help shows them, and what completes
+// their values, which is nil for those that are given without one. It stands beside their
+// definition, and panics where there is none.
+func Describe(cmd *cobra.Command, group FlagGroup, completion cobra.CompletionFunc, names ...string) {
+	for _, name := range names {
+		flag := cmd.Flag(name)
+		if flag == nil {
+			panic(fmt.Sprintf("%s has no flag --%s", cmd.Name(), name))
+		}
+		if flag.Annotations == nil {
+			flag.Annotations = map[string][]string{}
+		}
+		flag.Annotations[groupAnnotation] = []string{string(group)}
+		if completion == nil {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(name, completion); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// GroupOf is the group of a flag; it is not ok if nobody has described it.
+func GroupOf(flag *pflag.Flag) (group FlagGroup, ok bool) {
+	titles, ok := flag.Annotations[groupAnnotation]
+	return FlagGroup(strings.Join(titles, "")), ok
+}
+
+// FlagUsages are the usages of flags in their groups. The flag for help is in none, and
+// is left out, as kubectl does.
+func FlagUsages(flags *pflag.FlagSet) string {
+	groups := map[FlagGroup]*pflag.FlagSet{}
+	for _, group := range FlagGroups() {
+		groups[group] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if group, ok := GroupOf(flag); ok {
+			groups[group].AddFlag(flag)
+		}
+	})
+	var b strings.Builder
+	for _, group := range FlagGroups() {
+		if usages := groups[group].FlagUsagesWrapped(HelpWidth); usages != "" {
+			fmt.Fprintf(&b, "%s:\n%s\n", strings.TrimSpace("Options "+string(group)), usages)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,127 @@
+package util
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// AddFromFlag adds the flag that has a command read a bundle.
+func (f *GlobalFlags) AddFromFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.From, "from", f.From, "Folder that the snapshot command wrote, to read instead of asking any cluster, as of when it was taken; all of its contexts unless some are chosen")
+	Describe(cmd, ForClusters, Folders, "from")
+}
+
+// AddHiddenFromFlag adds it to a command that refuses it, so that it can do so in words
+// that help.
+func (f *GlobalFlags) AddHiddenFromFlag(cmd *cobra.Command) {
+	f.AddFromFlag(cmd)
+	cmd.Flag("from").Hidden = true
+}
+
+// refusedFrom names those of kubectl's flags in use that make no sense with a
+// bundle, because they say how to reach a server.
+func (f *GlobalFlags) refusedFrom() []string {
+	if f.From == "" {
+		return nil
+	}
+	var names []string
+	f.Kubectl.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && !slices.Contains([]string{"context", "namespace", "request-timeout"}, flag.Name) {
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	return names
+}
+
+// RefuseWatch says why a bundle cannot be watched.
+func (f *GlobalFlags) RefuseWatch(watch bool) error {
+	if watch && f.From != "" {
+		return errors.New("--from cannot be combined with --watch or --watch-only: nothing changes in a bundle")
+	}
+	return nil
+}
+
+// loadBundle prepares the chosen contexts of the bundle. From then on it is the
+// time at which it was taken.
+func (f *GlobalFlags) loadBundle(env *Environment) ([]fleet.Context, error) {
+	b, err := bundle.Open(f.From)
+	if err != nil {
+		return nil, err
+	}
+	f.bundled, f.others = b.Contexts(), b.Others()
+	contexts, err := f.pick(slices.Clone(f.bundled))
+	if err != nil {
+		return nil, err
+	}
+	for i := range contexts {
+		if *f.Kube.Namespace != "" {
+			contexts[i].Namespace = *f.Kube.Namespace
+		}
+	}
+	f.tellMissing(*env, b, contexts)
+	env.Clock = stoppedClock{now: b.TakenAt()}
+	return contexts, nil
+}
+
+// pick returns those of a bundle's contexts that the user chose.
+func (f *GlobalFlags) pick(contexts []fleet.Context) ([]fleet.Context, error) {
+	names := make([]string, len(contexts))
+	for i, c := range contexts {
+		names[i] = c.Name
+	}
+	where := "the bundle " + f.From
+	chosen := names
+	switch one := *f.Kube.Context; {
+	case one != "" && !slices.Contains(names, one):
+		return nil, &fleet.UnknownContextError{Pattern: one, Nearest: fleet.Nearest(one, names), Available: names, Where: where}
+	case one != "":
+		chosen = []string{one}
+	case len(f.Contexts) > 0:
+		var err error
+		chosen, err = fleet.Select(f.Contexts, names)
+		if unknown := (*fleet.UnknownContextError)(nil); errors.As(err, &unknown) {
+			unknown.Where = where
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(contexts, func(c fleet.Context) bool { return !slices.Contains(chosen, c.Name) }), nil
+}
+
+// tellMissing says where a bundle holds less than is asked for, so that nobody
+// takes what was not read for what was not there.
+func (f *GlobalFlags) tellMissing(env Environment, b *bundle.Bundle, contexts []fleet.Context) {
+	for _, c := range contexts {
+		held, bounded := b.Namespaces(c.Name)
+		if !bounded || !f.AllNamespaces && slices.Contains(held, c.Namespace) {
+			continue
+		}
+		word := "namespace"
+		if len(held) > 1 {
+			word = "namespaces"
+		}
+		Tell(env.ErrOut, "note: of context %s the bundle holds only %s %s", c.Name, word, strings.Join(held, ", "))
+	}
+}
+
+// stoppedClock shows one time for ever; its timers and tickers run.
+type stoppedClock struct {
+	clock.RealClock
+	now time.Time
+}
+
+// Now is when the clock was stopped.
+func (c stoppedClock) Now() time.Time { return c.now }
+
+// Since agrees with Now.
+func (c stoppedClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }

@@ -1,0 +1,106 @@
+package util
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+const (
+	ColorAuto   = "auto"
+	ColorAlways = "always"
+	ColorNever  = "never"
+)
+
+// GlobalFlags are common to all commands: kubectl's own, and ours for several
+// contexts.
+type GlobalFlags struct {
+	Kube           *genericclioptions.ConfigFlags
+	Contexts       []string
+	AllContexts    bool
+	AllNamespaces  bool
+	ContextTimeout time.Duration
+	Kinds          []string
+	Color          string
+	// usualCache is the cache folder where --cache-dir names none.
+	usualCache string
+	// Warned are the warnings that servers have sent.
+	Warned warnings
+	// From is the bundle to read instead of clusters, "" for none.
+	From string
+	// bundled are all contexts of that bundle.
+	bundled []fleet.Context
+	// others are addresses that it tells of beside theirs.
+	others []fleet.Address
+	// Kubectl are kubectl's own flags.
+	Kubectl *pflag.FlagSet
+}
+
+// NewGlobalFlags are the flags as they are where none is given.
+func NewGlobalFlags() *GlobalFlags {
+	f := &GlobalFlags{Kube: genericclioptions.NewConfigFlags(false), ContextTimeout: 15 * time.Second, Color: ColorAuto}
+	f.usualCache = *f.Kube.CacheDir
+	return f
+}
+
+// CacheDir is kubectl's cache folder. As with kubectl, an empty --cache-dir is the
+// usual one; "" is for none, where there is no home for it.
+func (f *GlobalFlags) CacheDir() string {
+	dir := *f.Kube.CacheDir
+	if dir == "" {
+		dir = f.usualCache
+	}
+	if dir == f.usualCache && !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
+// AddNamespacesFlag adds the flag for all namespaces.
+func (f *GlobalFlags) AddNamespacesFlag(cmd *cobra.Command, verb string) {
+	cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", f.AllNamespaces, "If present, "+verb+" across all namespaces. The namespace in each context is ignored even if specified with --namespace")
+	Describe(cmd, ForObjects, nil, "all-namespaces")
+}
+
+// AddListFlags adds the flags that say what to list.
+func (f *GlobalFlags) AddListFlags(cmd *cobra.Command) {
+	f.AddNamespacesFlag(cmd, "list")
+	f.AddKindsFlag(cmd, "Kinds to look at", delegation.Job().Name)
+}
+
+// AddKindsFlag adds the flag that says which kinds are meant, with what they are for.
+func (f *GlobalFlags) AddKindsFlag(cmd *cobra.Command, what string, byDefault ...string) {
+	cmd.Flags().StringSliceVar(&f.Kinds, "kinds", byDefault, what+", comma-separated: names as the kinds command tells them, or all")
+	Describe(cmd, ForObjects, CompleteKinds(), "kinds")
+}
+
+// Validate checks what needs no kubeconfig.
+func (f *GlobalFlags) Validate() error {
+	switch {
+	case !slices.Contains([]string{ColorAuto, ColorAlways, ColorNever}, f.Color):
+		return fmt.Errorf("--color is one of auto, always and never, not %q", f.Color)
+	case f.AllContexts && len(f.Contexts) > 0:
+		return errors.New("--all-contexts and --contexts cannot be combined; --contexts '^NAME' is all but NAME")
+	case *f.Kube.Context != "" && (f.AllContexts || len(f.Contexts) > 0):
+		return errors.New("--context cannot be combined with --contexts or --all-contexts")
+	case len(f.refusedFrom()) > 0:
+		return fmt.Errorf("%s cannot be combined with --from: a bundle is read without asking any server", strings.Join(f.refusedFrom(), ", "))
+	case f.ContextTimeout < 0:
+		return fmt.Errorf("--context-timeout cannot be less than zero, and is %s", f.ContextTimeout)
+	}
+	if _, err := clientcmd.ParseTimeout(*f.Kube.Timeout); err != nil {
+		return fmt.Errorf("--request-timeout %s: %w", *f.Kube.Timeout, err)
+	}
+	return f.validateKinds()
+}

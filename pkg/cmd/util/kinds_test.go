@@ -1,0 +1,60 @@
+package util
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func TestCheckKindName(t *testing.T) {
+	for name, want := range map[string]string{
+		"job": "", "JobSets": "", "pr": "", "rayjobs.ray.io": "", "pod": "",
+		// Some cluster may know these.
+		"workflow": "", "Workflows.argoproj.io": "", "jobs.batch.volcano.sh": "", "jobst.example.com": "",
+		"jobb":   `unknown kind "jobb"; did you mean "job"? Another kind of that name is told with its group, as jobb.GROUP`,
+		"rayjbo": `unknown kind "rayjbo"; did you mean "rayjob"?`,
+		"alll":   `unknown kind "alll"; did you mean "all"?`,
+		// Nothing is called so.
+		"": `unknown kind ""; there are job, cronjob, jobset`, "a/b": `unknown kind "a/b"; there are`, "my_kind": `unknown kind "my_kind"`,
+		"widgets.": `unknown kind "widgets."`, ".example.com": `unknown kind ".example.com"`, "w i": "and all, and what the kinds command lists",
+	} {
+		err := CheckKindName(name)
+		if want == "" {
+			assert.NilError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	seen := map[string]bool{}
+	for _, name := range kindNames() {
+		assert.Assert(t, !seen[name], "%s is named twice", name)
+		seen[name] = true
+	}
+}
+
+func TestWantedJob(t *testing.T) {
+	for _, tt := range []struct {
+		argument string
+		want     inspect.Wanted
+		err      string
+	}{
+		{argument: "train", want: inspect.Wanted{Name: "train"}},
+		{argument: "job/train", want: inspect.Wanted{Name: "train"}},
+		{argument: "Jobs.batch/train", want: inspect.Wanted{Name: "train"}},
+		{argument: "JobSet/train", want: inspect.Wanted{Kind: "jobset", Name: "train"}},
+		{argument: "widgets.example.com/train", want: inspect.Wanted{Kind: "widgets.example.com", Name: "train"}},
+		{argument: "jobst/train", err: `did you mean "jobset"?`},
+		{argument: "job/", err: "is not of the form [KIND/]NAME"},
+		{argument: "ns/job/train", err: "is not of the form [KIND/]NAME"},
+	} {
+		wanted, err := WantedJob([]string{tt.argument})
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err)
+			continue
+		}
+		assert.NilError(t, err)
+		assert.DeepEqual(t, wanted, tt.want)
+	}
+}

@@ -1,0 +1,164 @@
+package util
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// DefaultContexts says which contexts are meant where the user names none.
+type DefaultContexts int
+
+const (
+	// CurrentContext is as in kubectl.
+	CurrentContext DefaultContexts = iota
+	// EveryContext is for what is about all clusters.
+	EveryContext
+)
+
+// Load prepares the chosen contexts, of the kubeconfig or of a bundle. With a
+// bundle, env's clock becomes the bundle's.
+func (f *GlobalFlags) Load(env *Environment, byDefault DefaultContexts) ([]fleet.Context, error) {
+	contexts, err := f.choose(env, byDefault)
+	if err != nil {
+		return nil, err
+	}
+	f.Introduce(*env, contexts)
+	return contexts, nil
+}
+
+// Introduce has servers told who asks, and the user told what they warn of.
+func (f *GlobalFlags) Introduce(env Environment, contexts []fleet.Context) {
+	for i := range contexts {
+		if c := contexts[i].Config; c != nil {
+			c.UserAgent = "kubectl-jobs_managedby/" + Version()
+			c.WarningHandlerWithContext = f.Warned.handler(env, contexts[i].Name, len(contexts) > 1)
+		}
+	}
+}
+
+func (f *GlobalFlags) choose(env *Environment, byDefault DefaultContexts) ([]fleet.Context, error) {
+	if f.From != "" {
+		return f.loadBundle(env)
+	}
+	selection := fleet.Selection{Patterns: f.Contexts, All: f.AllContexts}
+	if patterns := f.usualContexts(*env); len(patterns) > 0 {
+		contexts, err := fleet.Load(f.Kube, fleet.Selection{Patterns: patterns})
+		if err != nil {
+			err = fmt.Errorf("the environment variable %s: %w", ContextsVariable, err)
+		}
+		return contexts, err
+	}
+	if byDefault == CurrentContext || f.namesContexts() || f.namesServer() {
+		return fleet.Load(f.Kube, selection)
+	}
+	contexts, err := fleet.Load(f.Kube, fleet.Selection{All: true})
+	if errors.Is(err, fleet.ErrNoKubeconfig) {
+		// In a pod there is no kubeconfig, and one cluster.
+		return fleet.Load(f.Kube, selection)
+	}
+	return contexts, err
+}
+
+// ContextsVariable is the environment variable with the contexts that a user
+// usually wants to look at, as --contexts takes them.
+const ContextsVariable = "KUBECTL_JOBS_MANAGEDBY_CONTEXTS"
+
+// usualContexts are those of the environment variable, none where the call says
+// which ones it wants.
+func (f *GlobalFlags) usualContexts(env Environment) []string {
+	value, _ := env.LookupEnv(ContextsVariable)
+	if f.namesContexts() || f.namesServer() {
+		return nil
+	}
+	var patterns []string
+	for _, pattern := range strings.Split(value, ",") {
+		if pattern = strings.TrimSpace(pattern); pattern != "" {
+			patterns = append(patterns, pattern)
+		}
+	}
+	return patterns
+}
+
+// namesContexts says whether the user chose contexts.
+func (f *GlobalFlags) namesContexts() bool {
+	return f.AllContexts || len(f.Contexts) > 0 || *f.Kube.Context != ""
+}
+
+// namesServer says whether the user chose a cluster or a user beside those of
+// the contexts, which makes sense for a single one only.
+func (f *GlobalFlags) namesServer() bool {
+	return *f.Kube.APIServer != "" || *f.Kube.ClusterName != "" || *f.Kube.AuthInfoName != "" || *f.Kube.BearerToken != ""
+}
+
+// LoadPair prepares the context of the origins, and the one named to.
+func (f *GlobalFlags) LoadPair(env Environment, to string) (origin, worker fleet.Context, err error) {
+	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	if err != nil {
+		return origin, worker, err
+	}
+	both, err := fleet.Load(f.Kube, fleet.Selection{Patterns: []string{here[0].Name, to}})
+	if err != nil {
+		return origin, worker, err
+	}
+	if here[0].Name == to {
+		return origin, worker, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", to)
+	}
+	i := slices.IndexFunc(both, func(c fleet.Context) bool { return c.Name == to })
+	if i < 0 || len(both) != 2 {
+		return origin, worker, &UsageError{Err: fmt.Errorf("--to names one context, and no pattern: %q", to)}
+	}
+	f.Introduce(env, both)
+	return both[1-i], both[i], nil
+}
+
+// OneNamespace has the same namespace looked at on all clusters, that of the first
+// context, which is the current one: mirrors are in their origins' namespaces, and
+// would else seem to be nobody's.
+func OneNamespace(contexts []fleet.Context) {
+	for i := range contexts {
+		contexts[i].Namespace = contexts[0].Namespace
+	}
+}
+
+// Reach connects to the contexts, tells which of them are the same cluster, and sees
+// that the kinds that are asked for are served somewhere.
+func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fleet.Context, kinds []string) (*fleet.Fleet, error) {
+	reached := f.Open(ctx, env, contexts)
+	if err := Interrupted(ctx); err != nil {
+		return nil, err
+	}
+	tellAliases(env.ErrOut, reached)
+	if err := RequireServed(ctx, env, reached, kinds); err != nil {
+		return nil, cmp.Or(Interrupted(ctx), err)
+	}
+	return reached, nil
+}
+
+// Open connects to the contexts.
+func (f *GlobalFlags) Open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
+	return fleet.Open(ctx, contexts, fleet.Options{
+		AllNamespaces: f.AllNamespaces, Stands: inspect.Query{AllNamespaces: f.AllNamespaces}.MayList, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
+	})
+}
+
+// tellAliases says which contexts were left out because another one reaches the
+// same cluster, so that nobody looks for them in vain.
+func tellAliases(w io.Writer, f *fleet.Fleet) {
+	same := map[string][]string{}
+	for _, a := range f.Aliases() {
+		same[a.SameAs] = append(same[a.SameAs], a.Context)
+	}
+	for _, name := range f.Contexts() {
+		if aliases := same[name]; len(aliases) > 0 {
+			Tell(w, "note: %s reaches the same cluster as %s, and is not asked again", strings.Join(aliases, ", "), name)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package util
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// Written has something written to w, and says so where that fails.
+func Written(w io.Writer, write func(io.Writer) error) error {
+	out := bufio.NewWriter(w)
+	err := write(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	return nil
+}
+
+// Tell writes a line for people. That it cannot be written is nothing that could
+// be told.
+func Tell(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintln(w, printers.Safe(fmt.Sprintf(format, args...)))
+}
+
+// TellErrors tells what is wrong with which contexts, one by one.
+func TellErrors(w io.Writer, errs []inspect.ContextError) {
+	for _, e := range inspect.FoldRefusals(errs) {
+		Tell(w, "error: context %s: %s", e.Context, e.Message)
+	}
+}
+
+// Partial makes an error of what is wrong with some contexts of so many, or nil where
+// nothing is.
+func Partial(errs []inspect.ContextError, total int) error {
+	failed := sets.New[string]()
+	for _, e := range errs {
+		failed.Insert(e.Context)
+	}
+	if failed.Len() == 0 {
+		return nil
+	}
+	return &PartialError{Failed: failed.Len(), Total: total}
+}

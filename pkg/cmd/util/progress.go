@@ -1,0 +1,101 @@
+package util
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/kubectl/pkg/util/term"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+const (
+	// patience is how long a user waits without being told for whom.
+	patience = time.Second
+	// refresh is how often the line is written anew.
+	refresh = 250 * time.Millisecond
+)
+
+// Progress is a line on a terminal that tells, after a while, which contexts a
+// command waits for. It is gone before anything else is printed.
+type Progress struct {
+	clock clock.WithTicker
+	// line is nil where there is no terminal.
+	line *printers.WaitLine
+
+	mu       sync.Mutex
+	contexts []string
+	since    time.Time
+	// over ends the goroutine that draws; nil while there is none.
+	over chan struct{}
+}
+
+// NewProgress makes one for a command.
+func NewProgress(env Environment) *Progress {
+	p := &Progress{clock: env.Clock}
+	tty := term.TTY{Out: env.ErrOut}
+	if name, _ := env.LookupEnv("TERM"); !tty.IsTerminalOut() || name == "dumb" {
+		return p
+	}
+	width := 0
+	if size := tty.GetSize(); size != nil {
+		width = int(size.Width)
+	}
+	p.line = printers.NewWaitLine(env.ErrOut, width)
+	return p
+}
+
+// Waiting is what fleet.Options.Waiting takes.
+func (p *Progress) Waiting(contexts []string) {
+	if p.line == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.contexts = contexts
+	switch {
+	case len(contexts) > 0 && p.over == nil:
+		p.since, p.over = p.clock.Now(), make(chan struct{})
+		go p.run(p.over)
+	case len(contexts) == 0 && p.over != nil:
+		close(p.over)
+		p.over = nil
+		p.line.Clear()
+	}
+}
+
+func (p *Progress) run(over <-chan struct{}) {
+	ticker := p.clock.NewTicker(refresh)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-ticker.C():
+			p.draw(over)
+		}
+	}
+}
+
+func (p *Progress) draw(over <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-over:
+		// It was cleared already.
+		return
+	default:
+	}
+	waited := p.clock.Since(p.since)
+	if waited < patience {
+		return
+	}
+	line := fmt.Sprintf("waiting for %s (%ds)", strings.Join(p.contexts, ", "), int(waited.Seconds()))
+	if len(p.contexts) > 3 {
+		line = fmt.Sprintf("waiting for %s and %d more contexts (%ds)", p.contexts[0], len(p.contexts)-1, int(waited.Seconds()))
+	}
+	p.line.Draw(line)
+}

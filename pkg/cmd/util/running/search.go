@@ -1,0 +1,116 @@
+// Package running finds out which cluster runs a Job, and a pod of it that runs.
+package running
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
+)
+
+// Search finds out which clusters run the Job that a user has named.
+type Search struct {
+	util.Environment
+	Flags    *util.GlobalFlags
+	Contexts []fleet.Context
+	wanted   inspect.Wanted
+	// What is what the user called the Job.
+	What string
+}
+
+// FoundJob is what it has found.
+type FoundJob struct {
+	*Search
+	Fleet     *fleet.Fleet
+	addresses []fleet.Address
+	Inventory *inspect.Inventory
+	At        logs.Placement
+}
+
+// Parse reads what the user called the Job.
+func (s *Search) Parse() (err error) {
+	s.wanted, err = util.WantedJob([]string{s.What})
+	return err
+}
+
+// Load prepares the contexts to look in.
+func (s *Search) Load() (err error) {
+	if s.Contexts, err = s.Flags.Load(&s.Environment, util.EveryContext); err != nil {
+		return err
+	}
+	util.OneNamespace(s.Contexts)
+	s.wanted.Namespace = s.Contexts[0].Namespace
+	return nil
+}
+
+// Find connects to the contexts and finds out where the Job's pods are. Until isBusy says
+// so, it is told what is waited for.
+func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, error) {
+	progress := util.NewProgress(s.Environment)
+	f := fleet.Open(ctx, s.Contexts, fleet.Options{
+		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Stands: inspect.Query{}.MayList,
+		Waiting: func(contexts []string) {
+			if !isBusy.Load() {
+				progress.Waiting(contexts)
+			}
+		},
+	})
+	j := &FoundJob{Search: s, Fleet: f, addresses: s.Flags.Addresses(s.Contexts, f)}
+	if err := util.Interrupted(ctx); err != nil {
+		return nil, err
+	}
+	if err := util.RequireServed(ctx, s.Environment, f, j.Query().Kinds); err != nil {
+		return nil, cmp.Or(util.Interrupted(ctx), err)
+	}
+	j.Inventory = j.Look(ctx)
+	if err := util.Interrupted(ctx); err != nil {
+		return nil, err
+	}
+	if len(j.Inventory.Subjects()) == 0 {
+		return nil, util.NotFound(s.Environment, s.wanted, j.Inventory)
+	}
+	var err error
+	if j.At, err = logs.Choose(j.Inventory, s.What); err != nil {
+		return nil, err
+	}
+	util.TellErrors(s.ErrOut, logs.Unread(j.Inventory))
+	return j, nil
+}
+
+// Look reads where the Job is.
+func (j *FoundJob) Look(ctx context.Context) *inspect.Inventory {
+	return inspect.ReadOne(ctx, j.Fleet, j.wanted, j.addresses, j.Clock.Now)
+}
+
+// Query selects the Jobs of the wanted name.
+func (j *FoundJob) Query() inspect.Query {
+	kind := cmp.Or(j.wanted.Kind, delegation.Job().Name)
+	return inspect.Query{Kinds: []string{kind}, FieldSelector: "metadata.name=" + j.wanted.Name}
+}
+
+// cluster is the one that a context of an inventory has reached, nil if none has.
+func (j *FoundJob) cluster(ctx context.Context, kubeContext string) *fleet.Cluster {
+	for _, a := range fleet.Ask(ctx, j.Fleet, func(_ context.Context, c *fleet.Cluster) (*fleet.Cluster, error) { return c, nil }) {
+		if a.Value != nil && a.Value.Context == kubeContext {
+			return a.Value
+		}
+	}
+	return nil
+}
+
+// Client makes a client for the cluster that a context has reached.
+func (j *FoundJob) Client(ctx context.Context, kubeContext string) (kubernetes.Interface, error) {
+	c := j.cluster(ctx, kubeContext)
+	if c == nil {
+		return nil, &fleet.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("it is not there any more")}
+	}
+	return c.Kubernetes()
+}

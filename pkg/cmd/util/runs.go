@@ -1,0 +1,47 @@
+package util
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// runner is what flags and arguments become once they are checked.
+type runner interface {
+	Run(ctx context.Context) error
+}
+
+// Runs is the code of a command: it makes options of arguments and flags, and runs
+// them. A mistake in the call becomes a usage error that names the command.
+func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		o, err := toOptions(args)
+		var refused *fleet.RefusedFlagsError
+		var usage *UsageError
+		switch {
+		case err == nil:
+			return unlessInterrupted(cmd.Context(), o.Run(cmd.Context()))
+		case errors.As(err, &usage):
+			usage.Command = cmd.CommandPath()
+			return err
+		case errors.As(err, &refused):
+			return &UsageError{Err: err, Command: cmd.CommandPath()}
+		}
+		return err
+	}
+}
+
+// oneContext marks commands that work in one context, --context or the current one.
+const oneContext = "jobmanagedby.github.io/one-context"
+
+// InOneContext are the annotations of such a command.
+func InOneContext() map[string]string { return map[string]string{oneContext: ""} }
+
+// IsInOneContext says whether a command is one of them.
+func IsInOneContext(cmd *cobra.Command) bool {
+	_, is := cmd.Annotations[oneContext]
+	return is
+}

@@ -1,0 +1,49 @@
+package util
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// DefaultGrace is how long something may be in progress before it is judged.
+const DefaultGrace = 5 * time.Minute
+
+// IsUndated says whether something was found only because something else was not there.
+// Clusters are not read at one instant, and a Job may have ended in between, so that it
+// has to be seen twice.
+func IsUndated(f inspect.Finding) bool {
+	rule, _ := rules.ByCode(f.Code)
+	return rule.Undated
+}
+
+// AskAgain waits a little, and has the fleet asked anew; it says whether there was the time.
+func AskAgain(ctx context.Context, c clock.WithTicker, f *fleet.Fleet) bool {
+	timer := c.NewTimer(lookAgain)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+	}
+	f.Again(ctx)
+	return true
+}
+
+// SeenTwice are the findings of a second reading without those that have to be seen
+// twice, and were not.
+func SeenTwice(first, second []inspect.Finding) []inspect.Finding {
+	return slices.DeleteFunc(second, func(f inspect.Finding) bool {
+		// Its code may be another one by now: what is wrong has got older.
+		isAlike := func(other inspect.Finding) bool {
+			return IsUndated(other) && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
+		}
+		return IsUndated(f) && !slices.ContainsFunc(first, isAlike)
+	})
+}

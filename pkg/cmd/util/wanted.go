@@ -1,0 +1,33 @@
+package util
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// WantedJob reads [KIND/]NAME.
+func WantedJob(args []string) (inspect.Wanted, error) {
+	var w inspect.Wanted
+	if len(args) == 0 {
+		return w, nil
+	}
+	kind, name, ok := strings.Cut(args[0], "/")
+	if !ok {
+		w.Name = args[0]
+		return w, nil
+	}
+	w.Name = name
+	if err := CheckKindName(kind); err != nil {
+		return w, err
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
+	}
+	if !delegation.Job().IsNamed(kind) {
+		w.Kind = strings.ToLower(kind)
+	}
+	return w, nil
+}

@@ -1,0 +1,66 @@
+package util
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/rest"
+)
+
+// warnings are those that servers have sent in a call, of all contexts together.
+type warnings struct {
+	// AsErrors is whether any of them makes the call fail.
+	AsErrors bool
+	// counts are of what each context was told of.
+	counts []func() int
+	// telling is held while one is written: several contexts are asked at once.
+	telling sync.Mutex
+}
+
+// handler passes on what the server of a context warns of, and says which one it was
+// where there are several.
+func (w *warnings) handler(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
+	to := rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	w.counts = append(w.counts, to.WarningCount)
+	h := &warningHandler{to: to, telling: &w.telling}
+	if several {
+		h.context = contextName
+	}
+	return h
+}
+
+// Outcome is the error of a call, with that of the warnings where they are errors.
+func (w *warnings) Outcome(err error) error {
+	if !w.AsErrors {
+		return err
+	}
+	total := 0
+	for _, count := range w.counts {
+		total += count()
+	}
+	switch total {
+	case 0:
+		return err
+	case 1:
+		return errors.Join(err, errors.New("1 warning received"))
+	}
+	return errors.Join(err, fmt.Errorf("%d warnings received", total))
+}
+
+// warningHandler is that of one context.
+type warningHandler struct {
+	context string
+	to      rest.WarningHandler
+	telling *sync.Mutex
+}
+
+func (h *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
+	if h.context != "" && code == 299 && text != "" {
+		text = "context " + h.context + ": " + text
+	}
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	h.to.HandleWarningHeader(code, agent, text)
+}

@@ -1,0 +1,46 @@
+package writing
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// OwnerFlags say whose the objects are that are dispatched.
+type OwnerFlags struct {
+	ManagedBy    string
+	asMultiKueue bool
+}
+
+// AddTo adds the flags; more is what there is to know of --as-multikueue beside.
+func (f *OwnerFlags) AddTo(cmd *cobra.Command, ask *complete.Completer, more string) {
+	f.ManagedBy = string(delegation.Dispatch)
+	flags := cmd.Flags()
+	flags.StringVar(&f.ManagedBy, "managed-by", f.ManagedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
+	util.Describe(cmd, util.ForObjects, ask.Asks(ask.Owners(string(delegation.Dispatch))), "managed-by")
+	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, the spec.managedBy is "+string(delegation.MultiKueue)+", the only one besides their own controller's that some kinds allow"+more)
+	util.Describe(cmd, util.ForObjects, nil, "as-multikueue")
+}
+
+// Complete finishes the flags, given which of them the user has set.
+func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
+	if !f.asMultiKueue {
+		return nil
+	}
+	if isGiven("managed-by") {
+		return errors.New("--as-multikueue says what the managedBy is, and cannot be combined with --managed-by")
+	}
+	f.ManagedBy = string(delegation.MultiKueue)
+	return nil
+}
+
+// What --dry-run can be.
+const (
+	DryRunNone   = "none"
+	DryRunClient = "client"
+	DryRunServer = "server"
+)

@@ -1,0 +1,134 @@
+package writing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// KindFinder finds out which kinds the origin's cluster serves.
+type KindFinder struct {
+	cluster *fleet.Cluster
+	// found are those that were asked for, by the names they were called by.
+	found map[string][]delegation.Kind
+}
+
+// FindKinds makes one for the cluster that a context reaches.
+func FindKinds(opened *fleet.Fleet, contextName string) *KindFinder {
+	f := &KindFinder{found: map[string][]delegation.Kind{}}
+	for _, c := range opened.Clusters() {
+		if c.Context == contextName {
+			f.cluster = c
+		}
+	}
+	return f
+}
+
+// served are the kinds that a name means, in the version that is served.
+func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind, error) {
+	if name == "" || delegation.Job().IsNamed(name) {
+		return []delegation.Kind{delegation.Job()}, nil
+	}
+	if kinds, known := f.found[name]; known {
+		return kinds, nil
+	}
+	if f.cluster == nil {
+		return nil, fmt.Errorf("there is no cluster that could be asked for the kind %q", name)
+	}
+	kinds, err := inspect.Served(ctx, f.cluster, []string{name})
+	if err != nil && len(kinds) == 0 {
+		return nil, fleet.InContext(f.cluster.Context, fmt.Sprintf("find the kind %q", name), err)
+	}
+	f.found[name] = kinds
+	return kinds, nil
+}
+
+// Named is the one kind that a name means.
+func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, error) {
+	kinds, err := f.served(ctx, name)
+	switch {
+	case err != nil:
+		return delegation.Kind{}, err
+	case len(kinds) == 0:
+		return delegation.Kind{}, fmt.Errorf("context %s: it serves no kind %q that can be delegated; the kinds command lists those there are, and a namespace is given with -n", f.cluster.Context, name)
+	}
+	var names []string
+	for _, k := range kinds {
+		if !slices.Contains(names, k.String()) {
+			names = append(names, k.String())
+		}
+	}
+	if len(names) > 1 {
+		return delegation.Kind{}, fmt.Errorf("context %s: %q may be any of %s; name one of them", f.cluster.Context, name, strings.Join(names, ", "))
+	}
+	return kinds[0], nil
+}
+
+// Of is the kind of an object that stands in a file. Nobody is asked for those that
+// are known: preflight finds out whether they are served.
+func (f *KindFinder) Of(ctx context.Context, gvk schema.GroupVersionKind) (delegation.Kind, error) {
+	k, known := delegation.KindOf(gvk)
+	if !known {
+		kinds, err := f.served(ctx, strings.ToLower(gvk.GroupKind().String()))
+		if err != nil {
+			return k, err
+		}
+		i := slices.IndexFunc(kinds, func(k delegation.Kind) bool { return k.GroupVersionKind().GroupKind() == gvk.GroupKind() })
+		if i < 0 {
+			return k, fmt.Errorf("this is of kind %q (%s), which context %s does not serve, or not with a managedBy; the kinds command lists what it serves, and kubectl applies all others",
+				gvk.Kind, gvk.GroupVersion(), f.cluster.Context)
+		}
+		if k = kinds[i]; k.Resource.Version != gvk.Version {
+			return k, fmt.Errorf("this is a %s of %s, and context %s serves it with a managedBy as %s", gvk.Kind, gvk.GroupVersion(), f.cluster.Context, k.Resource.Version)
+		}
+	}
+	k.Resource.Version = gvk.Version
+	return k, nil
+}
+
+// Chosen are the kinds of --kinds. Where all are asked for, those are left out of
+// which none can be dispatched.
+func (f *KindFinder) Chosen(ctx context.Context, names []string, owner delegation.Owner) ([]delegation.Kind, error) {
+	var chosen []delegation.Kind
+	add := func(k delegation.Kind) {
+		if !slices.ContainsFunc(chosen, func(c delegation.Kind) bool { return c.Resource == k.Resource }) {
+			chosen = append(chosen, k)
+		}
+	}
+	for _, name := range names {
+		if name != inspect.AllKinds {
+			k, err := f.Named(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			add(k)
+			continue
+		}
+		kinds, err := f.served(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range kinds {
+			if !k.Template && k.Allows(owner) {
+				add(k)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// Noun is what objects of some kinds are called: "Job", or "JobSet or RayJob".
+func Noun(kinds []delegation.Kind) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.Kind
+	}
+	return strings.Join(names, " or ")
+}

@@ -1,0 +1,34 @@
+// Package writing is what the commands that write to clusters share: the objects that are
+// named to them, the clusters that they reach, and the view of what happens there.
+package writing
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// Target is an object that the user names as [KIND/]NAME.
+type Target struct {
+	// Kind is "" for a Job.
+	Kind, Name string
+}
+
+// TargetsOf reads the names of objects, each of which is named once.
+func TargetsOf(args []string) ([]Target, error) {
+	var targets []Target
+	for _, arg := range args {
+		w, err := util.WantedJob([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		if w.Name == "" {
+			return nil, errors.New("a NAME is empty")
+		}
+		if t := (Target{w.Kind, w.Name}); !slices.Contains(targets, t) {
+			targets = append(targets, t)
+		}
+	}
+	return targets, nil
+}

@@ -1,0 +1,85 @@
+package writing
+
+import (
+	"io"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/yaml/kyaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// View shows what happens in dispatches, in the format that was asked
+// for. That something cannot be shown is nothing that could be told.
+type View struct {
+	util.Environment
+	output string
+	live   *printers.Live
+	closed sync.Once
+}
+
+// Detour is a writer that can be led elsewhere while it is in use.
+type Detour struct {
+	mu sync.Mutex
+	To io.Writer
+}
+
+func (d *Detour) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	to := d.To
+	d.mu.Unlock()
+	return to.Write(p)
+}
+
+func (d *Detour) lead(to io.Writer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.To = to
+}
+
+// NewView makes one for so many Jobs, with -o as it was given.
+func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs int) *View {
+	v := &View{Environment: env, output: output}
+	if output == "" {
+		v.live = printers.NewLive(env.Out, printers.LiveOptions{
+			Color: env.WantsColor(flags.Color), Jobs: jobs, Now: env.Clock.Now, Started: env.Clock.Now(), Terminal: env.Cursor,
+		})
+		if told, ok := env.ErrOut.(*Detour); ok {
+			told.lead(v.live.Above(told.To))
+		}
+	}
+	return v
+}
+
+// Event shows an event. The recorder never calls it twice at once.
+func (v *View) Event(e *dispatch.Event) {
+	switch v.output {
+	case "json":
+		_ = printers.EventLine(v.Out, e)
+	case "yaml":
+		if text, err := yaml.Marshal(e); err == nil {
+			_, _ = v.Out.Write(append([]byte("---\n"), text...))
+		}
+	case "kyaml":
+		_ = (&kyaml.Encoder{}).FromObject(e, v.Out)
+	default:
+		_ = v.live.Event(*e)
+	}
+}
+
+// Tick has the footer move.
+func (v *View) Tick() {
+	if v.live != nil {
+		_ = v.live.Tick()
+	}
+}
+
+// Close takes the footer away, so that something else can be printed.
+func (v *View) Close() {
+	if v.live != nil {
+		v.closed.Do(func() { _ = v.live.Close() })
+	}
+}
