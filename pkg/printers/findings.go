@@ -17,7 +17,7 @@ import (
 // it. Without headers there are the rows alone, for scripts.
 func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	p := palette{o.Color}
-	rows, err := findingTable(list, o).layout(o.Width)
+	rows, err := newTable(findingColumns(o), pointers(list.Items), o).layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -53,31 +53,23 @@ func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
-// findingTable has what stands before the message.
-func findingTable(list *inspect.FindingList, o TableOptions) *table {
+// findingColumns stand before the message.
+func findingColumns(o TableOptions) []column[*inspect.Finding] {
 	p := palette{o.Color}
-	t := &table{titles: []string{"CODE", "SEVERITY", "CONTEXT", "NAMESPACE"}, shrinks: []bool{false, false, true, true}}
-	if o.Kinds {
-		t.titles, t.shrinks = append(t.titles, "KIND"), append(t.shrinks, true)
+	return []column[*inspect.Finding]{
+		{title: "CODE", cell: func(f *inspect.Finding) string { return Safe(f.Code) }},
+		{title: "SEVERITY", cell: func(f *inspect.Finding) string { return p.severity(f.Severity) }},
+		{title: "CONTEXT", shrinks: true, cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Context) }},
+		{title: "NAMESPACE", shrinks: true, cell: func(f *inspect.Finding) string { return p.absent(absentIfEmpty(f.Namespace)) }},
+		{title: "KIND", absent: !o.Kinds, shrinks: true, cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Kind) }},
+		{title: "NAME", shrinks: true, cell: func(f *inspect.Finding) string { return Safe(findingName(f, o)) }},
 	}
-	t.titles, t.shrinks = append(t.titles, "NAME"), append(t.shrinks, true)
-	for i := range list.Items {
-		f := &list.Items[i]
-		cells := []string{Safe(f.Code), p.severity(f.Severity), absentIfEmpty(f.Context), p.absent(absentIfEmpty(f.Namespace))}
-		if o.Kinds {
-			cells = append(cells, absentIfEmpty(f.Kind), Safe(f.Name))
-		} else {
-			cells = append(cells, Safe(findingName(f)))
-		}
-		t.rows = append(t.rows, cells)
-	}
-	return t
 }
 
 // findingName is what a finding is about, where there is no column for its kind; a
 // Job is known by its name alone.
-func findingName(f *inspect.Finding) string {
-	if f.Kind == "Job" {
+func findingName(f *inspect.Finding, o TableOptions) string {
+	if o.Kinds || f.Kind == "Job" {
 		return f.Name
 	}
 	return f.Kind + "/" + f.Name

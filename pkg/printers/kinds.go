@@ -12,13 +12,14 @@ import (
 // Kinds writes a row for each kind. What its field may be and how many objects each
 // owner has stands below the row where a terminal is too narrow for it.
 func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
-	rows, err := kindTable(list, o, true).layout(0)
+	p, kinds := palette{o.Color}, pointers(list.Items)
+	rows, err := newTable(dimmed(slices.Concat(kindColumns(o), kindDetailColumns()), p), kinds, o).layout(0)
 	if err != nil {
 		return err
 	}
 	isBelow := o.Width > 0 && widest(rows) > o.Width && !o.NoHeaders
 	if isBelow {
-		if rows, err = kindTable(list, o, false).layout(o.Width); err != nil {
+		if rows, err = newTable(dimmed(kindColumns(o), p), kinds, o).layout(o.Width); err != nil {
 			return err
 		}
 	}
@@ -27,13 +28,13 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 	}
 	var lines []string
 	if len(list.Items) > 0 {
-		lines = append(lines, palette{o.Color}.bold(rows[0]))
+		lines = append(lines, p.bold(rows[0]))
 	}
 	for i := range list.Items {
 		lines = append(lines, rows[i+1])
 		if isBelow {
 			for _, line := range wrap(kindDetails(&list.Items[i], o), o.Width, gap) {
-				lines = append(lines, palette{o.Color}.dim(line))
+				lines = append(lines, p.dim(line))
 			}
 		}
 	}
@@ -43,50 +44,27 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
-// kindColumn is a column of the table of kinds.
-type kindColumn struct {
-	title   string
-	shown   func(TableOptions) bool
-	cell    func(*inspect.ServedKind) string
-	shrinks bool
-	// isLong says that it stands below the row where there is no room in it.
-	isLong bool
+// kindColumns are the columns that a row has at the least.
+func kindColumns(o TableOptions) []column[*inspect.ServedKind] {
+	return []column[*inspect.ServedKind]{
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(k *inspect.ServedKind) string { return Safe(k.Context) }},
+		{title: "KIND", shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
+		{title: "APIVERSION", shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.APIVersion) }},
+		{title: "FIELD", shrinks: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.ManagedBy) }},
+	}
 }
 
-// kindColumns are all columns of the table of kinds.
-func kindColumns() []kindColumn {
-	return []kindColumn{
-		{title: "CONTEXT", shrinks: true, shown: func(o TableOptions) bool { return o.Contexts }, cell: func(k *inspect.ServedKind) string { return Safe(k.Context) }},
-		{title: "KIND", shrinks: true, shown: always, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
-		{title: "APIVERSION", shrinks: true, shown: always, cell: func(k *inspect.ServedKind) string { return Safe(k.APIVersion) }},
-		{title: "FIELD", shrinks: true, shown: always, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.ManagedBy) }},
-		{title: "ALLOWED", shown: always, cell: func(k *inspect.ServedKind) string { return allowed(k, ",") }, isLong: true},
-		{title: "OBJECTS", shown: always, cell: func(k *inspect.ServedKind) string { return owned(k, "%[2]s=%[1]d", ",") }, isLong: true},
-		{title: "RESERVED", shown: wide, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Reserved) }, isLong: true},
-		{title: "CHANGE", shown: wide, cell: change, isLong: true},
-		{title: "KNOWN-BY", shown: wide, cell: knownBy, isLong: true},
+// kindDetailColumns are those that stand below the row where there is no room in it.
+func kindDetailColumns() []column[*inspect.ServedKind] {
+	return []column[*inspect.ServedKind]{
+		{title: "ALLOWED", cell: func(k *inspect.ServedKind) string { return allowed(k, ",") }},
+		{title: "OBJECTS", cell: func(k *inspect.ServedKind) string { return owned(k, "%[2]s=%[1]d", ",") }},
+		{title: "RESERVED", wide: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Reserved) }},
+		{title: "CHANGE", wide: true, cell: change},
+		{title: "KNOWN-BY", wide: true, cell: knownBy},
 		// Its cells have blanks, so it is the last one.
-		{title: "SINCE", shown: wide, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Since) }, isLong: true},
+		{title: "SINCE", wide: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Since) }},
 	}
-}
-
-func kindTable(list *inspect.KindList, o TableOptions, long bool) *table {
-	p, t := palette{o.Color}, &table{}
-	var columns []kindColumn
-	for _, c := range kindColumns() {
-		if c.shown(o) && (long || !c.isLong) {
-			columns = append(columns, c)
-			t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
-		}
-	}
-	for i := range list.Items {
-		var cells []string
-		for _, c := range columns {
-			cells = append(cells, p.absent(c.cell(&list.Items[i])))
-		}
-		t.rows = append(t.rows, cells)
-	}
-	return t
 }
 
 // allowed are the values that the field may have.
@@ -147,8 +125,8 @@ func kindDetails(k *inspect.ServedKind, o TableOptions) string {
 		parts = append(parts, "objects: "+owned(k, "%d %s", ", "), "allowed: "+allowed(k, ", "))
 	}
 	if o.Wide {
-		for _, c := range kindColumns() {
-			if cell := c.cell(k); !c.shown(TableOptions{}) && c.isLong && cell != none {
+		for _, c := range kindDetailColumns() {
+			if cell := c.cell(k); c.wide && cell != none {
 				parts = append(parts, strings.ToLower(c.title)+": "+cell)
 			}
 		}

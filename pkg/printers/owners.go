@@ -3,6 +3,7 @@ package printers
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -17,13 +18,7 @@ import (
 // its caller tells them elsewhere.
 func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
-	t, columns := newJobTable(o)
-	for i := range list.Items {
-		for n := range list.Items[i].Jobs {
-			t.addJob(&list.Items[i].Jobs[n], columns, o)
-		}
-	}
-	lines, err := t.layout(o.Width)
+	lines, err := newTable(dimmed(jobColumns(o), p), list.All(), o).layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -80,31 +75,23 @@ func counts(g *inspect.OwnerGroup, p palette) string {
 // Summary writes a row for each owner with its counts by status.
 func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
-	t := &table{titles: []string{"MANAGED-BY", strings.ToUpper(nounFor(o))}, shrinks: []bool{true, false}}
-	var statuses []delegation.Status
+	columns := []column[*inspect.OwnerGroup]{
+		{title: "MANAGED-BY", shrinks: true, cell: func(g *inspect.OwnerGroup) string { return Safe(string(g.ManagedBy)) }},
+		{title: strings.ToUpper(nounFor(o)), cell: func(g *inspect.OwnerGroup) string { return fmt.Sprint(g.Total()) }},
+	}
 	for _, s := range delegation.Statuses() {
-		for i := range list.Items {
-			if list.Items[i].Counts[s] > 0 {
-				statuses = append(statuses, s)
-				t.titles = append(t.titles, strings.ToUpper(string(s)))
-				t.shrinks = append(t.shrinks, false)
-				break
-			}
-		}
+		has := func(g inspect.OwnerGroup) bool { return g.Counts[s] > 0 }
+		columns = append(columns, column[*inspect.OwnerGroup]{
+			title: strings.ToUpper(string(s)), absent: !slices.ContainsFunc(list.Items, has),
+			cell: func(g *inspect.OwnerGroup) string {
+				if !has(*g) {
+					return none
+				}
+				return fmt.Sprint(g.Counts[s])
+			},
+		})
 	}
-	for i := range list.Items {
-		g := &list.Items[i]
-		cells := []string{Safe(string(g.ManagedBy)), fmt.Sprint(g.Total())}
-		for _, s := range statuses {
-			cell := none
-			if n := g.Counts[s]; n > 0 {
-				cell = fmt.Sprint(n)
-			}
-			cells = append(cells, p.absent(cell))
-		}
-		t.rows = append(t.rows, cells)
-	}
-	lines, err := t.layout(o.Width)
+	lines, err := newTable(dimmed(columns, p), pointers(list.Items), o).layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -130,11 +117,11 @@ func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOp
 	}
 	errs = inspect.FoldRefusals(errs)
 	p := palette{o.Color}
-	t := &table{titles: []string{"", ""}, shrinks: make([]bool, 2)}
-	for _, e := range errs {
-		t.rows = append(t.rows, []string{Safe(e.Context), p.bad(string(e.Code))})
+	columns := []column[inspect.ContextError]{
+		{cell: func(e inspect.ContextError) string { return Safe(e.Context) }},
+		{cell: func(e inspect.ContextError) string { return p.bad(string(e.Code)) }},
 	}
-	rows, err := t.layout(0)
+	rows, err := newTable(columns, errs, o).layout(0)
 	if err != nil {
 		return err
 	}

@@ -16,21 +16,16 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Placements) == 0 {
 		return nil, nil
 	}
-	p := palette{o.Color}
-	rows := &table{titles: []string{"CONTEXT"}, shrinks: []bool{true}}
-	for _, name := range inspect.PlacementConditions() {
-		rows.titles, rows.shrinks = append(rows.titles, strings.ToUpper(name)), append(rows.shrinks, true)
-	}
-	rows.titles, rows.shrinks = append(rows.titles, "VERDICT"), append(rows.shrinks, false)
+	candidates := make([]candidate, len(t.Placements))
 	for i := range t.Placements {
-		rows.rows = append(rows.rows, placementCells(&t.Placements[i], placementName(t, i), p))
+		candidates[i] = candidate{&t.Placements[i], placementName(t, i)}
 	}
-	lines, err := titled("Where it could run", rows, o)
+	lines, err := titled("Where it could run", newTable(placementColumns(palette{o.Color}), candidates, o), o)
 	if err != nil {
 		return nil, err
 	}
-	for i := range t.Placements {
-		lines = append(lines, placementNotes(&t.Placements[i], placementName(t, i), o)...)
+	for _, c := range candidates {
+		lines = append(lines, placementNotes(c.Placement, c.name, o)...)
 	}
 	lines = append(lines, placement.Sum(t.Placements))
 	if change, ok := placement.Smallest(t.Placements); ok {
@@ -60,30 +55,45 @@ func placementName(t *inspect.Trace, i int) string {
 	return cmp.Or(one.Context, one.Cluster)
 }
 
-func placementCells(one *inspect.Placement, name string, p palette) []string {
-	if one.Manager {
-		name += " (manager)"
-	}
-	cells := []string{absentIfEmpty(name)}
-	for _, condition := range inspect.PlacementConditions() {
-		c := one.Condition(condition)
-		health := inspect.HealthOK
-		switch c.State {
-		case inspect.No:
-			health = inspect.HealthBad
-		case inspect.NotKnown:
-			health = inspect.HealthUnknown
-		case inspect.NotAsked:
-			cells = append(cells, p.absent(none))
-			continue
-		default:
+// candidate is a cluster that what waits may be given to, by its name.
+type candidate struct {
+	*inspect.Placement
+	name string
+}
+
+// placementColumns have one for each condition.
+func placementColumns(p palette) []column[candidate] {
+	columns := []column[candidate]{{title: "CONTEXT", shrinks: true, cell: func(c candidate) string {
+		if c.Manager {
+			return absentIfEmpty(c.name + " (manager)")
 		}
-		cells = append(cells, p.health(health, Safe(c.Text)))
+		return absentIfEmpty(c.name)
+	}}}
+	for _, name := range inspect.PlacementConditions() {
+		columns = append(columns, column[candidate]{title: strings.ToUpper(name), shrinks: true, cell: func(c candidate) string {
+			return conditionCell(c.Condition(name), p)
+		}})
 	}
-	health := map[inspect.Verdict]inspect.Health{
+	healths := map[inspect.Verdict]inspect.Health{
 		inspect.Fits: inspect.HealthOK, inspect.Waits: inspect.HealthWaiting, inspect.Never: inspect.HealthBad, inspect.Unknown: inspect.HealthUnknown,
-	}[one.Verdict]
-	return append(cells, p.health(health, verdictText(one.Verdict)))
+	}
+	return append(columns, column[candidate]{title: "VERDICT", cell: func(c candidate) string {
+		return p.health(healths[c.Verdict], verdictText(c.Verdict))
+	}})
+}
+
+func conditionCell(c inspect.PlacementCondition, p palette) string {
+	health := inspect.HealthOK
+	switch c.State {
+	case inspect.No:
+		health = inspect.HealthBad
+	case inspect.NotKnown:
+		health = inspect.HealthUnknown
+	case inspect.NotAsked:
+		return p.absent(none)
+	default:
+	}
+	return p.health(health, Safe(c.Text))
 }
 
 func verdictText(v inspect.Verdict) string {
@@ -110,24 +120,37 @@ func placementNotes(one *inspect.Placement, name string, o TableOptions) []strin
 	return lines
 }
 
+// flavorRow is a resource of a flavor that was tried.
+type flavorRow struct {
+	inspect.ResourceRoom
+	flavor  *inspect.FlavorTried
+	context string
+}
+
 // flavorLines are all flavors that were tried.
 func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
-	rows := &table{
-		titles:  []string{"CONTEXT", "PODS", "FLAVOR", "RESOURCE", "ASKED", "FREE", "MOST", "VERDICT", ""},
-		shrinks: []bool{true, true, true, true, false, false, false, false, false},
-	}
+	var rows []flavorRow
 	for i := range t.Placements {
-		for _, f := range t.Placements[i].Flavors {
-			for _, r := range f.Resources {
-				rows.rows = append(rows.rows, []string{
-					absentIfEmpty(t.Placements[i].Context), absentIfEmpty(f.PodSet), absentIfEmpty(f.Flavor), absentIfEmpty(r.Resource),
-					r.Asked, r.Free, r.Most, verdictText(f.Verdict), Safe(f.Message),
-				})
+		one := &t.Placements[i]
+		for n := range one.Flavors {
+			for _, r := range one.Flavors[n].Resources {
+				rows = append(rows, flavorRow{r, &one.Flavors[n], one.Context})
 			}
 		}
 	}
-	if len(rows.rows) == 0 {
+	if len(rows) == 0 {
 		return nil, nil
 	}
-	return titled("Flavors tried", rows, o)
+	columns := []column[flavorRow]{
+		{title: "CONTEXT", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.context) }},
+		{title: "PODS", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.PodSet) }},
+		{title: "FLAVOR", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.Flavor) }},
+		{title: "RESOURCE", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.Resource) }},
+		{title: "ASKED", cell: func(r flavorRow) string { return r.Asked }},
+		{title: "FREE", cell: func(r flavorRow) string { return r.Free }},
+		{title: "MOST", cell: func(r flavorRow) string { return r.Most }},
+		{title: "VERDICT", cell: func(r flavorRow) string { return verdictText(r.flavor.Verdict) }},
+		{cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
+	}
+	return titled("Flavors tried", newTable(columns, rows, o), o)
 }

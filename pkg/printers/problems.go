@@ -32,18 +32,16 @@ func (j JobProblems) name() string { return kindAndName(j.Kind, j.Job) }
 func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 	p := palette{o.Color}
 	groups := problemGroups(jobs)
-	t := &table{titles: []string{"SEVERITY", "CONTEXT", "OBJECT"}, shrinks: []bool{false, true, true}}
+	var all []problemRow
 	for _, g := range groups {
 		for _, problem := range g.problems {
-			t.rows = append(t.rows, []string{
-				p.severity(severityOf(problem)), p.absent(absentIfEmpty(problem.Context)), Safe(g.objectOf(problem)),
-			})
+			all = append(all, problemRow{problem, g.objectOf(problem)})
 		}
 	}
-	if len(t.rows) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	rows, err := t.layout(o.Width)
+	rows, err := newTable(problemColumns(p), all, o).layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -68,6 +66,21 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 		}
 	}
 	return writeLines(w, lines...)
+}
+
+// problemRow is a problem, and what it is about.
+type problemRow struct {
+	preflight.Problem
+	object string
+}
+
+// problemColumns stand before the message.
+func problemColumns(p palette) []column[problemRow] {
+	return []column[problemRow]{
+		{title: "SEVERITY", cell: func(r problemRow) string { return p.severity(severityOf(r.Problem)) }},
+		{title: "CONTEXT", shrinks: true, cell: func(r problemRow) string { return p.absent(absentIfEmpty(r.Context)) }},
+		{title: "OBJECT", shrinks: true, cell: func(r problemRow) string { return Safe(r.object) }},
+	}
 }
 
 // problemLines are a row with its message, behind or below it, and the remedy.

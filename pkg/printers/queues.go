@@ -12,14 +12,14 @@ import (
 // Queues writes a row for each quota of a queue, the members of a cohort indented below
 // it, and below a queue why it gives nothing now.
 func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
-	rows, err := queueTable(list, o).layout(o.Width)
+	p := palette{o.Color}
+	rows, err := newTable(dimmed(queueColumns(list, o), p), pointers(list.Items), o).layout(o.Width)
 	if err != nil {
 		return err
 	}
 	if o.NoHeaders {
 		return writeLines(w, rows[1:]...)
 	}
-	p := palette{o.Color}
 	var lines []string
 	if len(list.Items) > 0 {
 		lines = append(lines, p.bold(rows[0]))
@@ -43,16 +43,8 @@ func isSameQueue(a, b *inspect.QueueQuota) bool {
 	return a.Context == b.Context && a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }
 
-// queueColumn is a column of the table of queues.
-type queueColumn struct {
-	title          string
-	shown          bool
-	cell           func(*inspect.QueueQuota) string
-	shrinks, spare bool
-}
-
 // queueColumns are those that a list needs.
-func queueColumns(list *inspect.QueueList, o TableOptions) []queueColumn {
+func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.QueueQuota] {
 	are := func(is func(*inspect.QueueQuota) bool) bool {
 		return slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return is(&q) })
 	}
@@ -61,45 +53,32 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []queueColumn {
 	}
 	locals, sums := are(isOf(inspect.KindLocalQueue)), are(isOf(inspect.KindCluster))
 	managers := are(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
-	return []queueColumn{
-		{title: "CONTEXT", shrinks: true, shown: o.Contexts || sums, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
-		{title: "NAMESPACE", shrinks: true, shown: locals && o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
-		{title: "QUEUE", shrinks: true, shown: !sums, cell: queueName},
-		{title: "CLUSTERQUEUE", shrinks: true, shown: locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
-		{title: "COHORT", shrinks: true, spare: true, shown: !sums, cell: func(q *inspect.QueueQuota) string {
+	spare := func(rank int) int {
+		if o.Wide {
+			return 0
+		}
+		return rank
+	}
+	return []column[*inspect.QueueQuota]{
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts && !sums, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
+		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
+		{title: "QUEUE", shrinks: true, absent: sums, cell: queueName},
+		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
+		{title: "COHORT", shrinks: true, spare: spare(1), absent: sums, cell: func(q *inspect.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
 				return none
 			}
 			return Safe(q.Cohorts[0])
 		}},
-		{title: "FLAVOR", shrinks: true, shown: !sums, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
-		{title: "RESOURCE", shrinks: true, shown: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
-		{title: "NOMINAL", shown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "BORROWED", spare: true, shown: !locals && !sums, cell: borrowed},
-		{title: "USED", shown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
-		{title: "FREE", shown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
-		{title: "PENDING", shown: true, cell: pending},
-		{title: "WORKERS", shown: managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "FLAVOR", shrinks: true, absent: sums, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
+		{title: "RESOURCE", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "NOMINAL", cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "BORROWED", spare: spare(2), absent: locals || sums, cell: borrowed},
+		{title: "USED", cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "FREE", cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
+		{title: "PENDING", cell: pending},
+		{title: "WORKERS", absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
 	}
-}
-
-func queueTable(list *inspect.QueueList, o TableOptions) *table {
-	p, t := palette{o.Color}, &table{}
-	columns := slices.DeleteFunc(queueColumns(list, o), func(c queueColumn) bool { return !c.shown })
-	for _, c := range columns {
-		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
-		if c.spare && !o.Wide {
-			t.spare = append(t.spare, c.title)
-		}
-	}
-	for i := range list.Items {
-		var cells []string
-		for _, c := range columns {
-			cells = append(cells, p.absent(c.cell(&list.Items[i])))
-		}
-		t.rows = append(t.rows, cells)
-	}
-	return t
 }
 
 // queueName is the name of a queue or cohort, indented below the cohorts that it is in.

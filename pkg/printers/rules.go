@@ -10,11 +10,12 @@ import (
 // Rules writes a row for each rule.
 func Rules(w io.Writer, all []rules.Rule, o TableOptions) error {
 	p := palette{o.Color}
-	t := &table{titles: []string{"CODE", "SEVERITY", "TITLE"}, shrinks: []bool{false, false, true}}
-	for _, r := range all {
-		t.rows = append(t.rows, []string{r.Code, p.severity(r.Severity), r.Title})
+	columns := []column[rules.Rule]{
+		{title: "CODE", cell: func(r rules.Rule) string { return r.Code }},
+		{title: "SEVERITY", cell: func(r rules.Rule) string { return p.severity(r.Severity) }},
+		{title: "TITLE", shrinks: true, cell: func(r rules.Rule) string { return r.Title }},
 	}
-	lines, err := t.layout(o.Width)
+	lines, err := newTable(columns, all, o).layout(o.Width)
 	if err != nil {
 		return err
 	}

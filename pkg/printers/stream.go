@@ -17,7 +17,6 @@ import (
 type Stream struct {
 	w       *tabwriter.Writer
 	options TableOptions
-	columns []column
 	events  bool
 	started bool
 }
@@ -26,20 +25,20 @@ type Stream struct {
 // happened to the Job.
 func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
 	o.Owners, o.Color = true, false
-	_, columns := newJobTable(o)
-	return &Stream{w: printers.GetNewTabWriter(w), options: o, columns: columns, events: events}
+	return &Stream{w: printers.GetNewTabWriter(w), options: o, events: events}
 }
 
 // Write adds a row at the end, with ages as of the options' Now, which o
 // replaces.
 func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
 	s.options.Now = o.Now
+	columns := shown(jobColumns(s.options), s.options)
 	var cells []string
 	if !s.started && !s.options.NoHeaders {
 		if s.events {
 			cells = append(cells, "EVENT")
 		}
-		for _, c := range s.columns {
+		for _, c := range columns {
 			cells = append(cells, c.title)
 		}
 		if _, err := fmt.Fprintln(s.w, strings.Join(cells, "\t")); err != nil {
@@ -52,8 +51,8 @@ func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions)
 		// As wide as the longest event, so that rows do not shift.
 		cells = append(cells, fmt.Sprintf("%-*s", len(inspect.Modified), event))
 	}
-	for _, c := range s.columns {
-		cells = append(cells, c.cell(j, s.options, palette{}))
+	for _, c := range columns {
+		cells = append(cells, c.cell(j))
 	}
 	_, err := fmt.Fprintln(s.w, strings.Join(cells, "\t"))
 	return err

@@ -12,8 +12,6 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // gap is what stands between two columns. kubectl has three spaces; two bring
@@ -29,33 +27,6 @@ type table struct {
 	// spare are the titles of columns that are left out, one after the other, where
 	// that is not enough. Where nothing is, rows end at the edge.
 	spare []string
-}
-
-// newJobTable chooses the columns for the options.
-func newJobTable(o TableOptions) (*table, []column) {
-	t := &table{}
-	var columns []column
-	for _, c := range jobColumns {
-		if c.shown(o) {
-			columns = append(columns, c)
-			t.titles = append(t.titles, c.title)
-			t.shrinks = append(t.shrinks, c.shrinks)
-			if c.spare != nil && c.spare(o) {
-				// The last ones go first.
-				t.spare = slices.Insert(t.spare, 0, c.title)
-			}
-		}
-	}
-	return t, columns
-}
-
-func (t *table) addJob(j *inspect.Job, columns []column, o TableOptions) {
-	p := palette{o.Color}
-	cells := make([]string, len(columns))
-	for i, c := range columns {
-		cells[i] = p.absent(c.cell(j, o, p))
-	}
-	t.rows = append(t.rows, cells)
 }
 
 // layout returns the table as lines, the titles first, then one for each row.

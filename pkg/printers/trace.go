@@ -68,25 +68,11 @@ func clockNote(c inspect.ClockSkew) string {
 func hopLines(hops []inspect.Hop, o TableOptions) ([]string, error) {
 	p := palette{o.Color}
 	rails := railsOf(hops)
-	t := &table{titles: []string{"HOP", "CONTEXT", "STATE", "SINCE"}, shrinks: []bool{true, true, true, false}}
-	if o.Wide {
-		t.titles, t.shrinks = append(t.titles, "NAMESPACE"), append(t.shrinks, true)
+	nodes := make([]hopNode, len(hops))
+	for i := range hops {
+		nodes[i] = hopNode{&hops[i], rails[i].self}
 	}
-	for i, h := range hops {
-		since := none
-		if h.Since != nil {
-			since = duration.HumanDuration(o.Now.Sub(h.Since.Time))
-		}
-		cells := []string{rails[i].self + hopName(h), absentIfEmpty(h.Context), p.health(h.Health, Safe(h.State)), since}
-		if o.Wide {
-			cells = append(cells, absentIfEmpty(h.Namespace))
-		}
-		for c := range cells {
-			cells[c] = p.absent(cells[c])
-		}
-		t.rows = append(t.rows, cells)
-	}
-	rows, err := t.layout(o.Width)
+	rows, err := newTable(dimmed(hopColumns(o), p), nodes, o).layout(o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +99,29 @@ func hopLines(hops []inspect.Hop, o TableOptions) ([]string, error) {
 		}
 	}
 	return lines, nil
+}
+
+// hopNode is a hop, with what stands before it in the tree.
+type hopNode struct {
+	*inspect.Hop
+	rails string
+}
+
+// hopColumns stand before the message.
+func hopColumns(o TableOptions) []column[hopNode] {
+	p := palette{o.Color}
+	return []column[hopNode]{
+		{title: "HOP", shrinks: true, cell: func(h hopNode) string { return h.rails + hopName(*h.Hop) }},
+		{title: "CONTEXT", shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Context) }},
+		{title: "STATE", shrinks: true, cell: func(h hopNode) string { return p.health(h.Health, Safe(h.State)) }},
+		{title: "SINCE", cell: func(h hopNode) string {
+			if h.Since == nil {
+				return none
+			}
+			return duration.HumanDuration(o.Now.Sub(h.Since.Time))
+		}},
+		{title: "NAMESPACE", wide: true, shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Namespace) }},
+	}
 }
 
 func hopName(h inspect.Hop) string {

@@ -24,17 +24,19 @@ func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Differences) == 0 {
 		return nil, nil
 	}
-	rows := &table{titles: []string{"FIELD", "ORIGIN", "MIRROR", "CONTEXT", ""}, shrinks: []bool{true, true, true, true, false}}
-	for _, d := range t.Differences {
-		note := "differs"
-		if d.Lag {
-			note = "just changed"
-		}
-		rows.rows = append(rows.rows, []string{
-			Safe(d.Field), absentIfEmpty(d.Origin), absentIfEmpty(d.Mirror), absentIfEmpty(d.Context), note,
-		})
+	columns := []column[inspect.Difference]{
+		{title: "FIELD", shrinks: true, cell: func(d inspect.Difference) string { return Safe(d.Field) }},
+		{title: "ORIGIN", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Origin) }},
+		{title: "MIRROR", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Mirror) }},
+		{title: "CONTEXT", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Context) }},
+		{cell: func(d inspect.Difference) string {
+			if d.Lag {
+				return "just changed"
+			}
+			return "differs"
+		}},
 	}
-	return titled("Differences between origin and mirror", rows, o)
+	return titled("Differences between origin and mirror", newTable(columns, t.Differences, o), o)
 }
 
 // recent is how many entries of a timeline are shown unless all are asked for.
@@ -49,17 +51,17 @@ func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		entries = entries[skipped:]
 		heading += fmt.Sprintf(" (and %d earlier: -o wide)", skipped)
 	}
-	rows := &table{titles: []string{"TIME", "CONTEXT", "OBJECT", "EVENT"}, shrinks: []bool{false, true, true, true}}
 	layout := time.TimeOnly
 	if o.Now.Sub(entries[0].Time.Time) > 20*time.Hour {
 		layout = time.DateTime
 	}
-	for _, e := range entries {
-		rows.rows = append(rows.rows, []string{
-			e.Time.In(o.Now.Location()).Format(layout), absentIfEmpty(e.Context), Safe(e.Object), Safe(e.Event),
-		})
+	columns := []column[inspect.TimelineEntry]{
+		{title: "TIME", cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
+		{title: "CONTEXT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return absentIfEmpty(e.Context) }},
+		{title: "OBJECT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Object) }},
+		{title: "EVENT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
 	}
-	return titled(heading, rows, o)
+	return titled(heading, newTable(columns, entries, o), o)
 }
 
 // findingLines are the findings as check shows them.

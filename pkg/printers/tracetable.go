@@ -12,79 +12,100 @@ import (
 // without one.
 func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	p := palette{o.Color}
-	t := &table{titles: []string{"CONTEXT", "NAMESPACE"}, shrinks: []bool{true, true}, spare: []string{"RELATION", "AGE", "MIRROR-STATUS"}}
-	if o.Kinds {
-		t.titles, t.shrinks = append(t.titles, "KIND"), append(t.shrinks, true)
-	}
-	t.titles = append(t.titles, "NAME", "STATUS", "MIRROR", "MIRROR-STATUS", "RELATION", "IN-STEP", "AGE")
-	t.shrinks = append(t.shrinks, true, false, true, false, false, false, false)
-	if o.Wide {
-		t.titles = append(t.titles, "MANAGED-BY", "CURRENT", "UID", "MIRROR-UID")
-		t.shrinks = append(t.shrinks, true, false, false, false)
-	}
+	var rows []tracePair
 	for i := range list.Items {
-		for _, cells := range traceRows(&list.Items[i], o, p) {
-			for c := range cells {
-				cells[c] = p.absent(cells[c])
-			}
-			t.rows = append(t.rows, cells)
-		}
+		rows = append(rows, pairsOf(&list.Items[i])...)
 	}
-	lines, err := t.layout(o.Width)
+	lines, err := newTable(dimmed(pairColumns(o), p), rows, o).layout(o.Width)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.NoHeaders:
 		return writeLines(w, lines[1:]...)
-	case len(t.rows) > 0:
+	case len(rows) > 0:
 		lines[0] = p.bold(lines[0])
 		if err := writeLines(w, lines...); err != nil {
 			return err
 		}
 	}
-	return writeErrors(w, list.Errors, len(t.rows) > 0, o)
+	return writeErrors(w, list.Errors, len(rows) > 0, o)
 }
 
-func traceRows(t *inspect.Trace, o TableOptions, p palette) [][]string {
-	place, origin := []string{none, none}, []string{none, none}
-	age, wide, kind := none, []string{none, none}, none
-	switch {
-	case t.Origin != nil:
-		place, origin = []string{Safe(t.Origin.Context), Safe(t.Origin.Namespace)}, []string{Safe(t.Origin.Name), p.status(t.Origin.Status)}
-		kind = Safe(t.Origin.Kind)
-		age = duration.HumanDuration(o.Now.Sub(t.Origin.CreationTimestamp.Time))
-		wide = []string{Safe(string(t.Origin.ManagedBy)), Safe(t.Origin.UID)}
-	case len(t.Mirrors) > 0:
-		m := &t.Mirrors[0]
-		place[1], origin[0], kind = Safe(m.Namespace), Safe(m.Name), Safe(m.Kind)
-		age = duration.HumanDuration(o.Now.Sub(m.CreationTimestamp.Time))
-	}
-	if o.Kinds {
-		place = append(place, kind)
-	}
-	origin = append(place, origin...)
-	row := func(mirror, status, relation, inStep, current, uid string) []string {
-		cells := append(append([]string(nil), origin...), mirror, status, relation, inStep, age)
-		if o.Wide {
-			cells = append(cells, wide[0], current, wide[1], uid)
-		}
-		return cells
-	}
+// tracePair is an origin with one of its mirrors; either may not be there.
+type tracePair struct {
+	origin *inspect.Job
+	mirror *inspect.TraceMirror
+	// known is the origin, or, where nobody knows it, a mirror in its place.
+	known *inspect.Job
+}
+
+// pairsOf are the pairs of a trace, one if there is no mirror.
+func pairsOf(t *inspect.Trace) []tracePair {
 	if len(t.Mirrors) == 0 {
-		return [][]string{row(mirror(t.Origin), none, none, none, none, none)}
+		return []tracePair{{origin: t.Origin, known: t.Origin}}
 	}
-	var rows [][]string
+	known := t.Origin
+	if known == nil {
+		known = &t.Mirrors[0].Job
+	}
+	pairs := make([]tracePair, len(t.Mirrors))
 	for i := range t.Mirrors {
-		m := &t.Mirrors[i]
-		inStep, current := "no", "no"
-		if m.InStep {
-			inStep = "yes"
-		}
-		if m.Current {
-			current = "yes"
-		}
-		rows = append(rows, row(Safe(m.Context), p.status(m.Status), string(m.Relation), inStep, current, Safe(m.UID)))
+		pairs[i] = tracePair{t.Origin, &t.Mirrors[i], known}
 	}
-	return rows
+	return pairs
+}
+
+// ofOrigin and ofMirror are what there is to tell of them.
+func (r tracePair) ofOrigin(tell func(*inspect.Job) string) string {
+	if r.origin == nil {
+		return none
+	}
+	return tell(r.origin)
+}
+
+func (r tracePair) ofMirror(tell func(*inspect.TraceMirror) string) string {
+	if r.mirror == nil {
+		return none
+	}
+	return tell(r.mirror)
+}
+
+// pairColumns are all columns of the table of pairs.
+func pairColumns(o TableOptions) []column[tracePair] {
+	p := palette{o.Color}
+	origin := func(tell func(*inspect.Job) string) func(tracePair) string {
+		return func(r tracePair) string { return r.ofOrigin(tell) }
+	}
+	mirrored := func(tell func(*inspect.TraceMirror) string) func(tracePair) string {
+		return func(r tracePair) string { return r.ofMirror(tell) }
+	}
+	return []column[tracePair]{
+		{title: "CONTEXT", shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(j.Context) })},
+		{title: "NAMESPACE", shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Namespace) }},
+		{title: "KIND", absent: !o.Kinds, shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Kind) }},
+		{title: "NAME", shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Name) }},
+		{title: "STATUS", cell: origin(func(j *inspect.Job) string { return p.status(j.Status) })},
+		{title: "MIRROR", shrinks: true, cell: func(r tracePair) string {
+			if r.mirror == nil {
+				return mirror(r.origin)
+			}
+			return Safe(r.mirror.Context)
+		}},
+		{title: "MIRROR-STATUS", spare: 3, cell: mirrored(func(m *inspect.TraceMirror) string { return p.status(m.Status) })},
+		{title: "RELATION", spare: 1, cell: mirrored(func(m *inspect.TraceMirror) string { return string(m.Relation) })},
+		{title: "IN-STEP", cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.InStep) })},
+		{title: "AGE", spare: 2, cell: func(r tracePair) string { return duration.HumanDuration(o.Now.Sub(r.known.CreationTimestamp.Time)) }},
+		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
+		{title: "CURRENT", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
+		{title: "UID", wide: true, cell: origin(func(j *inspect.Job) string { return Safe(j.UID) })},
+		{title: "MIRROR-UID", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return Safe(m.UID) })},
+	}
+}
+
+func yesOrNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
 }

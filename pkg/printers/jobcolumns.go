@@ -1,0 +1,97 @@
+package printers
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// jobColumns are all columns of a table of Jobs.
+func jobColumns(o TableOptions) []column[*inspect.Job] {
+	p := palette{o.Color}
+	spareCompletions := 0
+	if o.Kinds {
+		// Only Jobs have some.
+		spareCompletions = 4
+	}
+	return []column[*inspect.Job]{
+		{title: "CONTEXT", absent: !o.Contexts, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Context) }},
+		{title: "NAMESPACE", absent: !o.Namespaces, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Namespace) }},
+		// The wide table has it further behind.
+		{title: "KIND", absent: !o.Kinds || o.Wide, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
+		{title: "NAME", shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Name) }},
+		{title: "MANAGED-BY", absent: !o.Owners, shrinks: true, cell: func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) }},
+		{title: "STATUS", cell: func(j *inspect.Job) string { return p.status(j.Status) }},
+		{title: "COMPLETIONS", spare: spareCompletions, cell: (*inspect.Job).Progress},
+		{title: "DURATION", cell: func(j *inspect.Job) string {
+			if d, ok := j.Duration(o.Now); ok {
+				return duration.HumanDuration(d)
+			}
+			return none
+		}},
+		{title: "MIRROR", shrinks: true, cell: mirror},
+		{title: "AGE", cell: func(j *inspect.Job) string { return duration.HumanDuration(o.Now.Sub(j.CreationTimestamp.Time)) }},
+		{title: "KIND", wide: true, spare: 3, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
+		{title: "SINCE", wide: true, spare: 2, cell: func(j *inspect.Job) string {
+			if j.Since == nil {
+				return none
+			}
+			return duration.HumanDuration(o.Now.Sub(j.Since.Time))
+		}},
+		{title: "FINDINGS", wide: true, cell: findings},
+		{title: "UID", wide: true, spare: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
+		// It is not always there and its cells have blanks, so it is the last one.
+		{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o.Now) }},
+	}
+}
+
+// nobody is the dispatcher of a Job that should have one.
+const nobody = "nobody"
+
+// dispatcher is who holds the Lease of a Job that is dispatched, and for how long
+// they have. What has finished needs nobody.
+func dispatcher(j *inspect.Job, now time.Time) string {
+	d := j.Dispatcher
+	switch {
+	case !j.IsDispatched():
+		return none
+	case d == nil:
+		return unknown
+	case d.Held && d.Since == nil:
+		return Safe(d.Holder)
+	case d.Held:
+		return fmt.Sprintf("%s (%s)", Safe(d.Holder), duration.HumanDuration(now.Sub(d.Since.Time)))
+	case j.Status.IsFinished():
+		return none
+	}
+	return nobody
+}
+
+// mirror is the context that runs the Job. Mirrors that were not looked for, or
+// could not be known, leave it unknown for a delegated Job; any other has none.
+func mirror(j *inspect.Job) string {
+	switch {
+	case j.Mirrors == nil && j.IsDelegated():
+		return unknown
+	case len(j.Mirrors) == 0:
+		return none
+	case len(j.Mirrors) == 1:
+		return Safe(j.Mirrors[0].Context)
+	}
+	return fmt.Sprintf("%s+%d", Safe(j.Mirrors[0].Context), len(j.Mirrors)-1)
+}
+
+func findings(j *inspect.Job) string {
+	switch {
+	case j.Findings == nil:
+		return unknown
+	case len(j.Findings) == 0:
+		return none
+	case len(j.Findings) == 1:
+		return Safe(j.Findings[0])
+	}
+	return fmt.Sprintf("%s+%d", Safe(j.Findings[0]), len(j.Findings)-1)
+}
