@@ -3,9 +3,11 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -55,6 +57,13 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 func (e *ConfigError) Error() string {
 	return "the kubeconfig's entry is not usable: " + e.Err.Error()
+}
+
+// TimeoutError is returned for a cluster that did not answer in its time.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("no answer within %s", e.After)
 }
 
 // RecordedError is an error that a context gave when a bundle was made of it.

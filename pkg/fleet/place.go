@@ -22,7 +22,7 @@ func endpoint(config *rest.Config, authority string) string {
 	if err != nil || config.Host == "" {
 		return ""
 	}
-	parts := []string{normalServer(server.String()), strings.ToLower(config.ServerName), authority}
+	parts := []string{NormalServer(server.String()), strings.ToLower(config.ServerName), authority}
 	if authority == "" {
 		parts = append(parts, proxyOf(config, server))
 	}

@@ -2,16 +2,8 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
-
-// TimeoutError is returned for a cluster that did not answer in its time.
-type TimeoutError struct{ After time.Duration }
-
-func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("no answer within %s", e.After)
-}
 
 // grace is how long a question whose time is up may take to notice.
 const grace = 250 * time.Millisecond
