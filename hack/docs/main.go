@@ -24,7 +24,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -189,8 +190,8 @@ func reflector() *jsonschema.Reflector {
 				return enum(delegation.Statuses())
 			case reflect.TypeFor[delegation.Change]():
 				return enum(delegation.Changes())
-			case reflect.TypeFor[fleet.Code]():
-				return enum(fleet.Codes())
+			case reflect.TypeFor[kubecontext.Code]():
+				return enum(kubecontext.Codes())
 			case reflect.TypeFor[inspect.Relation]():
 				return enum(inspect.Relations())
 			case reflect.TypeFor[inspect.Verdict]():

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 const (
@@ -45,7 +45,7 @@ type Address struct {
 type Context struct {
 	Name   string `json:"name"`
 	Server string `json:"server,omitempty"`
-	// CA is the fleet.Fingerprint of the certificate authority.
+	// CA is the kubecontext.Fingerprint of the certificate authority.
 	CA         string `json:"ca,omitempty"`
 	ClusterUID string `json:"clusterUID,omitempty"`
 	// Version is what the API server calls itself, such as v1.36.3.
@@ -59,8 +59,8 @@ type Context struct {
 	Objects *int `json:"objects,omitempty"`
 	// Error and Code tell why there is no File. Where Code is not told, it is
 	// Unreachable.
-	Error string     `json:"error,omitempty"`
-	Code  fleet.Code `json:"code,omitempty"`
+	Error string           `json:"error,omitempty"`
+	Code  kubecontext.Code `json:"code,omitempty"`
 	// ClockSkewSeconds is how far the cluster's clock was ahead of ours, where it
 	// was noticeably so.
 	ClockSkewSeconds float64 `json:"clockSkewSeconds,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Bundle is a bundle that was read.
@@ -70,7 +71,7 @@ func open(dir string) (*Bundle, error) {
 func (b *Bundle) context(c *Context, s *store) fleet.Context {
 	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA, Bounded: len(c.Namespaces) > 0}
 	if s == nil {
-		ready.Err = &fleet.RecordedError{Reason: cmp.Or(c.Code, fleet.CodeUnreachable), Text: c.Error}
+		ready.Err = &kubecontext.RecordedError{Reason: cmp.Or(c.Code, kubecontext.CodeUnreachable), Text: c.Error}
 		return ready
 	}
 	ready.Config = &rest.Config{Host: c.Server, Transport: newServer(c, s, b.TakenAt()), QPS: -1}
@@ -87,18 +88,18 @@ func (b *Bundle) Contexts() []fleet.Context { return slices.Clone(b.contexts) }
 // Others are addresses of contexts that the bundle does not hold, or holds by
 // another name, or that gave an error. One of them has no name where there were
 // contexts of which nothing is known.
-func (b *Bundle) Others() []fleet.Address {
-	var others []fleet.Address
+func (b *Bundle) Others() []kubecontext.Address {
+	var others []kubecontext.Address
 	for _, c := range b.snapshot.Contexts {
 		if c.Error != "" && c.Server != "" {
-			others = append(others, fleet.Address{Context: c.Name, Server: c.Server, CA: c.CA})
+			others = append(others, kubecontext.Address{Context: c.Name, Server: c.Server, CA: c.CA})
 		}
 	}
 	for _, a := range b.snapshot.Others {
-		others = append(others, fleet.Address{Context: a.Name, Server: a.Server, CA: a.CA})
+		others = append(others, kubecontext.Address{Context: a.Name, Server: a.Server, CA: a.CA})
 	}
 	if b.snapshot.Partial {
-		others = append(others, fleet.Address{})
+		others = append(others, kubecontext.Address{})
 	}
 	return others
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // TestBadBundles: each gives one clear error, which names the folder.
@@ -137,18 +138,18 @@ func TestUnreachable(t *testing.T) {
 	b, err := bundle.Open("../../test/recordings/worker-lost")
 	assert.NilError(t, err)
 	f := clusters(t, b, fleet.Options{})
-	var failed *fleet.Error
+	var failed *kubecontext.Error
 	assert.Assert(t, len(f.Unusable()) == 1)
-	failed = fleet.InContext("kwok-w1", "", f.Unusable()["kwok-w1"])
-	assert.Equal(t, failed.Code(), fleet.CodeUnreachable)
+	failed = kubecontext.InContext("kwok-w1", "", f.Unusable()["kwok-w1"])
+	assert.Equal(t, failed.Code(), kubecontext.CodeUnreachable)
 	assert.Equal(t, failed.Message(), `Get "https://127.0.0.1:32758/apis": dial tcp 127.0.0.1:32758: connect: connection refused`)
 
-	assert.DeepEqual(t, b.Others(), []fleet.Address{{Context: "kwok-w1", Server: "https://127.0.0.1:32758"}})
+	assert.DeepEqual(t, b.Others(), []kubecontext.Address{{Context: "kwok-w1", Server: "https://127.0.0.1:32758"}})
 
 	b, err = bundle.Open(folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, error: log in again, code: Unauthorized}]\n"}))
 	assert.NilError(t, err)
-	failed = fleet.InContext("a", "", clusters(t, b, fleet.Options{}).Unusable()["a"])
-	assert.Equal(t, failed.Code(), fleet.CodeUnauthorized)
+	failed = kubecontext.InContext("a", "", clusters(t, b, fleet.Options{}).Unusable()["a"])
+	assert.Equal(t, failed.Code(), kubecontext.CodeUnauthorized)
 	assert.Equal(t, len(b.Others()), 0)
 	assert.Equal(t, failed.Message(), "log in again")
 }

@@ -3,14 +3,14 @@ package bundle
 import (
 	"slices"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // addOthers records what is known of contexts that are not recorded themselves.
 // Nobody who left a context out wants to find it in the bundle; but where a
 // MultiKueueCluster leads there, the bundle has its address already, and only
 // with its name it is the same fleet.
-func (r *Recording) addOthers(known, workers []fleet.Address) {
+func (r *Recording) addOthers(known, workers []kubecontext.Address) {
 	recorded := map[string]Context{}
 	for _, c := range r.snapshot.Contexts {
 		recorded[c.Name] = c
@@ -33,10 +33,10 @@ func (r *Recording) addOthers(known, workers []fleet.Address) {
 
 // leadsTo is the first context with an address, or else with its certificate
 // authority.
-func leadsTo(worker fleet.Address, known []fleet.Address) string {
-	byServer := func(k fleet.Address) bool { return fleet.SameServer(k.Server, worker.Server) }
-	byAuthority := func(k fleet.Address) bool { return k.CA == worker.CA && k.CA != "" }
-	for _, is := range []func(fleet.Address) bool{byServer, byAuthority} {
+func leadsTo(worker kubecontext.Address, known []kubecontext.Address) string {
+	byServer := func(k kubecontext.Address) bool { return kubecontext.SameServer(k.Server, worker.Server) }
+	byAuthority := func(k kubecontext.Address) bool { return k.CA == worker.CA && k.CA != "" }
+	for _, is := range []func(kubecontext.Address) bool{byServer, byAuthority} {
 		if i := slices.IndexFunc(known, is); i >= 0 {
 			return known[i].Context
 		}

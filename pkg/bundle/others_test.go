@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // TestOthers: of contexts that were left out, those that a MultiKueueCluster
@@ -20,15 +21,15 @@ func TestOthers(t *testing.T) {
 - {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: kueue-system}, data: {kubeconfig: `+kubeconfig+`}}
 `)
 	self := b.Contexts()[0].Address()
-	alias := fleet.Address{Context: "a", Server: "https://alias.example"}
-	worker := fleet.Address{Context: "w", Server: "https://w.example:443/", CA: "ca-of-w"}
-	stranger := fleet.Address{Context: "private", Server: "https://private.example", CA: "ca-of-p"}
-	for _, tt := range []struct{ known, want []fleet.Address }{
-		{known: []fleet.Address{self}},
-		{known: []fleet.Address{self, alias, alias}, want: []fleet.Address{alias}},
-		{known: []fleet.Address{self, worker}, want: []fleet.Address{worker, {}}},
-		{known: []fleet.Address{self, stranger}, want: []fleet.Address{{}}},
-		{known: []fleet.Address{self, {Context: "broken"}}, want: []fleet.Address{{}}},
+	alias := kubecontext.Address{Context: "a", Server: "https://alias.example"}
+	worker := kubecontext.Address{Context: "w", Server: "https://w.example:443/", CA: "ca-of-w"}
+	stranger := kubecontext.Address{Context: "private", Server: "https://private.example", CA: "ca-of-p"}
+	for _, tt := range []struct{ known, want []kubecontext.Address }{
+		{known: []kubecontext.Address{self}},
+		{known: []kubecontext.Address{self, alias, alias}, want: []kubecontext.Address{alias}},
+		{known: []kubecontext.Address{self, worker}, want: []kubecontext.Address{worker, {}}},
+		{known: []kubecontext.Address{self, stranger}, want: []kubecontext.Address{{}}},
+		{known: []kubecontext.Address{self, {Context: "broken"}}, want: []kubecontext.Address{{}}},
 	} {
 		dir, back := again(t, b, clusters(t, b, fleet.Options{}), bundle.Options{Known: tt.known})
 		assert.DeepEqual(t, back.Others(), tt.want)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // reading is what was read of one cluster.
@@ -29,7 +30,7 @@ type reading struct {
 	context Context
 	records []*record
 	// workers are where MultiKueueClusters lead.
-	workers []fleet.Address
+	workers []kubecontext.Address
 }
 
 // reader reads one cluster.
@@ -63,7 +64,7 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	})
 	var answered apierrors.APIStatus
 	if jobsErr != nil && !errors.As(jobsErr, &answered) {
-		return nil, &fleet.Error{Doing: r.doing(), Err: jobsErr}
+		return nil, &kubecontext.Error{Doing: r.doing(), Err: jobsErr}
 	}
 	r.note(jobs(), jobsErr)
 	if !apierrors.IsNotFound(jobsErr) {
@@ -81,7 +82,7 @@ func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	r.readVersion(ctx)
 	r.readSkew()
 	if apierrors.IsForbidden(jobsErr) {
-		return &r.reading, &fleet.Error{Doing: r.doing(), Err: jobsErr}
+		return &r.reading, &kubecontext.Error{Doing: r.doing(), Err: jobsErr}
 	}
 	return &r.reading, nil
 }
@@ -150,7 +151,7 @@ func statusOf(err error) metav1.Status {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
 	}
-	if fleet.InContext("", "", err).Code() == fleet.CodeTimeout {
+	if kubecontext.InContext("", "", err).Code() == kubecontext.CodeTimeout {
 		status.Code, status.Reason = http.StatusGatewayTimeout, metav1.StatusReasonTimeout
 	}
 	// What net/http puts in front of it nobody has a use for.

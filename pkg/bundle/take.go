@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Options say what goes into a bundle.
@@ -24,7 +25,7 @@ type Options struct {
 	Redact bool
 	// Known are the addresses of all contexts there are, asked or not; that of a
 	// context which was joined with another one has that one's name.
-	Known []fleet.Address
+	Known []kubecontext.Address
 	// Clock tells the time; nil is the real one.
 	Clock clock.PassiveClock
 }
@@ -74,7 +75,7 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 	}
 	used := map[string]bool{contents: true}
 	clusters := map[string][]int{}
-	var workers []fleet.Address
+	var workers []kubecontext.Address
 	for i, a := range answers {
 		if a.Value == nil {
 			r.snapshot.Contexts[i] = unreached(a, servers[a.Context])
@@ -132,7 +133,7 @@ func unique(words []string) []string {
 
 // unreached is a context that gave no answer.
 func unreached(a fleet.Answer[*reading], c *fleet.Cluster) Context {
-	err := fleet.InContext(a.Context, "", a.Err)
+	err := kubecontext.InContext(a.Context, "", a.Err)
 	record := Context{Name: a.Context, Error: err.Message(), Code: err.Code()}
 	if c != nil {
 		record.Server, record.CA = address(c.Server), c.CA

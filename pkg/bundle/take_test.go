@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // again takes a snapshot of a fleet of a bundle, writes it, and opens it.
@@ -315,7 +316,7 @@ func TestTimeIsUp(t *testing.T) {
 		assert.Equal(t, string(c.Unread[0].Status.Reason), "Timeout")
 		assert.Equal(t, *c.Objects, 3)
 		c = hang("/jobs").Contexts()[0]
-		assert.Equal(t, c.Code, fleet.CodeTimeout)
+		assert.Equal(t, c.Code, kubecontext.CodeTimeout)
 		assert.Equal(t, c.Error, "no answer within 10s; raise --context-timeout or leave the context out with --contexts '^NAME'")
 		assert.Equal(t, hang("/jobs").Usable(), 0)
 	})

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "", errors.New("no"))
@@ -103,12 +105,12 @@ func TestAskAbandonsWhatHangs(t *testing.T) {
 		assert.DeepEqual(t, answers[0], Answer[string]{Context: "a", Value: "answer"})
 		assert.DeepEqual(t, answers[2], Answer[string]{Context: "z", Value: "answer"})
 
-		var failed *Error
-		var timeout *TimeoutError
+		var failed *kubecontext.Error
+		var timeout *kubecontext.TimeoutError
 		assert.Equal(t, answers[1].Context, "hangs")
 		assert.Assert(t, errors.As(answers[1].Err, &failed))
 		assert.Equal(t, failed.Context, "hangs")
-		assert.Equal(t, failed.Code(), CodeTimeout)
+		assert.Equal(t, failed.Code(), kubecontext.CodeTimeout)
 		assert.Assert(t, errors.As(answers[1].Err, &timeout))
 	})
 }
@@ -123,7 +125,7 @@ func TestAskWithNoTimeLeft(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		})
-		var timeout *TimeoutError
+		var timeout *kubecontext.TimeoutError
 		assert.Assert(t, errors.As(answers[0].Err, &timeout))
 	})
 }
@@ -142,7 +144,7 @@ func TestAskTellsTheCauseOfCancellation(t *testing.T) {
 
 func TestAskKeepsWhatTheQuestionWasDoing(t *testing.T) {
 	answers := Ask(t.Context(), fleetOf([]string{"a"}), func(context.Context, *Cluster) (string, error) {
-		return "", &Error{Context: "of no interest", Doing: "list jobs", Err: errForbidden}
+		return "", &kubecontext.Error{Context: "of no interest", Doing: "list jobs", Err: errForbidden}
 	})
 	assert.Assert(t, cmp.ErrorContains(answers[0].Err, "context a: could not list jobs: "))
 }

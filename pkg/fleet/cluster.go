@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Cluster is an API server, as one context reaches it.
@@ -53,15 +55,15 @@ type Cluster struct {
 }
 
 func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, error) {
-	var recorded *RecordedError
+	var recorded *kubecontext.RecordedError
 	if errors.As(c.Err, &recorded) {
 		return nil, recorded
 	}
 	if c.Err != nil {
-		return nil, &ConfigError{Err: c.Err}
+		return nil, &kubecontext.ConfigError{Err: c.Err}
 	}
 	if _, _, err := rest.DefaultServerUrlFor(c.Config); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	// One HTTP client for all API clients of the context: one connection, one
 	// run of its credential plugin.
@@ -69,11 +71,11 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 	config.Wrap(meter.wrap)
 	own, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	entrance, err := newDoor(config, own.Transport)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	if c.Config.Transport != nil {
 		// It answers in place of a server, as a bundle does; the server itself may

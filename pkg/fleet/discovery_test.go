@@ -22,6 +22,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // answers is an API server that has an answer for some paths, and tells by an ETag
@@ -343,7 +345,7 @@ func TestDiscoveryHeedsItsContext(t *testing.T) {
 			}
 			return d.API(ctx)
 		})
-		var late *TimeoutError
+		var late *kubecontext.TimeoutError
 		assert.Assert(t, errors.As(err, &late), "%v", err)
 	}
 }

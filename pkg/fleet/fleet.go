@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Options say how a fleet is asked.
@@ -99,7 +101,7 @@ func (f *Fleet) open(ctx context.Context, c Context) *member {
 	m := &member{context: c.Name}
 	cluster, err := newCluster(c, f.clock, f.cacheDir)
 	if err != nil {
-		m.err = &Error{Context: c.Name, Err: err}
+		m.err = &kubecontext.Error{Context: c.Name, Err: err}
 		return m
 	}
 	m.ways = []*Cluster{cluster}
@@ -114,7 +116,7 @@ func (f *Fleet) identify(ctx context.Context, m *member) error {
 	// What is given up on may answer later, and must not touch the cluster then.
 	uid, err := within(ctx, f.timeout, m.ways[0].identity)
 	if err != nil {
-		return &Error{Context: m.context, Doing: "reach the cluster", Err: err}
+		return &kubecontext.Error{Context: m.context, Doing: "reach the cluster", Err: err}
 	}
 	m.ways[0].UID = uid
 	return nil
@@ -147,12 +149,12 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 		timeout = max(timeout-m.spent, time.Millisecond)
 	}
 	answer.Value, answer.Err = within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, m.ways[0]) })
-	if late := (*TimeoutError)(nil); errors.As(answer.Err, &late) {
+	if late := (*kubecontext.TimeoutError)(nil); errors.As(answer.Err, &late) {
 		// Told is the limit that was set, not what was left of it.
-		answer.Err = &TimeoutError{After: f.timeout}
+		answer.Err = &kubecontext.TimeoutError{After: f.timeout}
 	}
 	if answer.Err != nil {
-		answer.Err = InContext(answer.Context, "", answer.Err)
+		answer.Err = kubecontext.InContext(answer.Context, "", answer.Err)
 	}
 	return answer
 }

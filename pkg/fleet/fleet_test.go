@@ -14,6 +14,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // refuse is a network on which nobody listens.
@@ -45,7 +47,7 @@ func TestOpenKeepsWhatIsBroken(t *testing.T) {
 	unusable := f.Unusable()
 	assert.Equal(t, len(unusable), 2)
 	for _, name := range names[:2] {
-		assert.Equal(t, asError(t, unusable[name]).Code(), CodeConfig)
+		assert.Equal(t, asError(t, unusable[name]).Code(), kubecontext.CodeConfig)
 	}
 	assert.Equal(t, len(f.Aliases()), 0)
 
@@ -53,16 +55,16 @@ func TestOpenKeepsWhatIsBroken(t *testing.T) {
 		return "", errors.New("asked, though it could not be reached")
 	})
 	wants := []struct {
-		code Code
+		code kubecontext.Code
 		text string
 	}{
-		{CodeConfig, "context z-broken: the kubeconfig's entry is not usable: no such user"},
-		{CodeConfig, "context a-missing: the kubeconfig's entry is not usable: "},
-		{CodeUnreachable, "context m-down: could not reach the cluster: dial tcp: connection refused; "},
-		{CodeUnreachable, "context m-down-too: could not reach the cluster: dial tcp: connection refused; "},
+		{kubecontext.CodeConfig, "context z-broken: the kubeconfig's entry is not usable: no such user"},
+		{kubecontext.CodeConfig, "context a-missing: the kubeconfig's entry is not usable: "},
+		{kubecontext.CodeUnreachable, "context m-down: could not reach the cluster: dial tcp: connection refused; "},
+		{kubecontext.CodeUnreachable, "context m-down-too: could not reach the cluster: dial tcp: connection refused; "},
 	}
 	for i, err := range errorsOf(f) {
-		var failed *Error
+		var failed *kubecontext.Error
 		assert.Assert(t, errors.As(err, &failed))
 		assert.Equal(t, failed.Context, names[i])
 		assert.Equal(t, failed.Code(), wants[i].code)
@@ -106,7 +108,7 @@ func TestNewCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := newCluster(broken, clock.RealClock{}, "")
-			var unusable *ConfigError
+			var unusable *kubecontext.ConfigError
 			assert.Assert(t, errors.As(err, &unusable))
 			assert.Assert(t, cmp.Nil(c))
 			if broken.Err != nil {
@@ -127,9 +129,9 @@ func TestAliases(t *testing.T) {
 	assert.ErrorIs(t, errorsOf(f)[0], errForbidden)
 }
 
-func asError(t *testing.T, err error) *Error {
+func asError(t *testing.T, err error) *kubecontext.Error {
 	t.Helper()
-	var e *Error
+	var e *kubecontext.Error
 	assert.Assert(t, errors.As(err, &e))
 	return e
 }

@@ -1,6 +1,10 @@
 package fleet
 
-import "k8s.io/client-go/rest"
+import (
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
 
 // authority is the fingerprint of the certificate authority that a context
 // trusts; "" where it names none, or names a file that cannot be read.
@@ -12,13 +16,13 @@ func (c Context) authority() string {
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return ""
 	}
-	return Fingerprint(config.CAData)
+	return kubecontext.Fingerprint(config.CAData)
 }
 
 // Address tells where the context's cluster is; the zero Address but for the
 // name where the context is not usable.
-func (c Context) Address() Address {
-	a := Address{Context: c.Name}
+func (c Context) Address() kubecontext.Address {
+	a := kubecontext.Address{Context: c.Name}
 	if c.Config != nil {
 		a.Server, a.CA = c.Config.Host, c.authority()
 	}

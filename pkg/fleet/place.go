@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // endpoint is where a context leads to, as far as its settings tell: the server, the
@@ -22,7 +24,7 @@ func endpoint(config *rest.Config, authority string) string {
 	if err != nil || config.Host == "" {
 		return ""
 	}
-	parts := []string{NormalServer(server.String()), strings.ToLower(config.ServerName), authority}
+	parts := []string{kubecontext.NormalServer(server.String()), strings.ToLower(config.ServerName), authority}
 	if authority == "" {
 		parts = append(parts, proxyOf(config, server))
 	}

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+const certificate = "-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n"
+
 // user is an API server as one context sees it: what may be read of it, by path, and
 // how the rest is refused.
 type user struct {

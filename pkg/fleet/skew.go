@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // skewMeter narrows a Skew down with each answer.
 type skewMeter struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	skew  Skew
+	skew  kubecontext.Skew
 }
 
 func (m *skewMeter) observe(date, sent, received time.Time) {
@@ -23,10 +25,10 @@ func (m *skewMeter) observe(date, sent, received time.Time) {
 	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
 	switch {
 	case !m.skew.Known:
-		m.skew = Skew{Min: least, Max: most, Known: true}
+		m.skew = kubecontext.Skew{Min: least, Max: most, Known: true}
 	case least > m.skew.Max || most < m.skew.Min:
 		// One of the clocks was set in between.
-		m.skew = Skew{Min: least, Max: most, Known: true}
+		m.skew = kubecontext.Skew{Min: least, Max: most, Known: true}
 	default:
 		m.skew.Min, m.skew.Max = max(m.skew.Min, least), min(m.skew.Max, most)
 	}
@@ -59,7 +61,7 @@ func (t *meteredTransport) RoundTrip(request *http.Request) (*http.Response, err
 }
 
 // Skew tells what the cluster's answers so far have told about its clock.
-func (c *Cluster) Skew() Skew {
+func (c *Cluster) Skew() kubecontext.Skew {
 	c.meter.mu.Lock()
 	defer c.meter.mu.Unlock()
 	return c.meter.skew

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // grace is how long a question whose time is up may take to notice.
@@ -12,7 +14,7 @@ const grace = 250 * time.Millisecond
 // heed its context: client-go runs credential plugins without one. A timeout of
 // zero is without bound.
 func within[T any](ctx context.Context, timeout time.Duration, do func(context.Context) (T, error)) (T, error) {
-	cause := &TimeoutError{After: timeout.Round(time.Millisecond)}
+	cause := &kubecontext.TimeoutError{After: timeout.Round(time.Millisecond)}
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, cause)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // errLibrary stands for whatever a library makes of a context that is over.
@@ -60,7 +62,7 @@ func TestWithinGivesUp(t *testing.T) {
 		})
 		assert.Equal(t, time.Since(start), 1500*time.Millisecond+time.Microsecond+grace)
 		assert.Equal(t, value, "")
-		var timeout *TimeoutError
+		var timeout *kubecontext.TimeoutError
 		assert.Assert(t, errors.As(err, &timeout))
 		assert.Error(t, err, "no answer within 1.5s")
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Board is the present state of a fleet, as the changes tell it.
@@ -140,7 +141,7 @@ func (b *Board) Complete() bool {
 func (b *Board) GiveUp(err error) {
 	for name, s := range b.clusters {
 		if !s.synced && s.err == nil {
-			s.err, s.gaveUp = fleet.InContext(name, "reach the cluster", err), true
+			s.err, s.gaveUp = kubecontext.InContext(name, "reach the cluster", err), true
 		}
 	}
 }
@@ -153,7 +154,7 @@ func (b *Board) Hopeless() bool {
 			return false
 		}
 		switch NewContextError(s.err).Code {
-		case fleet.CodeUnreachable, fleet.CodeTimeout, fleet.CodeError:
+		case kubecontext.CodeUnreachable, kubecontext.CodeTimeout, kubecontext.CodeError:
 			return false
 		default:
 		}

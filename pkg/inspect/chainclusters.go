@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -102,7 +102,7 @@ func (w *way) whyUnknown(f *Facts, name string) string {
 		return ", for the same reason"
 	} else if err != nil {
 		w.toldSecrets = true
-		return ": " + fleet.InContext(f.Context, "", err).Message()
+		return ": " + kubecontext.InContext(f.Context, "", err).Message()
 	}
 	if address, ok := f.Kueue.Addresses[name]; ok {
 		return ": none leads to " + address.Server

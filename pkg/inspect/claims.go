@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -56,7 +57,7 @@ func (s *settler) add(ctx context.Context, r read) {
 func (s *settler) finish(ctx context.Context) error {
 	s.flush(ctx)
 	if s.err != nil {
-		return &fleet.Error{Doing: "list workloads.kueue.x-k8s.io", Err: fmt.Errorf("%w; %w", s.err, ErrClaimsUnknown)}
+		return &kubecontext.Error{Doing: "list workloads.kueue.x-k8s.io", Err: fmt.Errorf("%w; %w", s.err, ErrClaimsUnknown)}
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Difference is a field in which a mirror is not as its origin says.
@@ -112,7 +113,7 @@ func (v *Inventory) clusterTime(name string) time.Time {
 }
 
 // clusterTime is what a clock showed at a time of ours.
-func clusterTime(now time.Time, s fleet.Skew) time.Time {
+func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
 	if !s.Known {
 		return now
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -23,7 +24,7 @@ type Facts struct {
 	ClusterUID, Stamp string
 	// Namespace is where Jobs were looked for, "" for everywhere.
 	Namespace string
-	Skew      fleet.Skew
+	Skew      kubecontext.Skew
 	// Err is why nothing at all could be read.
 	Err error
 	// Version is the API server's, such as "v1.36.3"; "" where nobody asked.
@@ -110,7 +111,7 @@ type KueueFacts struct {
 	Clusters      []*kueue.MultiKueueCluster
 	// Addresses tell where the MultiKueueClusters are, by their names, as far as
 	// their Secrets could be read.
-	Addresses map[string]fleet.Address
+	Addresses map[string]kubecontext.Address
 	// QueuesAsked are the LocalQueues that were asked for one by one, as namespace/name.
 	QueuesAsked []string
 	// Capacity tells how much room there is; nil where nobody asked.

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -62,7 +63,7 @@ const (
 // if err is why.
 func missing(h Hop, err error, message string) Hop {
 	if err != nil {
-		told := fleet.InContext(h.Context, "", err)
+		told := kubecontext.InContext(h.Context, "", err)
 		h.State, h.Health, h.Message = string(told.Code()), HealthUnknown, told.Message()
 		if r := refusalOf(err); r != nil {
 			// What to do about it stands below, once for all hops.

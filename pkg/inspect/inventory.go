@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Inventory is all that was read of a fleet, and how it belongs together. Judging
@@ -21,7 +22,7 @@ type Inventory struct {
 	// Addresses are those of every context there is, asked or not, so that what
 	// a MultiKueueCluster means can be told. A context that was joined with
 	// another one has that one's name.
-	Addresses []fleet.Address
+	Addresses []kubecontext.Address
 	Pairs     *Pairs
 
 	// contexts remembers what ContextOf has found.
@@ -35,7 +36,7 @@ type clusterName struct{ manager, cluster string }
 
 // NewInventory pairs up what was read. What was read of one cluster through several
 // contexts is joined: the first of these stands for it.
-func NewInventory(now time.Time, clusters []*Facts, addresses []fleet.Address) *Inventory {
+func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Address) *Inventory {
 	clusters, as := joined(clusters)
 	addresses = renamed(addresses, as)
 	var jobs []*Job
@@ -97,7 +98,7 @@ func (v *Inventory) Facts(name string) *Facts {
 }
 
 // renamed are the addresses, those of contexts that another one stands for by its name.
-func renamed(addresses []fleet.Address, as map[string]string) []fleet.Address {
+func renamed(addresses []kubecontext.Address, as map[string]string) []kubecontext.Address {
 	if len(as) == 0 {
 		return addresses
 	}
@@ -113,7 +114,7 @@ func renamed(addresses []fleet.Address, as map[string]string) []fleet.Address {
 // isCovered says whether a context that did not answer leads to a cluster that was read
 // through another one, which then has its address.
 func (v *Inventory) isCovered(f *Facts) bool {
-	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a fleet.Address) bool { return a.Context == f.Context })
+	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a kubecontext.Address) bool { return a.Context == f.Context })
 }
 
 // Unseen are the contexts there are that were not asked or did not answer, and whose
@@ -171,11 +172,11 @@ func (v *Inventory) findContext(manager *Facts, cluster string) string {
 
 // MatchAddress finds the context that leads to an address, "" if none does, or
 // if several clusters may be meant.
-func MatchAddress(wanted fleet.Address, contexts []fleet.Address) string {
-	var byServer, byAuthority []fleet.Address
+func MatchAddress(wanted kubecontext.Address, contexts []kubecontext.Address) string {
+	var byServer, byAuthority []kubecontext.Address
 	for _, a := range contexts {
 		sameCA := a.CA == wanted.CA && a.CA != ""
-		if fleet.SameServer(a.Server, wanted.Server) && (sameCA || a.CA == "" || wanted.CA == "") {
+		if kubecontext.SameServer(a.Server, wanted.Server) && (sameCA || a.CA == "" || wanted.CA == "") {
 			byServer = append(byServer, a)
 		}
 		if sameCA {
@@ -186,7 +187,7 @@ func MatchAddress(wanted fleet.Address, contexts []fleet.Address) string {
 		return byServer[0].Context
 	}
 	for _, a := range byAuthority {
-		if !fleet.SameServer(a.Server, byAuthority[0].Server) {
+		if !kubecontext.SameServer(a.Server, byAuthority[0].Server) {
 			// Clusters that share an authority.
 			return ""
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // KindList is the kinds that clusters serve and that can be delegated.
@@ -90,7 +91,7 @@ func ReadKinds(ctx context.Context, f *fleet.Fleet, q Query) *KindList {
 			continue
 		}
 		for _, err := range a.Value.errs {
-			list.Errors = append(list.Errors, NewContextError(fleet.InContext(a.Context, "", err)))
+			list.Errors = append(list.Errors, NewContextError(kubecontext.InContext(a.Context, "", err)))
 		}
 	}
 	return list
@@ -166,7 +167,7 @@ func countOwners(ctx context.Context, c *fleet.Cluster, q Query, kind delegation
 		list = listJobs
 	}
 	if err := list(ctx, c, q, kind, func(r read) { counts[r.job.ManagedBy]++ }); err != nil {
-		return nil, &KindError{Kind: kind, Err: &fleet.Error{Doing: q.doing("list", kind, c), Err: err}}
+		return nil, &KindError{Kind: kind, Err: &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}}
 	}
 	owners := []KindOwner{}
 	for _, owner := range slices.SortedFunc(maps.Keys(counts), byOwner) {

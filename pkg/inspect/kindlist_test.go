@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -76,8 +77,8 @@ func TestReadKinds(t *testing.T) {
 	for _, e := range list.Errors {
 		failed = append(failed, e.Context+" "+string(e.Code))
 	}
-	forbidden := string(fleet.CodeForbidden)
-	assert.DeepEqual(t, failed, []string{"west " + string(fleet.CodeError), "west " + forbidden, "shut " + forbidden, "gone " + forbidden})
+	forbidden := string(kubecontext.CodeForbidden)
+	assert.DeepEqual(t, failed, []string{"west " + string(kubecontext.CodeError), "west " + forbidden, "shut " + forbidden, "gone " + forbidden})
 	copied, ok := list.DeepCopyObject().(*inspect.KindList)
 	assert.Assert(t, ok)
 	assert.DeepEqual(t, copied, list)

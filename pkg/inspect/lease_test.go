@@ -10,7 +10,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // leaseOf reads a Lease as the API server sends it, but for a part of it.
@@ -123,7 +124,7 @@ func TestDispatchersByTheClusterClock(t *testing.T) {
 		lease := &Lease{Namespace: "ns", Name: "jobs-managedby-a", OriginUID: "u", Holder: "alice", Duration: 15 * time.Second, Renewed: epoch.Add(ahead)}
 		facts := &Facts{
 			Context: "c", Jobs: []*Job{j, other}, Leases: map[string]*Lease{"ns/jobs-managedby-a": lease},
-			Skew: fleet.Skew{Min: ahead - 500*time.Millisecond, Max: ahead + 500*time.Millisecond, Known: true},
+			Skew: kubecontext.Skew{Min: ahead - 500*time.Millisecond, Max: ahead + 500*time.Millisecond, Known: true},
 		}
 		v := NewInventory(epoch.Add(10*time.Second), []*Facts{facts}, nil)
 		assert.DeepEqual(t, j.Dispatcher, &Dispatcher{Holder: "alice", Renewed: &metav1.Time{Time: lease.Renewed}, Held: true})

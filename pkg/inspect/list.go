@@ -22,6 +22,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Query says which objects to read. It is the same for all clusters.
@@ -183,7 +184,7 @@ func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delega
 			list = listJobs
 		}
 		if err := list(ctx, c, q, kind, func(r read) { selected.Insert(r.job.UID) }); err != nil && !apierrors.IsForbidden(err) {
-			return nil, &fleet.Error{Doing: q.doing("list", kind, c), Err: err}
+			return nil, &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
 		}
 		// What may not be listed is told of by who lists all.
 	}
@@ -199,7 +200,7 @@ func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Ki
 		list = listJobs
 	}
 	if err := list(ctx, c, q, kind, func(r read) { settler.add(ctx, r) }); err != nil {
-		return &fleet.Error{Doing: q.doing("list", kind, c), Err: err}
+		return &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
 	}
 	return settler.finish(ctx)
 }

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // source is where a watcher has the objects of a kind from.
@@ -131,7 +132,7 @@ func (w *watcher) listerWatcher(kind delegation.Kind,
 		if err == nil {
 			w.recovered(what)
 		} else if w.ctx.Err() == nil {
-			w.report(what, fleet.InContext(w.cluster.Context, w.query.doing("watch", kind, w.cluster), err))
+			w.report(what, kubecontext.InContext(w.cluster.Context, w.query.doing("watch", kind, w.cluster), err))
 		}
 	}
 	selected := func(o *metav1.ListOptions) {

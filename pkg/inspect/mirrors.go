@@ -11,13 +11,14 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // MirrorFinder tells which context runs each Job of a listing.
 type MirrorFinder struct {
 	// Addresses are those of every context there is.
-	Addresses []fleet.Address
+	Addresses []kubecontext.Address
 	// Complete says whether the listing held every Job of a namespace on every
 	// context there is, so that what it lacks is not there.
 	Complete func(namespace string) bool
@@ -172,13 +173,13 @@ func chosenClusters(ctx context.Context, r *factReader, jobs []*Job) (map[string
 }
 
 // HoldsAll says whether these contexts are all there are.
-func HoldsAll(addresses []fleet.Address, contexts []string) bool {
-	return !slices.ContainsFunc(addresses, func(a fleet.Address) bool { return !slices.Contains(contexts, a.Context) })
+func HoldsAll(addresses []kubecontext.Address, contexts []string) bool {
+	return !slices.ContainsFunc(addresses, func(a kubecontext.Address) bool { return !slices.Contains(contexts, a.Context) })
 }
 
 // ReadPairs lists the Jobs of all clusters and pairs them up; the inventory holds
 // nothing else.
-func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
+func ReadPairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []kubecontext.Address, now func() time.Time) *Inventory {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 		facts := newFacts(c)
 		err := facts.list(ctx, c, q)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // APIVersion is the version of everything that is printed as JSON or YAML.
@@ -45,9 +46,9 @@ func (g *OwnerGroup) Total() int {
 
 // ContextError is why a context could not be read, or not wholly.
 type ContextError struct {
-	Context string     `json:"context"`
-	Code    fleet.Code `json:"code"`
-	Message string     `json:"message"`
+	Context string           `json:"context"`
+	Code    kubecontext.Code `json:"code"`
+	Message string           `json:"message"`
 
 	// Refusal is what is refused, where that is the error; NotJudged are the codes of
 	// findings that were therefore not looked for, in order.
@@ -57,9 +58,9 @@ type ContextError struct {
 
 // NewContextError makes an error that a fleet gave part of the output.
 func NewContextError(err error) ContextError {
-	var e *fleet.Error
+	var e *kubecontext.Error
 	if !errors.As(err, &e) {
-		return ContextError{Code: fleet.CodeError, Message: err.Error()}
+		return ContextError{Code: kubecontext.CodeError, Message: err.Error()}
 	}
 	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: refusalOf(err)}
 }
@@ -160,7 +161,7 @@ func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
 			continue
 		}
 		for _, err := range a.Value.partial {
-			list.Errors = append(list.Errors, NewContextError(fleet.InContext(a.Context, "", err)))
+			list.Errors = append(list.Errors, NewContextError(kubecontext.InContext(a.Context, "", err)))
 		}
 		if len(answers) > 1 {
 			a.Value.drop(seen)

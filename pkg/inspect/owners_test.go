@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 func job(context, namespace, name string, owner delegation.Owner, status delegation.Status) Job {
@@ -44,8 +45,8 @@ func TestMerge(t *testing.T) {
 		job("east", "a", "1", "a.io/z", delegation.Unclaimed),
 		job("east", "a", "0", "z.io/a", delegation.Running),
 	}
-	down := &fleet.Error{Context: "down", Doing: "list", Err: errors.New("no")}
-	partly := &fleet.Error{Context: "east", Doing: "list", Err: errors.New("half")}
+	down := &kubecontext.Error{Context: "down", Doing: "list", Err: errors.New("no")}
+	partly := &kubecontext.Error{Context: "east", Doing: "list", Err: errors.New("half")}
 	answers := func(countOnly bool) []fleet.Answer[*Tally] {
 		return []fleet.Answer[*Tally]{
 			{Context: "west", Value: tally(countOnly, west...)},
@@ -64,8 +65,8 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, list.Items[1].Total(), 4)
 	assert.Assert(t, list.Items[2].BuiltIn && !list.Items[1].BuiltIn)
 	assert.DeepEqual(t, list.Errors, []ContextError{
-		{Context: "down", Code: fleet.CodeError, Message: "could not list: no"},
-		{Context: "east", Code: fleet.CodeError, Message: "could not list: half"},
+		{Context: "down", Code: kubecontext.CodeError, Message: "could not list: no"},
+		{Context: "east", Code: kubecontext.CodeError, Message: "could not list: half"},
 	})
 
 	counted := Merge(answers(true))
@@ -136,10 +137,10 @@ func TestBoard(t *testing.T) {
 func TestBoardGivesUp(t *testing.T) {
 	b := NewBoard([]string{"west", "east"}, holdsAll)
 	b.Apply(Change{Type: Synced, Context: "west"})
-	b.GiveUp(&fleet.TimeoutError{After: time.Minute})
+	b.GiveUp(&kubecontext.TimeoutError{After: time.Minute})
 	assert.Assert(t, b.Complete())
 	assert.Equal(t, len(b.Errors()), 1)
-	assert.Equal(t, NewContextError(b.Errors()[0]).Code, fleet.CodeTimeout)
+	assert.Equal(t, NewContextError(b.Errors()[0]).Code, kubecontext.CodeTimeout)
 	b.Apply(Change{Type: Synced, Context: "east"})
 	assert.Equal(t, len(b.Errors()), 0, "it answered after all")
 
@@ -151,14 +152,14 @@ func TestBoardGivesUp(t *testing.T) {
 
 func TestBoardIsHopeless(t *testing.T) {
 	lost := func(b *Board, name string, err error) {
-		b.Apply(Change{Type: Lost, Context: name, Err: &fleet.Error{Context: name, Err: err}})
+		b.Apply(Change{Type: Lost, Context: name, Err: &kubecontext.Error{Context: name, Err: err}})
 	}
 	b := NewBoard([]string{"west", "east"}, holdsAll)
-	lost(b, "west", &fleet.ConfigError{Err: errors.New("no file")})
+	lost(b, "west", &kubecontext.ConfigError{Err: errors.New("no file")})
 	assert.Assert(t, !b.Hopeless(), "east has not answered yet")
 	lost(b, "east", errors.New("connection refused"))
 	assert.Assert(t, !b.Hopeless(), "east may come back")
-	lost(b, "east", &fleet.ConfigError{Err: errors.New("no file")})
+	lost(b, "east", &kubecontext.ConfigError{Err: errors.New("no file")})
 	assert.Assert(t, b.Hopeless())
 }
 

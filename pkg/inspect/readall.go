@@ -12,13 +12,14 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // ReadAll reads all that rules judge by, from every cluster at once: Jobs and,
 // of those that are delegated or mirrors, the pods and the warnings, and of those
 // that are dispatched, the Leases; Namespaces; and Kueue's objects. A part that may
 // not be read is a gap.
-func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []fleet.Address, now func() time.Time) *Inventory {
+func ReadAll(ctx context.Context, f *fleet.Fleet, q Query, addresses []kubecontext.Address, now func() time.Time) *Inventory {
 	clusters := readAllFacts(ctx, f, q, nil)
 	return NewInventory(now(), clusters, addresses)
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // ReadAround reads, beside what ReadOne has read, all that ReadAll reads of the same
 // kind and namespaces. Whether a controller is at work shows in other objects, and so
 // does who holds the room that one waits for: with them, it is judged by the same
 // evidence as all are. What may not be listed stays as ReadOne has found it.
-func ReadAround(ctx context.Context, f *fleet.Fleet, w Wanted, one *Inventory, addresses []fleet.Address, now func() time.Time) *Inventory {
+func ReadAround(ctx context.Context, f *fleet.Fleet, w Wanted, one *Inventory, addresses []kubecontext.Address, now func() time.Time) *Inventory {
 	query := Query{AllNamespaces: w.Namespace == ""}
 	if w.Kind != "" {
 		query.Kinds = []string{w.Kind}

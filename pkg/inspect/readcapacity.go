@@ -16,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -200,7 +201,7 @@ func (r *factReader) readTemplates(ctx context.Context, namespaces, names []stri
 // ReadCapacity reads from every cluster how much room there is, and where managers
 // dispatch to. queues are LocalQueues that matter: they are asked for by name too, which
 // takes fewer rights than to list all.
-func ReadCapacity(ctx context.Context, f *fleet.Fleet, queues []types.NamespacedName, addresses []fleet.Address, now func() time.Time) *Inventory {
+func ReadCapacity(ctx context.Context, f *fleet.Fleet, queues []types.NamespacedName, addresses []kubecontext.Address, now func() time.Time) *Inventory {
 	namespaces := sets.New[string]()
 	for _, q := range queues {
 		namespaces.Insert(q.Namespace)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -36,7 +37,7 @@ func openKueue(ctx context.Context, c *fleet.Cluster, f *Facts) *factReader {
 	f.gap(PartKueue, err)
 	f.NoKueue = err == nil && version == ""
 	if version != "" {
-		f.Kueue = &KueueFacts{Version: version, Addresses: map[string]fleet.Address{}}
+		f.Kueue = &KueueFacts{Version: version, Addresses: map[string]kubecontext.Address{}}
 		r.version = version
 	}
 	return r

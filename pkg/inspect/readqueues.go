@@ -27,7 +27,7 @@ const (
 // ReadQueues reads from every cluster what queues there are, what they have, and what is
 // in use of it. Who may look into one namespace only gets to know its LocalQueues, and of
 // the ClusterQueues behind them what may be read one by one.
-func ReadQueues(ctx context.Context, f *fleet.Fleet, scope Scope, addresses []fleet.Address, now func() time.Time) *Inventory {
+func ReadQueues(ctx context.Context, f *fleet.Fleet, scope Scope, addresses []kubecontext.Address, now func() time.Time) *Inventory {
 	var clusters []*Facts
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
 		facts := newFacts(c)
@@ -96,7 +96,7 @@ func QuotaGaps(f *Facts) []ContextError {
 			isNeeded = slices.ContainsFunc(f.Kueue.Capacity.ClusterQueues, func(q *kueue.ClusterQueue) bool { return q.Cohort() != "" })
 		}
 		if err := f.Kueue.Capacity.Gaps[part]; err != nil && isNeeded {
-			errs = append(errs, NewContextError(fleet.InContext(f.Context, "", err)))
+			errs = append(errs, NewContextError(kubecontext.InContext(f.Context, "", err)))
 		}
 	}
 	return errs

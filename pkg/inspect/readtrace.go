@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Wanted is the Job that a trace is asked for, by the name of its origin or of
@@ -33,7 +34,7 @@ type Wanted struct {
 // ReadOne reads all that concerns Jobs of one name: from every cluster the Job,
 // its pods, events and Lease, and what Kueue has made of it. The inventory holds
 // nothing else.
-func ReadOne(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []fleet.Address, now func() time.Time) *Inventory {
+func ReadOne(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []kubecontext.Address, now func() time.Time) *Inventory {
 	r := &oneReader{wanted: w, facts: map[string]*Facts{}}
 	var clusters []*Facts
 	for _, answer := range fleet.Ask(ctx, f, r.find) {
@@ -147,7 +148,7 @@ func (r *oneReader) lookFor(ctx context.Context, c *fleet.Cluster, resource sche
 }
 
 func (r *oneReader) doing(err error) error {
-	return &fleet.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.kindText(), r.wanted.Name), Err: err}
+	return &kubecontext.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.kindText(), r.wanted.Name), Err: err}
 }
 
 // keep reads objects of a kind into the facts.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -56,7 +57,7 @@ func jobJSON(namespace, name, uid, more string) string {
 func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 	t.Helper()
 	var contexts []fleet.Context
-	var addresses []fleet.Address
+	var addresses []kubecontext.Address
 	for _, c := range []string{"m https://m", "dev https://w", "admin https://w"} {
 		name, host, _ := strings.Cut(c, " ")
 		if user, ok := users[name]; ok {
@@ -65,7 +66,7 @@ func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 	}
 	f := fleet.Open(t.Context(), contexts, fleet.Options{Stands: inspect.Query{}.MayList})
 	for _, name := range f.Contexts() {
-		addresses = append(addresses, fleet.Address{Context: name})
+		addresses = append(addresses, kubecontext.Address{Context: name})
 	}
 	now := func() time.Time { return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC) }
 	return inspect.ReadOne(t.Context(), f, inspect.Wanted{Name: "train", Namespace: "ml"}, addresses, now)

@@ -12,7 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Refusal is something that an API server does not let somebody read.
@@ -104,7 +105,7 @@ func foldRefused(all []ContextError) ContextError {
 	if len(codes) > 0 {
 		told = command.Say("%s; %s were not judged", told, Span(slices.Compact(codes)))
 	}
-	e.Message = string(command.Say("%s; %s", told, fleet.RightsHint(e.Context)))
+	e.Message = string(command.Say("%s; %s", told, kubecontext.RightsHint(e.Context)))
 	return e
 }
 

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -16,14 +16,14 @@ import (
 func refused(context, user, group, resource string, codes ...string) inspect.ContextError {
 	err := apierrors.NewForbidden(schema.GroupResource{Group: group, Resource: resource}, "",
 		errors.New(`User "`+user+`" cannot list resource "`+resource+`" in API group "`+group+`" in the namespace "ml"`))
-	e := inspect.NewContextError(fleet.InContext(context, "read "+resource, err))
+	e := inspect.NewContextError(kubecontext.InContext(context, "read "+resource, err))
 	e.NotJudged = codes
 	return e
 }
 
 // TestFoldRefusals: who may do little is told so once, and everything else one by one.
 func TestFoldRefusals(t *testing.T) {
-	lost := inspect.NewContextError(fleet.InContext("lost", "", errors.New("no route")))
+	lost := inspect.NewContextError(kubecontext.InContext("lost", "", errors.New("no route")))
 	alone := refused("b", "dev", "", "namespaces")
 	folded := inspect.FoldRefusals([]inspect.ContextError{
 		refused("a", "dev", "kueue.x-k8s.io", "workloads", "JM003", "JM001"),
@@ -36,7 +36,7 @@ func TestFoldRefusals(t *testing.T) {
 	assert.Equal(t, len(folded), 4)
 	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not judged; "+
 		"`kubectl --context a auth can-i --list` tells what you may do there")
-	assert.Equal(t, folded[0].Code, fleet.CodeForbidden)
+	assert.Equal(t, folded[0].Code, kubecontext.CodeForbidden)
 	assert.DeepEqual(t, folded[1:3], []inspect.ContextError{lost, alone})
 	assert.Equal(t, folded[3].Refusal.User, "other")
 }

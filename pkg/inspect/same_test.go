@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -24,9 +25,9 @@ func through(context, clusterUID string, jobs ...*Job) *Facts {
 }
 
 func inventoryOf(clusters ...*Facts) *Inventory {
-	var addresses []fleet.Address
+	var addresses []kubecontext.Address
 	for _, f := range clusters {
-		addresses = append(addresses, fleet.Address{Context: f.Context, Server: "https://" + f.Context})
+		addresses = append(addresses, kubecontext.Address{Context: f.Context, Server: "https://" + f.Context})
 	}
 	return NewInventory(time.Time{}, clusters, addresses)
 }
@@ -81,11 +82,11 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	dev.Gaps = map[Part]error{PartKueue: forbidden, PartSecrets: forbidden, PartPods: forbidden}
 	dev.Leases = map[string]*Lease{"ml/one": {Name: "one"}}
 	admin := through("admin", "w", object("", "ml", "train", uid("1")), object("", "ops", "other", uid("2")))
-	admin.Kueue = &KueueFacts{Workloads: []*kueue.Workload{{}}, Addresses: map[string]fleet.Address{"worker": {Server: "https://worker"}}}
+	admin.Kueue = &KueueFacts{Workloads: []*kueue.Workload{{}}, Addresses: map[string]kubecontext.Address{"worker": {Server: "https://worker"}}}
 	admin.Gaps = map[Part]error{PartSecrets: forbidden, PartEvents: forbidden}
 	admin.Pods = []*Pod{{UID: "pod", Name: "train-1"}}
 
-	v := NewInventory(time.Time{}, []*Facts{dev, admin}, []fleet.Address{{Context: "dev"}, {Context: "admin", Server: "https://worker"}})
+	v := NewInventory(time.Time{}, []*Facts{dev, admin}, []kubecontext.Address{{Context: "dev"}, {Context: "admin", Server: "https://worker"}})
 	assert.Equal(t, len(v.Clusters), 1)
 	f := v.Clusters[0]
 	assert.Equal(t, f.ClusterUID, "w")

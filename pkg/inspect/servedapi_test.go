@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // servedAPI answers as an API server that serves some resources: what it serves, the
@@ -223,5 +224,5 @@ func (a *servedAPI) requests() int {
 // assertMessage says that an error is told with these words.
 func assertMessage(t *testing.T, err error, words string) {
 	t.Helper()
-	assert.ErrorContains(t, fleet.InContext("hub", "", err), words)
+	assert.ErrorContains(t, kubecontext.InContext("hub", "", err), words)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // survey is what a cluster serves of the kinds that were asked for.
@@ -174,11 +175,11 @@ func (s *survey) matters(group string) bool {
 func (s *survey) err() error {
 	switch {
 	case s.unasked != nil:
-		return &fleet.Error{Doing: doingSurvey, Err: s.unasked}
+		return &kubecontext.Error{Doing: doingSurvey, Err: s.unasked}
 	case len(s.failed) == 0:
 		return nil
 	}
-	return &fleet.Error{Doing: doingSurvey, Err: &GroupsError{Failed: s.failed}}
+	return &kubecontext.Error{Doing: doingSurvey, Err: &GroupsError{Failed: s.failed}}
 }
 
 // GroupsError is that it could not be found out which kinds some groups of an API

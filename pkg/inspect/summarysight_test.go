@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -44,7 +45,7 @@ func TestSummaryOfWhatIsOutOfSight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := inventoryOf(tt.clusters...)
 			for _, other := range tt.others {
-				v.Addresses = append(v.Addresses, fleet.Address{Context: other})
+				v.Addresses = append(v.Addresses, kubecontext.Address{Context: other})
 			}
 			assert.Equal(t, v.Trace(v.Pairs.Pairs[0]).Summary, tt.want)
 		})
@@ -76,7 +77,7 @@ func TestSummaryOfALostConnection(t *testing.T) {
 	workload.Status.ClusterName = &far
 	m.Kueue = &KueueFacts{
 		Workloads: []*kueue.Workload{workload}, Checks: []*kueue.AdmissionCheck{check}, Configs: []*kueue.MultiKueueConfig{config},
-		Clusters: clusters, Addresses: map[string]fleet.Address{"far": {Server: "https://w"}, "near": {Server: "https://v"}},
+		Clusters: clusters, Addresses: map[string]kubecontext.Address{"far": {Server: "https://w"}, "near": {Server: "https://v"}},
 	}
 	w := through("w", "w", object("", "ml", "train", uid("mirror"), mirrorOf("train", "origin")))
 	copied := *workload

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Trace is one Job's way from its origin to its pods.
@@ -179,12 +179,12 @@ func (v *Inventory) Errors() []ContextError {
 
 func (f *Facts) errors() []ContextError {
 	if f.Err != nil {
-		return []ContextError{NewContextError(fleet.InContext(f.Context, "", f.Err))}
+		return []ContextError{NewContextError(kubecontext.InContext(f.Context, "", f.Err))}
 	}
 	var errs []ContextError
 	for _, part := range f.parts() {
 		if err := f.Gaps[part]; err != nil {
-			errs = append(errs, NewContextError(fleet.InContext(f.Context, part.doing(), err)))
+			errs = append(errs, NewContextError(kubecontext.InContext(f.Context, part.doing(), err)))
 		}
 	}
 	return errs
@@ -192,7 +192,7 @@ func (f *Facts) errors() []ContextError {
 
 // NoticeableSkew is by how many whole seconds a clock is ahead, if it differs
 // enough to be worth a word.
-func NoticeableSkew(s fleet.Skew) (ahead int, ok bool) {
+func NoticeableSkew(s kubecontext.Skew) (ahead int, ok bool) {
 	if !s.Known || s.Min < noticeable && s.Max > -noticeable {
 		return 0, false
 	}

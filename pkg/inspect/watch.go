@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // ChangeType says what a Change tells.
@@ -123,7 +124,7 @@ func (w *watcher) kinds() []delegation.Kind {
 		var err error
 		kinds, err = Served(ctx, w.cluster, w.query.Kinds)
 		if err != nil {
-			w.report("kinds", fleet.InContext(w.cluster.Context, "find out what it serves", err))
+			w.report("kinds", kubecontext.InContext(w.cluster.Context, "find out what it serves", err))
 		} else if _, was := w.lost.LoadAndDelete("kinds"); was {
 			w.send(Change{Type: Found})
 		}
@@ -238,7 +239,7 @@ func (w *watcher) recheck() {
 func (w *watcher) settle(s *settler) {
 	switch err := s.finish(w.ctx); {
 	case err != nil:
-		w.report("workloads", fleet.InContext(w.cluster.Context, "list workloads.kueue.x-k8s.io", err))
+		w.report("workloads", kubecontext.InContext(w.cluster.Context, "list workloads.kueue.x-k8s.io", err))
 	case s.asked, len(w.unclaimed) == 0:
 		w.recovered("workloads")
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // heartbeat is how often at most a cluster is asked for something although nothing
@@ -21,7 +21,7 @@ func (w *watcher) listen() {
 			return
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeoutCause(w.ctx, w.patience, &fleet.TimeoutError{After: w.patience})
+		ctx, cancel := context.WithTimeoutCause(w.ctx, w.patience, &kubecontext.TimeoutError{After: w.patience})
 		err := w.query.MayList(ctx, w.cluster)
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -30,10 +30,10 @@ func (w *watcher) listen() {
 		if w.ctx.Err() != nil {
 			return
 		}
-		switch failed := fleet.InContext(w.cluster.Context, "reach the cluster", err); {
+		switch failed := kubecontext.InContext(w.cluster.Context, "reach the cluster", err); {
 		case err == nil:
 			w.recovered("connection")
-		case failed.Code() == fleet.CodeTimeout, failed.Code() == fleet.CodeUnreachable:
+		case failed.Code() == kubecontext.CodeTimeout, failed.Code() == kubecontext.CodeUnreachable:
 			w.report("connection", failed)
 		default:
 			// It has answered.

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -176,7 +177,7 @@ func Unread(v *inspect.Inventory) []inspect.ContextError {
 	var errs []inspect.ContextError
 	for _, f := range v.Clusters {
 		if f.Err != nil {
-			errs = append(errs, inspect.NewContextError(fleet.InContext(f.Context, "", f.Err)))
+			errs = append(errs, inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Err)))
 		}
 	}
 	return errs

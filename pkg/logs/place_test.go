@@ -16,6 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
@@ -43,7 +44,7 @@ func TestPlacesOfRecordings(t *testing.T) {
 		b, err := bundle.Open(filepath.Join(recordings, e.Name()))
 		assert.NilError(t, err)
 		contexts := b.Contexts()
-		var addresses []fleet.Address
+		var addresses []kubecontext.Address
 		for _, c := range contexts {
 			addresses = append(addresses, c.Address())
 		}
@@ -105,7 +106,7 @@ func fleetOf(jobs, withPods []*inspect.Job, unread ...string) *inspect.Inventory
 		at(j.Context).Pods = append(at(j.Context).Pods, podOf(j))
 	}
 	for _, name := range unread {
-		*at(name) = inspect.Facts{Context: name, Err: &fleet.Error{Context: name, Err: &fleet.TimeoutError{After: time.Second}}}
+		*at(name) = inspect.Facts{Context: name, Err: &kubecontext.Error{Context: name, Err: &kubecontext.TimeoutError{After: time.Second}}}
 	}
 	return inspect.NewInventory(epoch, clusters, nil)
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/pager"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -82,7 +82,7 @@ func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
 
 // failed is an error of the target's context.
 func (t Target) failed(doing string, err error) error {
-	return fleet.InContext(t.Job.Context, doing, err)
+	return kubecontext.InContext(t.Job.Context, doing, err)
 }
 
 // String names the target as people do.

@@ -11,7 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -124,8 +125,8 @@ func severalContexts() *inspect.OwnerList {
 
 func contextErrors() []inspect.ContextError {
 	return []inspect.ContextError{
-		{Context: "east", Code: fleet.CodeUnreachable, Message: "could not reach the cluster: connection refused"},
-		{Context: "prod-north", Code: fleet.CodeForbidden, Message: "could not list jobs: jobs.batch is forbidden"},
+		{Context: "east", Code: kubecontext.CodeUnreachable, Message: "could not reach the cluster: connection refused"},
+		{Context: "prod-north", Code: kubecontext.CodeForbidden, Message: "could not list jobs: jobs.batch is forbidden"},
 	}
 }
 
@@ -150,7 +151,7 @@ func hostile() *inspect.OwnerList {
 			j.Findings = []string{"finding-" + evil, ""}
 		}),
 	)
-	list.Errors = []inspect.ContextError{{Context: "error-" + evil, Code: fleet.CodeError, Message: "message-" + evil}}
+	list.Errors = []inspect.ContextError{{Context: "error-" + evil, Code: kubecontext.CodeError, Message: "message-" + evil}}
 	return list
 }
 

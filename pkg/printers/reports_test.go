@@ -12,7 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -31,7 +31,7 @@ func FuzzJUnit(f *testing.F) {
 				Evidence: []string{text, text + "evidence"}, Remedy: text + "remedy",
 			})
 		}
-		list.Errors = append(list.Errors, inspect.ContextError{Context: text, Code: fleet.Code(text), Message: text + "error"})
+		list.Errors = append(list.Errors, inspect.ContextError{Context: text, Code: kubecontext.Code(text), Message: text + "error"})
 		var b bytes.Buffer
 		assert.NilError(t, JUnit(&b, list, rules.All()[:1]))
 		assert.Assert(t, utf8.Valid(b.Bytes()))

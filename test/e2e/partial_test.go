@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
@@ -53,7 +53,7 @@ func TestOneDocumentUnderPartialFailure(t *testing.T) {
 		assert.Equal(t, len(list.Items[0].Jobs), 2*each)
 		assert.Equal(t, len(list.Errors), 1)
 		assert.Equal(t, list.Errors[0].Context, "dead")
-		assert.Equal(t, list.Errors[0].Code, fleet.CodeUnreachable)
+		assert.Equal(t, list.Errors[0].Code, kubecontext.CodeUnreachable)
 
 		if first == nil {
 			first = out

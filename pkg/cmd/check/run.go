@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -47,7 +48,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 
 // readSurely reads once, and once more a little later if something was found only
 // because something else was not there: such findings have to be seen twice.
-func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {
+func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *checked {
 	first := o.read(ctx, f, addresses)
 	if o.flags.From != "" || !slices.ContainsFunc(first.List.Items, util.IsUndated) || !util.AskAgain(ctx, o.Clock, f) {
 		return first
@@ -57,7 +58,7 @@ func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses
 	return second
 }
 
-func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *checked {
+func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *checked {
 	inventory := inspect.ReadAll(ctx, f, o.query, addresses, o.Clock.Now)
 	judgment := rules.Judge(inventory, o.rules, o.judging)
 	found := &checked{List: inspect.NewFindingList(), Delegated: len(inventory.Pairs.Pairs)}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // connect reaches both clusters, and makes sure that they are two.
@@ -59,7 +60,7 @@ func (o *dispatchOptions) refuseMultiKueue(origin *apiserver.Side, wanted []requ
 	}
 	groups, err := origin.Client.Discovery().ServerGroups()
 	if err != nil {
-		return fleet.InContext(origin.Context, "see whether MultiKueue is there", err)
+		return kubecontext.InContext(origin.Context, "see whether MultiKueue is there", err)
 	}
 	for _, g := range groups.Groups {
 		if g.Name == "kueue.x-k8s.io" {

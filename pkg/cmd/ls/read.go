@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -37,7 +38,7 @@ func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster, tally *insp
 
 // findMirrors sets the mirrors of the Jobs in a list. isJudged is whether all Jobs were
 // read for it, and not only those that the labels select.
-func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address, list *inspect.OwnerList, hidden []*inspect.Job, isJudged bool) {
+func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, list *inspect.OwnerList, hidden []*inspect.Job, isJudged bool) {
 	finder := &inspect.MirrorFinder{
 		Addresses: addresses,
 		Complete:  o.isComplete(f, addresses, len(list.Errors) > 0 || !isJudged && o.query.LabelSelector != ""),
@@ -58,7 +59,7 @@ func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list 
 // isComplete tells for a namespace whether a listing holds all Jobs that there
 // are. isPartial is that some may be hidden anyway: by a label selector, since not all
 // of their origins' labels go along with mirrors, or by an error.
-func (o *listOptions) isComplete(f *fleet.Fleet, addresses []fleet.Address, isPartial bool) func(string) bool {
+func (o *listOptions) isComplete(f *fleet.Fleet, addresses []kubecontext.Address, isPartial bool) func(string) bool {
 	if isPartial || o.query.FieldSelector != "" || !inspect.HoldsAll(addresses, f.Contexts()) {
 		return func(string) bool { return false }
 	}
@@ -79,14 +80,14 @@ func (o *listOptions) showsFindings() bool {
 // holdsAll says whether the listing looks at the same namespaces on all contexts
 // there are. Else what it lacks may be where it did not look, and nothing is
 // judged.
-func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []fleet.Address) bool {
+func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) bool {
 	clusters := f.Clusters()
 	return o.query.FieldSelector == "" && inspect.HoldsAll(addresses, f.Contexts()) &&
 		len(clusters) > 0 && o.looksAt(f, clusters[0].Namespace)
 }
 
 // listJudged lists Jobs with the codes of what check would find.
-func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) []fleet.Answer[*inspect.Tally] {
+func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) []fleet.Answer[*inspect.Tally] {
 	inventory := inspect.ReadAll(ctx, f, o.query, addresses, o.Clock.Now)
 	codes := rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}).Codes()
 	var answers []fleet.Answer[*inspect.Tally]
@@ -111,7 +112,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 		answer := fleet.Answer[*inspect.Tally]{Context: facts.Context, Value: tally, Err: facts.Err}
 		if claims := facts.Gaps[inspect.PartWorkloads]; answer.Err == nil && errors.Is(claims, inspect.ErrClaimsUnknown) {
-			answer.Err = fleet.InContext(facts.Context, "", claims)
+			answer.Err = kubecontext.InContext(facts.Context, "", claims)
 		}
 		answers = append(answers, answer)
 	}

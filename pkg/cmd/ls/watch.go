@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -79,7 +80,7 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes 
 		case <-ctx.Done():
 			return util.Interrupted(ctx)
 		case <-late:
-			board.GiveUp(&fleet.TimeoutError{After: o.flags.ContextTimeout})
+			board.GiveUp(&kubecontext.TimeoutError{After: o.flags.ContextTimeout})
 		case change := <-changes:
 			if err := apply(board, change, view, started); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -159,7 +160,7 @@ type queuesRead struct {
 	Notes []inspect.ContextError
 }
 
-func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) *queuesRead {
+func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
 	inventory := inspect.ReadQueues(ctx, f, o.scope, addresses, o.Clock.Now)
 	r := &queuesRead{List: inspect.NewQueueList()}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,7 +22,7 @@ import (
 )
 
 // readFiles judges what is not submitted yet.
-func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
 	manifests, err := manifest.Read(ctx, o.filenames, o.In)
 	if err != nil {
 		return nil, err

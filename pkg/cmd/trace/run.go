@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -43,7 +44,7 @@ func (o *traceOptions) Run(ctx context.Context) error {
 }
 
 // readSurely looks once, and once more a little later where check would, too.
-func (o *traceOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+func (o *traceOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
 	first, err := o.read(ctx, f, addresses)
 	if err != nil || o.flags.From != "" {
 		return first, err
@@ -75,7 +76,7 @@ func (o *traceOptions) kinds() []string {
 
 // read looks once. The list holds whole traces where a Job is wanted, and brief
 // ones of all pairs otherwise.
-func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fleet.Address) (*inspect.TraceList, error) {
+func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
 	if len(o.filenames) > 0 {
 		return o.readFiles(ctx, f, addresses)
 	}
@@ -112,7 +113,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []fle
 // judge judges what was read of a Job. Where there is anything to say, it is looked at
 // as check does, beside the others: whether a controller stands still or is behind, and
 // who has the room that is waited for, does not show in one Job alone.
-func (o *traceOptions) judge(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []fleet.Address) rules.Judgment {
+func (o *traceOptions) judge(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address) rules.Judgment {
 	if rules.HangsOnOthers(one, traces) {
 		one = inspect.ReadAround(ctx, f, o.wanted, one, addresses, o.Clock.Now)
 	}

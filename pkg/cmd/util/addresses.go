@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Addresses are those of all contexts there are, chosen or not, so that it can be
 // told which of them a MultiKueueCluster is. Nothing is sent to any of them. One that was
 // not chosen goes by the name of one that was, and leads to the same endpoint.
-func (f *GlobalFlags) Addresses(contexts []fleet.Context, opened *fleet.Fleet) []fleet.Address {
+func (f *GlobalFlags) Addresses(contexts []fleet.Context, opened *fleet.Fleet) []kubecontext.Address {
 	all := contexts
 	if f.From != "" {
 		all = f.bundled
@@ -33,7 +34,7 @@ func (f *GlobalFlags) Addresses(contexts []fleet.Context, opened *fleet.Fleet) [
 			shownAs[c.Name] = name
 		}
 	}
-	addresses := make([]fleet.Address, len(all))
+	addresses := make([]kubecontext.Address, len(all))
 	for i, c := range all {
 		addresses[i] = c.Address()
 		if name, ok := shownAs[c.Name]; ok {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 const (
@@ -42,7 +43,7 @@ type GlobalFlags struct {
 	// bundled are all contexts of that bundle.
 	bundled []fleet.Context
 	// others are addresses that it tells of beside theirs.
-	others []fleet.Address
+	others []kubecontext.Address
 	// Kubectl are kubectl's own flags.
 	Kubectl *pflag.FlagSet
 }

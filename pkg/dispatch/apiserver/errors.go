@@ -12,7 +12,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Error is what went wrong with a request to one of the clusters.
@@ -28,8 +29,8 @@ func (e *Error) Error() string { return string(e.Prose()) }
 
 // Prose is what Error returns.
 func (e *Error) Prose() command.Prose {
-	told := fleet.InContext(e.Side.Context, "", e.Err)
-	if told.Code() == fleet.CodeTimeout {
+	told := kubecontext.InContext(e.Side.Context, "", e.Err)
+	if told.Code() == kubecontext.CodeTimeout {
 		// What the fleet advises on is how contexts are read.
 		return command.Say("context %s: it did not answer in time", e.Side.Context)
 	}

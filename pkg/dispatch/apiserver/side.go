@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Side is one of the two clusters of a dispatch, with what is needed to work on
@@ -37,11 +38,11 @@ type Side struct {
 func NewSide(c *fleet.Cluster) (*Side, error) {
 	client, err := c.Kubernetes()
 	if err != nil {
-		return nil, fleet.InContext(c.Context, "make a client", err)
+		return nil, kubecontext.InContext(c.Context, "make a client", err)
 	}
 	objects, err := c.Dynamic()
 	if err != nil {
-		return nil, fleet.InContext(c.Context, "make a client", err)
+		return nil, kubecontext.InContext(c.Context, "make a client", err)
 	}
 	return &Side{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, Client: client, Dynamic: objects}, nil
 }

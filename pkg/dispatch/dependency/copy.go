@@ -18,7 +18,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Provide sees that what a mirror's pods need is in its namespace: it copies what is
@@ -57,7 +58,7 @@ func provideOne(ctx context.Context, origin, worker *apiserver.Side, mirror *uns
 	defer cancel()
 	original, err := d.on(origin, d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	if err != nil {
-		return false, origin.Failed(fleet.InContext(origin.Context, "read "+d.String(), err))
+		return false, origin.Failed(kubecontext.InContext(origin.Context, "read "+d.String(), err))
 	}
 	copied, err := copyOf(original, mirror)
 	if err != nil {
@@ -71,17 +72,17 @@ func provideOne(ctx context.Context, origin, worker *apiserver.Side, mirror *uns
 	}
 	doing := fmt.Sprintf("copy %s to namespace %s", d, mirror.GetNamespace())
 	if !apierrors.IsAlreadyExists(err) {
-		return false, worker.Failed(fleet.InContext(worker.Context, doing, err))
+		return false, worker.Failed(kubecontext.InContext(worker.Context, doing, err))
 	}
 	present, err := there.Get(ctx, d.Name, metav1.GetOptions{})
 	if err != nil {
-		return false, worker.Failed(fleet.InContext(worker.Context, doing, err))
+		return false, worker.Failed(kubecontext.InContext(worker.Context, doing, err))
 	}
 	switch {
 	case !isCopy(present):
 		return false, fmt.Errorf("context %s: could not %s: one is there that is none of ours", worker.Context, doing)
 	case present.GetDeletionTimestamp() != nil:
-		return false, worker.Failed(fleet.InContext(worker.Context, doing, apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name,
+		return false, worker.Failed(kubecontext.InContext(worker.Context, doing, apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name,
 			errors.New("an older copy is being deleted"))))
 	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
 		return false, command.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
@@ -138,7 +139,7 @@ func adopt(ctx context.Context, worker *apiserver.Side, mirror, present *unstruc
 		Patch(ctx, present.GetName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: apiserver.FieldManager})
 	if err != nil {
 		doing := fmt.Sprintf("make %s an owner of %s %s", apiserver.RefOf(worker, mirror).WithKind(), present.GetKind(), present.GetName())
-		return worker.Failed(fleet.InContext(worker.Context, doing, err))
+		return worker.Failed(kubecontext.InContext(worker.Context, doing, err))
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // RemoveLeft removes the copies that were made for an origin and that nobody owns, and
@@ -25,7 +26,7 @@ func RemoveLeft(ctx context.Context, worker *apiserver.Side, namespace, originUI
 		found, err := removeLeft(ctx, worker, kind, namespace, originUID)
 		removed = append(removed, found...)
 		if err != nil {
-			failures = append(failures, worker.Failed(fleet.InContext(worker.Context, fmt.Sprintf("remove %ss that were copied for the mirror", kind), err)))
+			failures = append(failures, worker.Failed(kubecontext.InContext(worker.Context, fmt.Sprintf("remove %ss that were copied for the mirror", kind), err)))
 		}
 	}
 	return removed, errors.Join(failures...)

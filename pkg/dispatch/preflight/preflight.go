@@ -19,7 +19,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Checker finds out what would keep Jobs of one cluster from running on
@@ -126,7 +127,7 @@ func (c *check) reach(ctx context.Context) error {
 	})
 	for i, p := range []Probe{c.origin, c.worker} {
 		if failures[i] != nil {
-			failures[i] = fleet.InContext(p.Context, "ask the API server for its version", failures[i])
+			failures[i] = kubecontext.InContext(p.Context, "ask the API server for its version", failures[i])
 		}
 	}
 	return errors.Join(failures[:]...)

@@ -19,7 +19,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
@@ -193,7 +194,7 @@ func kueueVersions(resource string) []schema.GroupVersionResource {
 func (r *Runner) about(doing string, p *Replacement, err error) error {
 	doing += " " + strings.ToLower(p.kind().Kind)
 	if apiserver.IsConnection(err) {
-		return fleet.InContext(r.Side.Context, doing+" "+object.NameOf(p.stored), err)
+		return kubecontext.InContext(r.Side.Context, doing+" "+object.NameOf(p.stored), err)
 	}
 	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, object.NameOf(p.stored), apiserver.Objection(err))
 }

@@ -5,17 +5,17 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Address tells which API server a kubeconfig out of a MultiKueueCluster's Secret
 // leads to. Nothing else of it is looked at: its credentials are the manager's,
 // and its exec entries are not ours to run.
-func Address(kubeconfig []byte) (fleet.Address, error) {
+func Address(kubeconfig []byte) (kubecontext.Address, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
 		// The library's message may quote the text.
-		return fleet.Address{}, errors.New("its kubeconfig cannot be parsed")
+		return kubecontext.Address{}, errors.New("its kubeconfig cannot be parsed")
 	}
 	name := ""
 	if c := config.Contexts[config.CurrentContext]; c != nil {
@@ -27,7 +27,7 @@ func Address(kubeconfig []byte) (fleet.Address, error) {
 	}
 	cluster := config.Clusters[name]
 	if cluster == nil || cluster.Server == "" {
-		return fleet.Address{}, errors.New("its kubeconfig names no server")
+		return kubecontext.Address{}, errors.New("its kubeconfig names no server")
 	}
-	return fleet.Address{Server: cluster.Server, CA: fleet.Fingerprint(cluster.CertificateAuthorityData)}, nil
+	return kubecontext.Address{Server: cluster.Server, CA: kubecontext.Fingerprint(cluster.CertificateAuthorityData)}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -64,7 +64,7 @@ func (s *site) condition(name string, state inspect.State, format string, argume
 }
 
 // because is why a part could not be read, in words.
-func (s *site) because(err error) string { return fleet.InContext(s.Context, "", err).Message() }
+func (s *site) because(err error) string { return kubecontext.InContext(s.Context, "", err).Message() }
 
 func (s *site) isReached() bool {
 	const name = inspect.ConditionReached

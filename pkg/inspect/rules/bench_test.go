@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -26,14 +27,14 @@ func bigFleet(jobs, contexts int) *inspect.Inventory {
 	when := metav1.NewTime(epoch)
 	active := []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: when}}
 	facts := make([]*inspect.Facts, contexts)
-	var addresses []fleet.Address
+	var addresses []kubecontext.Address
 	for c := range facts {
 		facts[c] = &inspect.Facts{
 			Context: fmt.Sprintf("c%d", c), ClusterUID: fmt.Sprintf("uid-%d", c), Version: "v1.36.3",
-			Kueue: &inspect.KueueFacts{Version: "v1beta2", Addresses: map[string]fleet.Address{}}, Gaps: map[inspect.Part]error{},
+			Kueue: &inspect.KueueFacts{Version: "v1beta2", Addresses: map[string]kubecontext.Address{}}, Gaps: map[inspect.Part]error{},
 			Namespaces: map[string]inspect.Namespace{}, Kinds: []delegation.Kind{delegation.Job()},
 		}
-		addresses = append(addresses, fleet.Address{Context: facts[c].Context, Server: fmt.Sprintf("https://c%d.example", c)})
+		addresses = append(addresses, kubecontext.Address{Context: facts[c].Context, Server: fmt.Sprintf("https://c%d.example", c)})
 		k := facts[c].Kueue
 		queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
 		queue.Status.Conditions = active
@@ -63,7 +64,7 @@ func bigFleet(jobs, contexts int) *inspect.Inventory {
 			cluster := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			cluster.Status.Conditions = active
 			k.Clusters = append(k.Clusters, cluster)
-			k.Addresses[name] = fleet.Address{Server: fmt.Sprintf("https://c%d.example", w)}
+			k.Addresses[name] = kubecontext.Address{Server: fmt.Sprintf("https://c%d.example", w)}
 		}
 		k.Configs = append(k.Configs, config)
 	}

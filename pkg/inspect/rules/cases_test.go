@@ -19,6 +19,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -164,7 +165,7 @@ func inventory(t *testing.T, dir string, kinds ...string) *inspect.Inventory {
 // opened is a bundle that was opened, to be read as often as wanted.
 type opened struct {
 	fleet     *fleet.Fleet
-	addresses []fleet.Address
+	addresses []kubecontext.Address
 	takenAt   func() time.Time
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -44,7 +44,7 @@ type NotJudged struct {
 
 // Error tells it as an error of the context.
 func (n NotJudged) Error() inspect.ContextError {
-	e := inspect.NewContextError(fleet.InContext(n.Context, "", n.Err))
+	e := inspect.NewContextError(kubecontext.InContext(n.Context, "", n.Err))
 	if n.Part == "" {
 		e.Message += "; nothing there was judged, nor what may depend on it"
 	} else {

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -35,7 +36,7 @@ func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inven
 	origin := job("manager", "m", "the-origin")
 	origin.ManagedBy, origin.Marks = delegation.Dispatch, &delegation.Marks{Mirror: mark}
 	clusters := []*inspect.Facts{facts("manager", "m", origin)}
-	var addresses []fleet.Address
+	var addresses []kubecontext.Address
 	for _, c := range contexts {
 		context, clusterUID, _ := strings.Cut(c, "=")
 		if clusterUID == "dead" {
@@ -52,7 +53,7 @@ func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inven
 		clusters = append(clusters, facts(context, clusterUID, append(jobs, mirror)...))
 	}
 	for _, f := range clusters {
-		addresses = append(addresses, fleet.Address{Context: f.Context, Server: "https://" + f.Context})
+		addresses = append(addresses, kubecontext.Address{Context: f.Context, Server: "https://" + f.Context})
 	}
 	return inspect.NewInventory(now, clusters, addresses)
 }

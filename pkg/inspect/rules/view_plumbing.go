@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -37,8 +38,8 @@ func (v *View) IsItself(manager *inspect.Facts, cluster *kueue.MultiKueueCluster
 		// Every cluster calls itself by that name.
 		return true
 	}
-	return slices.ContainsFunc(v.inventory.Addresses, func(a fleet.Address) bool {
-		if a.Context != manager.Context || !fleet.SameServer(a.Server, address.Server) {
+	return slices.ContainsFunc(v.inventory.Addresses, func(a kubecontext.Address) bool {
+		if a.Context != manager.Context || !kubecontext.SameServer(a.Server, address.Server) {
 			return false
 		}
 		if a.CA != "" && address.CA != "" {
@@ -126,7 +127,7 @@ func (v *View) LeadToOne(manager *inspect.Facts, a, b string) string {
 	}
 	v.note(manager, inspect.PartSecrets)
 	one, other := manager.Kueue.Addresses[a], manager.Kueue.Addresses[b]
-	if one.CA != "" && one.CA == other.CA && fleet.SameServer(one.Server, other.Server) {
+	if one.CA != "" && one.CA == other.CA && kubecontext.SameServer(one.Server, other.Server) {
 		return fmt.Sprintf("their kubeconfigs have the server %s and the same certificate authority", one.Server)
 	}
 	x, atX := v.Worker(manager, a)

@@ -12,6 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
@@ -30,7 +31,7 @@ type Search struct {
 type FoundJob struct {
 	*Search
 	Fleet     *fleet.Fleet
-	addresses []fleet.Address
+	addresses []kubecontext.Address
 	Inventory *inspect.Inventory
 	At        logs.Placement
 }
@@ -110,7 +111,7 @@ func (j *FoundJob) cluster(ctx context.Context, kubeContext string) *fleet.Clust
 func (j *FoundJob) Client(ctx context.Context, kubeContext string) (kubernetes.Interface, error) {
 	c := j.cluster(ctx, kubeContext)
 	if c == nil {
-		return nil, &fleet.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("it is not there any more")}
+		return nil, &kubecontext.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("it is not there any more")}
 	}
 	return c.Kubernetes()
 }

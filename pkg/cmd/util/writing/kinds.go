@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -44,7 +45,7 @@ func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind
 	}
 	kinds, err := inspect.Served(ctx, f.cluster, []string{name})
 	if err != nil && len(kinds) == 0 {
-		return nil, fleet.InContext(f.cluster.Context, fmt.Sprintf("find the kind %q", name), err)
+		return nil, kubecontext.InContext(f.cluster.Context, fmt.Sprintf("find the kind %q", name), err)
 	}
 	f.found[name] = kinds
 	return kinds, nil

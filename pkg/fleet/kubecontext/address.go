@@ -1,4 +1,4 @@
-package fleet
+package kubecontext
 
 import (
 	"crypto/sha256"

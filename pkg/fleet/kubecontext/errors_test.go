@@ -1,0 +1,132 @@
+package kubecontext_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+const address = "https://api.example:6443/apis/batch/v1/jobs?limit=500"
+
+// get is how net/http wraps what went wrong with a request.
+func get(err error) error { return &url.Error{Op: "Get", URL: address, Err: err} }
+
+func dial(err error) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 6443}, Err: err}
+}
+
+// slow is an error of a network that gave up waiting.
+type slow struct{}
+
+func (slow) Error() string   { return "i/o timeout" }
+func (slow) Timeout() bool   { return true }
+func (slow) Temporary() bool { return true }
+
+const (
+	hintUnreachable = "; is the cluster up, and the network or VPN to it?"
+	hintTimeout     = "; raise --context-timeout or leave the context out with --contexts '^NAME'"
+	hintLogin       = "; log in again"
+)
+
+func TestError(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	for _, tt := range []struct {
+		name    string
+		err     error
+		code    kubecontext.Code
+		message string
+	}{
+		{"connection refused", get(dial(os.NewSyscallError("connect", syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connect: connection refused" + hintUnreachable},
+		{"no such host", get(dial(&net.DNSError{Err: "no such host", Name: "api.example", IsNotFound: true})), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: lookup api.example: no such host" + hintUnreachable},
+		{"a bare DNS error", &net.DNSError{Err: "no such host", Name: "api.example", IsNotFound: true}, kubecontext.CodeUnreachable, "lookup api.example: no such host" + hintUnreachable},
+		{"a bare connection error", dial(syscall.ECONNRESET), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection reset by peer" + hintUnreachable},
+		{"the connection broke off", get(io.ErrUnexpectedEOF), kubecontext.CodeUnreachable, "unexpected EOF" + hintUnreachable},
+		{"the connection broke off within an answer", io.ErrUnexpectedEOF, kubecontext.CodeUnreachable, "unexpected EOF" + hintUnreachable},
+		{"not that server's certificate", get(errors.New("tls: failed to verify certificate")), kubecontext.CodeUnreachable, "tls: failed to verify certificate" + hintUnreachable},
+		{"wrapped", fmt.Errorf("could not list: %w", get(dial(syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection refused" + hintUnreachable},
+		{"the server is starting", apierrors.NewServiceUnavailable("starting"), kubecontext.CodeUnreachable, "starting" + hintUnreachable},
+
+		{"no answer in time", &kubecontext.TimeoutError{After: 15 * time.Second}, kubecontext.CodeTimeout, "no answer within 15s" + hintTimeout},
+		{"a deadline", get(context.DeadlineExceeded), kubecontext.CodeTimeout, "context deadline exceeded; raise --request-timeout"},
+		{"the network gave up", get(dial(slow{})), kubecontext.CodeTimeout, "dial tcp 192.0.2.1:6443: i/o timeout" + hintUnreachable},
+		{"the resolver gave up", get(dial(&net.DNSError{Err: "i/o timeout", Name: "api.example", IsTimeout: true})), kubecontext.CodeTimeout, "dial tcp 192.0.2.1:6443: lookup api.example: i/o timeout" + hintUnreachable},
+		{"the server gave up", apierrors.NewTimeoutError("too slow", 1), kubecontext.CodeTimeout, "Timeout: too slow; that is the server's own limit: it may be overloaded"},
+
+		{"credentials not accepted", apierrors.NewUnauthorized("Unauthorized"), kubecontext.CodeUnauthorized, "the server does not accept these credentials" + hintLogin},
+		{"the credential plugin failed", get(errors.New("getting credentials: exec: executable aws failed with exit code 255")), kubecontext.CodeCredentials, "getting credentials: exec: executable aws failed with exit code 255" + hintLogin},
+		{"there is no credential plugin", get(fmt.Errorf("getting credentials: %w", errors.New("exec: executable aws not found"))), kubecontext.CodeCredentials, "getting credentials: exec: executable aws not found" + hintLogin},
+
+		{"may not", apierrors.NewForbidden(jobs, "", errors.New("no")), kubecontext.CodeForbidden, "jobs.batch is forbidden: no; `kubectl --context prod auth can-i --list` tells what you may do there"},
+		{"not served", apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobs, "", "", 0, true), kubecontext.CodeNotFound, "the server could not find the requested resource (get jobs.batch)"},
+		{"not there", apierrors.NewNotFound(jobs, "pi"), kubecontext.CodeNotFound, `jobs.batch "pi" not found`},
+		{"not understood", apierrors.NewBadRequest("field label not supported: spec.managedBy"), kubecontext.CodeBadRequest, "field label not supported: spec.managedBy"},
+		{"not valid", apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "pi", nil), kubecontext.CodeBadRequest, `Job.batch "pi" is invalid`},
+
+		{"an unusable entry", &kubecontext.ConfigError{Err: errors.New("unable to load root certificates")}, kubecontext.CodeConfig, "the kubeconfig's entry is not usable: unable to load root certificates"},
+		{"a file that is not there", &kubecontext.ConfigError{Err: &os.PathError{Op: "open", Path: "ca.crt", Err: syscall.ENOENT}}, kubecontext.CodeConfig, "the kubeconfig's entry is not usable: open ca.crt: no such file or directory"},
+
+		{"too old a resource version", apierrors.NewResourceExpired("too old"), kubecontext.CodeError, "too old"},
+		{"anything else", errors.New("broken"), kubecontext.CodeError, "broken"},
+		{"cancelled", context.Canceled, kubecontext.CodeError, "context canceled"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := &kubecontext.Error{Context: "prod", Err: tt.err}
+			assert.Equal(t, err.Code(), tt.code)
+			assert.Equal(t, err.Message(), tt.message)
+			assert.Assert(t, !strings.Contains(err.Message(), "https://"), "it tells the address")
+			assert.Equal(t, err.Error(), "context prod: "+tt.message)
+			assert.ErrorIs(t, err, tt.err)
+
+			err.Doing = "list jobs"
+			assert.Equal(t, err.Message(), "could not list jobs: "+tt.message)
+			assert.Equal(t, err.Code(), tt.code)
+		})
+	}
+}
+
+// What the server says weighs more than how it was said.
+func TestErrorCodeOfWrappedStatus(t *testing.T) {
+	status := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "no"}}
+	err := &kubecontext.Error{Context: "prod", Err: fmt.Errorf("jobs: %w", status)}
+	assert.Equal(t, err.Code(), kubecontext.CodeForbidden)
+	assert.Equal(t, err.Message(), "jobs: no; `kubectl --context prod auth can-i --list` tells what you may do there")
+}
+
+func TestInContext(t *testing.T) {
+	broken := errors.New("broken")
+	inner := &kubecontext.Error{Context: "of no interest", Doing: "list jobs", Err: broken}
+	for _, tt := range []struct {
+		name  string
+		doing string
+		err   error
+		want  kubecontext.Error
+	}{
+		{"any error", "reach it", broken, kubecontext.Error{Context: "prod", Doing: "reach it", Err: broken}},
+		{"any error, doing nothing", "", broken, kubecontext.Error{Context: "prod", Err: broken}},
+		{"one of another context", "", inner, kubecontext.Error{Context: "prod", Doing: "list jobs", Err: broken}},
+		{"what was being done is kept", "reach it", inner, kubecontext.Error{Context: "prod", Doing: "list jobs", Err: broken}},
+		{"one that is wrapped", "", fmt.Errorf("wrapped: %w", inner), kubecontext.Error{Context: "prod", Doing: "list jobs", Err: broken}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := kubecontext.InContext("prod", tt.doing, tt.err)
+			assert.Equal(t, *got, tt.want)
+		})
+	}
+	assert.Equal(t, inner.Context, "of no interest", "the error it was made of has changed")
+}
