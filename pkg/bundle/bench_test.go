@@ -12,6 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // big is a bundle of a context with n Jobs and as many Workloads as a real
@@ -51,7 +52,7 @@ func BenchmarkList(b *testing.B) {
 	f := fleet.Open(b.Context(), opened.Contexts(), fleet.Options{})
 	for b.Loop() {
 		n := 0
-		err := inspect.List(b.Context(), f.Clusters()[0], inspect.Query{AllNamespaces: true}, func(inspect.Job) { n++ })
+		err := read.List(b.Context(), f.Clusters()[0], read.Query{AllNamespaces: true}, func(inspect.Job) { n++ })
 		assert.NilError(b, err)
 		assert.Equal(b, n, 10000)
 	}

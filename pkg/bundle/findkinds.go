@@ -10,7 +10,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // unknownKinds stands for whatever tells which kinds a cluster serves.
@@ -18,10 +19,10 @@ func unknownKinds() schema.GroupResource {
 	return schema.GroupResource{Group: everything, Resource: everything}
 }
 
-// kindNames are the names of all kinds that may be recorded, as inspect.Served takes
+// kindNames are the names of all kinds that may be recorded, as read.Served takes
 // them.
 func kindNames() []string {
-	names := []string{inspect.AllKinds}
+	names := []string{read.AllKinds}
 	for _, k := range delegation.Kinds() {
 		if k.IsUnmanaged() {
 			names = append(names, k.Name)
@@ -33,14 +34,14 @@ func kindNames() []string {
 // isWanted says whether the objects of a kind are to be recorded.
 func (o *Options) isWanted(k delegation.Kind) bool {
 	return len(o.Kinds) == 0 || slices.ContainsFunc(o.Kinds, func(name string) bool {
-		return name == inspect.AllKinds && !k.IsUnmanaged() || k.IsNamed(name)
+		return name == read.AllKinds && !k.IsUnmanaged() || k.IsNamed(name)
 	})
 }
 
 // findKinds finds out which kinds the cluster serves beside Jobs, and returns those
 // whose objects are to be recorded. Of the others it is recorded that they are there.
 func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
-	kinds, err := inspect.Served(ctx, r.cluster, kindNames())
+	kinds, err := read.Served(ctx, r.cluster, kindNames())
 	r.noteGroups(kinds, err)
 	schemas := &schemaReader{}
 	if schemas.discovery, err = r.cluster.Discovery(); err != nil {
@@ -72,7 +73,7 @@ func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
 
 // noteGroups records of which groups it is not known what they serve.
 func (r *reader) noteGroups(found []delegation.Kind, err error) {
-	var partial *inspect.GroupsError
+	var partial *read.GroupsError
 	if !errors.As(err, &partial) {
 		unknown := unknownKinds()
 		r.note(resource{GroupVersionResource: unknown.WithVersion("")}, err)

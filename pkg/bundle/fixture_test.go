@@ -18,6 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // folder writes files into a new folder.
@@ -93,7 +94,7 @@ func ls(t *testing.T, f *fleet.Fleet) string {
 	t.Helper()
 	var all []any
 	for _, a := range fleet.Ask(t.Context(), f, func(ctx context.Context, c *fleet.Cluster) (jobs []inspect.Job, err error) {
-		err = inspect.List(ctx, c, inspect.Query{AllNamespaces: true}, func(j inspect.Job) { jobs = append(jobs, j) })
+		err = read.List(ctx, c, read.Query{AllNamespaces: true}, func(j inspect.Job) { jobs = append(jobs, j) })
 		return jobs, err
 	}) {
 		all = append(all, a.Context, a.Value)

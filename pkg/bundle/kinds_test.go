@@ -19,6 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // rows are the kinds of the table as one cluster can serve them: of a kind with
@@ -82,13 +83,13 @@ func withKinds(t *testing.T) *bundle.Bundle {
 	return one(t, "  "+strings.ReplaceAll(strings.TrimSpace(string(fields)), "\n", "\n  ")+"\n", items)
 }
 
-// everyKind are the names of all kinds, as inspect.Served takes them.
-var everyKind = []string{inspect.AllKinds, "pod", "statefulset", "leaderworkerset"}
+// everyKind are the names of all kinds, as read.Served takes them.
+var everyKind = []string{read.AllKinds, "pod", "statefulset", "leaderworkerset"}
 
 // served are the kinds that the only cluster of a bundle serves.
 func served(t *testing.T, b *bundle.Bundle) ([]delegation.Kind, error) {
 	t.Helper()
-	return inspect.Served(t.Context(), clusters(t, b, fleet.Options{}).Clusters()[0], everyKind)
+	return read.Served(t.Context(), clusters(t, b, fleet.Options{}).Clusters()[0], everyKind)
 }
 
 // TestKindsAreServed: discovery and OpenAPI tell of the kinds of a bundle what a
@@ -117,12 +118,12 @@ func names1(kinds []delegation.Kind) []string {
 func objectsOf(t *testing.T, b *bundle.Bundle) (objects, errs []string) {
 	t.Helper()
 	c := clusters(t, b, fleet.Options{AllNamespaces: true}).Clusters()[0]
-	err := inspect.List(t.Context(), c, inspect.Query{AllNamespaces: true, Kinds: everyKind}, func(j inspect.Job) {
+	err := read.List(t.Context(), c, read.Query{AllNamespaces: true, Kinds: everyKind}, func(j inspect.Job) {
 		text, err := json.Marshal(j)
 		assert.NilError(t, err)
 		objects = append(objects, string(text))
 	})
-	var partial *inspect.ListError
+	var partial *read.ListError
 	if errors.As(err, &partial) {
 		for _, err := range partial.All() {
 			errs = append(errs, err.Error())
@@ -269,9 +270,9 @@ func TestOutdatedKinds(t *testing.T) {
   - {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, plural: jobsets}
   - {apiVersion: ray.io/v1alpha1, kind: RayJob, plural: rayjobs}
 `, kubeSystem+"- {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a, namespace: default}}\n")
-	list := inspect.ReadKinds(t.Context(), clusters(t, b, fleet.Options{}), inspect.Query{AllNamespaces: true})
+	list := read.Kinds(t.Context(), clusters(t, b, fleet.Options{}), read.Query{AllNamespaces: true})
 	dir, back := again(t, b, clusters(t, b, fleet.Options{}), bundle.Options{})
-	listBack := inspect.ReadKinds(t.Context(), clusters(t, back, fleet.Options{}), inspect.Query{AllNamespaces: true})
+	listBack := read.Kinds(t.Context(), clusters(t, back, fleet.Options{}), read.Query{AllNamespaces: true})
 	assert.DeepEqual(t, listBack, list)
 	var found []string
 	for _, k := range list.Items {

@@ -43,10 +43,10 @@ type reader struct {
 	reading
 }
 
-// read reads one cluster. What it may not or cannot read is part of the
+// readOne reads one cluster. What it may not or cannot read is part of the
 // reading. An error means that there is none, unless it is that Jobs are
 // forbidden: then another context that reaches the cluster may do better.
-func read(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
+func readOne(ctx context.Context, c *fleet.Cluster, o Options) (*reading, error) {
 	r := &reader{cluster: c, options: o, namespace: c.Namespace}
 	r.context = Context{
 		Name: c.Context, Server: address(c.Server), CA: c.CA, ClusterUID: c.UID, Namespace: c.Namespace,

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // readKueue reads what is Kueue's, where there is Kueue.
@@ -85,7 +86,7 @@ func (r *reader) readSecret(ctx context.Context, name string) error {
 		return err
 	}
 	kept, kubeconfig := cutSecret(secret)
-	if worker, err := kueue.Address(kubeconfig); err == nil {
+	if worker, err := read.AddressIn(kubeconfig); err == nil {
 		r.workers = append(r.workers, worker)
 	}
 	r.keep(secrets(), kept)

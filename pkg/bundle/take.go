@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// AllNamespaces is whether all namespaces are read, and not each context's own.
 	AllNamespaces bool
-	// Kinds are the kinds of objects to record beside Jobs, by their names; inspect.AllKinds
+	// Kinds are the kinds of objects to record beside Jobs, by their names; read.AllKinds
 	// is every kind that can be delegated. None is all of these, and those that have no
 	// field for that and were submitted to a queue.
 	Kinds []string
@@ -55,7 +55,7 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 		o.Clock = clock.RealClock{}
 	}
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*reading, error) {
-		return read(ctx, c, o)
+		return readOne(ctx, c, o)
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -168,6 +168,14 @@ func (k Kind) Allows(owner Owner) bool {
 	return slices.Contains(k.Allowed, owner)
 }
 
+// ResourceName is the kind's resource as kubectl writes it; of a Job, without the group.
+func (k Kind) ResourceName() string {
+	if k.IsJob() {
+		return k.Resource.Resource
+	}
+	return k.Resource.GroupResource().String()
+}
+
 // String is the kind as kubectl writes it in the names of objects, such as
 // "jobset.jobset.x-k8s.io".
 func (k Kind) String() string {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -15,7 +14,8 @@ type Board struct {
 	contexts []string
 	clusters map[string]*clusterState
 	homes    homes
-	finder   MirrorFinder
+	// isComplete is as SetMirrors takes it.
+	isComplete func(namespace string) bool
 }
 
 type clusterState struct {
@@ -31,7 +31,7 @@ type clusterState struct {
 // for a namespace whether all Jobs that there are will be told.
 func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}, homes: homes{}}
-	b.finder.Complete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
+	b.isComplete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
 	for _, name := range contexts {
 		b.clusters[name] = &clusterState{jobs: map[string]Job{}}
 	}
@@ -81,11 +81,11 @@ func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
 // them, with j itself if it is on the board, and with their mirrors set. These are
 // the ones of the same namespace and name, and those that its marks name.
 func (b *Board) related(j *Job) []*Job {
-	keys := []string{key(j)}
+	keys := []string{Key(j)}
 	if j.Marks != nil {
 		for _, p := range []delegation.Place{j.Marks.Origin, j.Marks.Mirror} {
 			kind := j.GetObjectKind().GroupVersionKind().GroupKind()
-			if k := keyOf(kind, p.Namespace, p.Name); !p.IsZero() && k != keys[0] {
+			if k := KeyOf(kind, p.Namespace, p.Name); !p.IsZero() && k != keys[0] {
 				keys = append(keys, k)
 			}
 		}
@@ -98,7 +98,7 @@ func (b *Board) related(j *Job) []*Job {
 			}
 		}
 	}
-	b.finder.fill(PairUp(jobs), jobs)
+	SetMirrors(PairUp(jobs), jobs, b.isComplete)
 	return jobs
 }
 
@@ -109,9 +109,9 @@ func (b *Board) apply(c Change) {
 	}
 	switch c.Type {
 	case Added, Modified:
-		s.jobs[key(&c.Job)] = c.Job
+		s.jobs[Key(&c.Job)] = c.Job
 	case Deleted:
-		delete(s.jobs, key(&c.Job))
+		delete(s.jobs, Key(&c.Job))
 		b.forget(&c.Job)
 	case Synced:
 		s.synced = true
@@ -165,9 +165,10 @@ func (b *Board) Hopeless() bool {
 // List is the board as a one-shot listing would have it, cut down to what the
 // filter picks.
 func (b *Board) List(filter Filter) *OwnerList {
-	answers := make([]fleet.Answer[*Tally], 0, len(b.contexts))
+	tallies := make([]*Tally, 0, len(b.contexts))
 	for _, name := range b.contexts {
-		s, tally := b.clusters[name], &Tally{}
+		s := b.clusters[name]
+		tally := &Tally{Context: name, Err: s.err}
 		for j := range maps.Values(s.jobs) {
 			if !b.isShown(name, &j) {
 				continue
@@ -178,11 +179,11 @@ func (b *Board) List(filter Filter) *OwnerList {
 				tally.Hide(j)
 			}
 		}
-		answers = append(answers, fleet.Answer[*Tally]{Context: name, Value: tally, Err: s.err})
+		tallies = append(tallies, tally)
 	}
-	list := Merge(answers)
+	list := Merge(tallies)
 	jobs := list.All()
-	b.finder.fill(PairUp(append(slices.Clip(jobs), Hidden(answers)...)), jobs)
+	SetMirrors(PairUp(append(slices.Clip(jobs), Hidden(tallies)...)), jobs, b.isComplete)
 	return list
 }
 

@@ -179,7 +179,7 @@ func (w *way) multiKueue(f *Facts) {
 	workloads := w.inventory.WorkloadsOf(w.pair, f)
 	for _, workload := range workloads {
 		w.add(1, workloadHop(f, workload))
-		if name := chosen(workload); name != "" {
+		if name := workload.ChosenCluster(); name != "" {
 			w.chosen = w.inventory.ContextOf(f, name)
 		}
 	}

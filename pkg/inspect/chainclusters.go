@@ -37,7 +37,7 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 		}
 	}
 	for _, workload := range workloads {
-		for _, name := range append(slices.Clone(workload.Status.Nominated), chosen(workload)) {
+		for _, name := range append(slices.Clone(workload.Status.Nominated), workload.ChosenCluster()) {
 			if name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -50,14 +50,6 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 
 // connected is the state of a MultiKueueCluster that its manager reaches.
 const connected = "Connected"
-
-// chosen is the MultiKueueCluster that a Workload was given to, "" if none.
-func chosen(w *kueue.Workload) string {
-	if w.Status.ClusterName == nil {
-		return ""
-	}
-	return *w.Status.ClusterName
-}
 
 // isSomethingOn says whether anything of this Job is found on a context's
 // cluster.
@@ -112,7 +104,7 @@ func (w *way) whyUnknown(f *Facts, name string) string {
 
 // onCluster adds what is found on a worker cluster, and what should be.
 func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
-	isChosen := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return chosen(o) == name })
+	isChosen := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.ChosenCluster() == name })
 	isWanted := isChosen || slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return slices.Contains(o.Status.Nominated, name) })
 	f := w.inventory.Facts(target)
 	if f == nil || f.Err != nil {

@@ -35,7 +35,7 @@ func (k *kueueDeeds) collect() {
 			k.forJob(w, j)
 		}
 		if state != nil {
-			k.dispatched(w, state)
+			k.Dispatched(w, state)
 		}
 		if j != nil && state != nil {
 			k.resumed(w, state, j)
@@ -105,7 +105,7 @@ func (k *kueueDeeds) check(w *kueue.Workload) *kueue.CheckState {
 }
 
 // dispatched notes how far MultiKueue has come with a Workload.
-func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
+func (k *kueueDeeds) Dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	offered := k.offered(w, state)
 	nominated := k.Ours(k.home.Context, NominatedAt(w))
 	var ready time.Time

@@ -1,14 +1,12 @@
 package inspect
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // Dispatcher is who looks after a Job that is dispatched, as the Job's Lease tells.
@@ -51,13 +49,13 @@ func (l *Lease) dispatcher(now time.Time) *Dispatcher {
 // IsDispatched says whether the Job has a Dispatcher, or should have one.
 func (j *Job) IsDispatched() bool { return delegation.IsDispatched(j.ManagedBy, j.Marks) }
 
-// dispatched are those of the Jobs that are dispatched.
-func dispatched(jobs []*Job) []*Job {
+// Dispatched are those of the Jobs that are dispatched.
+func Dispatched(jobs []*Job) []*Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !j.IsDispatched() })
 }
 
-// setDispatchers tells the dispatched Jobs who looks after them, if that is known.
-func (f *Facts) setDispatchers(now time.Time) {
+// SetDispatchers tells the dispatched Jobs who looks after them, if that is known.
+func (f *Facts) SetDispatchers(now time.Time) {
 	if !f.knowsLeases() {
 		return
 	}
@@ -65,37 +63,6 @@ func (f *Facts) setDispatchers(now time.Time) {
 		if j.IsDispatched() {
 			l, _ := f.LeaseOf(j)
 			j.Dispatcher = l.dispatcher(clusterTime(now, f.Skew))
-		}
-	}
-}
-
-// FindDispatchers sets the Dispatcher of those Jobs that are dispatched. No other
-// cluster than theirs is asked, and none where there are none. Where Leases may
-// not be read it stays nil, which is what is then shown.
-func FindDispatchers(ctx context.Context, f *fleet.Fleet, jobs []*Job, now func() time.Time) {
-	wanted := map[string][]*Job{}
-	for _, j := range dispatched(jobs) {
-		wanted[j.Context] = append(wanted[j.Context], j)
-	}
-	if len(wanted) == 0 {
-		return
-	}
-	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*Facts, error) {
-		jobs := wanted[c.Context]
-		if len(jobs) == 0 {
-			return nil, nil
-		}
-		facts := newFacts(c)
-		var err error
-		facts.Leases, err = listLeases(ctx, c, commonNamespace(jobs), delegation.OriginUIDLabel)
-		facts.gap(PartLeases, err)
-		facts.Skew = c.Skew()
-		return facts, nil
-	})
-	for _, a := range answers {
-		if a.Value != nil && a.Err == nil {
-			a.Value.Jobs = wanted[a.Context]
-			a.Value.setDispatchers(now())
 		}
 	}
 }

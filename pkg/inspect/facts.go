@@ -1,15 +1,14 @@
 package inspect
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -50,10 +49,10 @@ type Facts struct {
 	// not there.
 	Unasked map[Part]bool
 
-	// selected are the uids of the Jobs that the query's label selector picks; nil if it
+	// Selected are the uids of the Jobs that the query's label selector picks; nil if it
 	// has none. All others are read, too: who judges a Job has to see its mirrors, which
 	// need not carry its labels.
-	selected sets.Set[string]
+	Selected sets.Set[string]
 
 	index *index
 	// podUIDs are those of Pods, while they are read.
@@ -118,14 +117,9 @@ type KueueFacts struct {
 	Capacity *Capacity
 }
 
-// newFacts begins the facts of a cluster that answers.
-func newFacts(c *fleet.Cluster) *Facts {
-	return &Facts{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, Gaps: map[Part]error{}}
-}
-
-// clone is a copy to which can be added without changing f; nil where nothing
+// Clone is a copy to which can be added without changing f; nil where nothing
 // could be read.
-func (f *Facts) clone() *Facts {
+func (f *Facts) Clone() *Facts {
 	if f == nil || f.Err != nil {
 		return nil
 	}
@@ -136,8 +130,8 @@ func (f *Facts) clone() *Facts {
 	return &c
 }
 
-// addPod keeps a pod, once: it may be found by the labels of several kinds.
-func (f *Facts) addPod(p *Pod) {
+// AddPod keeps a pod, once: it may be found by the labels of several kinds.
+func (f *Facts) AddPod(p *Pod) {
 	if f.podUIDs == nil {
 		f.podUIDs = sets.New[string]()
 		for _, known := range f.Pods {
@@ -150,41 +144,8 @@ func (f *Facts) addPod(p *Pod) {
 	}
 }
 
-// list reads the objects of a cluster into the facts, and notes which of them the query
-// selects by their labels. What could not be read of them is a gap; the error is why
-// there is nothing at all.
-func (f *Facts) list(ctx context.Context, c *fleet.Cluster, q Query) error {
-	var err error
-	f.Namespace = q.namespace(c)
-	f.Kinds, err = Served(ctx, c, q.Kinds)
-	if q.LabelSelector != "" {
-		var failed error
-		if f.selected, failed = selectedUIDs(ctx, c, q, f.Kinds); failed != nil {
-			return failed
-		}
-		q.LabelSelector = ""
-	}
-	err = listKinds(ctx, c, q, f.Kinds, err, func(j Job) { f.Jobs = append(f.Jobs, &j) })
-	f.sortJobs()
-	var partial *ListError
-	if !errors.As(err, &partial) {
-		return err
-	}
-	for _, kind := range partial.Kinds {
-		f.gap(PartOf(kind.Kind), kind.Err)
-	}
-	for _, other := range partial.Others {
-		part := PartKinds
-		if errors.Is(other, ErrClaimsUnknown) {
-			part = PartWorkloads
-		}
-		f.gap(part, other)
-	}
-	return nil
-}
-
 // Selects says whether a Job is one of those that were asked for by their labels.
-func (f *Facts) Selects(j *Job) bool { return f.selected == nil || f.selected.Has(j.UID) }
+func (f *Facts) Selects(j *Job) bool { return f.Selected == nil || f.Selected.Has(j.UID) }
 
 // LookedFor says whether objects of a kind were looked for, in whatever version.
 func (f *Facts) LookedFor(kind delegation.Kind) bool {
@@ -195,10 +156,7 @@ func (f *Facts) LookedFor(kind delegation.Kind) bool {
 
 // PartOf is the part that the objects of a kind are.
 func PartOf(kind delegation.Kind) Part {
-	if kind.IsJob() {
-		return PartJobs
-	}
-	return Part(kindText(kind))
+	return Part(kind.ResourceName())
 }
 
 // parts are all parts, with those kinds that are gaps.
@@ -224,13 +182,13 @@ func (f *Facts) KindParts() []Part {
 	return parts
 }
 
-// sortJobs sorts the Jobs as they are shown: a list comes in no certain order.
-func (f *Facts) sortJobs() {
+// SortJobs sorts the Jobs as they are shown: a list comes in no certain order.
+func (f *Facts) SortJobs() {
 	slices.SortFunc(f.Jobs, func(a, b *Job) int { return byName(*a, *b) })
 }
 
-// gap notes that a part could not be read. The first reason stays.
-func (f *Facts) gap(part Part, err error) {
+// AddGap notes that a part could not be read. The first reason stays.
+func (f *Facts) AddGap(part Part, err error) {
 	if err != nil && f.Gaps[part] == nil {
 		f.Gaps[part] = err
 	}
@@ -281,3 +239,11 @@ func Parts() []Part {
 		PartKinds, PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
 	}
 }
+
+// doing tells what was read when a part failed.
+func (p Part) doing() string { return fmt.Sprintf("read %s", p) }
+
+// ErrClaimsUnknown is wrapped by the gap there is where Workloads could not be
+// read, and so MultiKueue's Jobs without a status could not be told apart from
+// unclaimed ones. All Jobs were visited nevertheless.
+var ErrClaimsUnknown = errors.New("jobs of MultiKueue without a status may be unclaimed")

@@ -52,7 +52,7 @@ func (f *Facts) buildIndex() {
 		}
 	}
 	for _, e := range f.Events {
-		if e.isPreemption() {
+		if e.IsPreemption() {
 			x.preemptions[e.Namespace+"/"+e.Name] = append(x.preemptions[e.Namespace+"/"+e.Name], e)
 		}
 		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
@@ -107,7 +107,7 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 		for _, w := range f.index.workloadsOfJob[o.UID] {
 			add(w)
 		}
-		for _, name := range workloadNames(o) {
+		for _, name := range o.WorkloadNames() {
 			add(f.Workload(o.Namespace, name))
 		}
 	} else if o != nil {

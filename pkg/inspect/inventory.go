@@ -44,7 +44,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 		f.sort()
 		jobs = append(jobs, f.Jobs...)
 		f.buildIndex()
-		f.setDispatchers(now)
+		f.SetDispatchers(now)
 	}
 	return &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),

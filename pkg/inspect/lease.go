@@ -1,14 +1,7 @@
 package inspect
 
 import (
-	"context"
 	"time"
-
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // Lease is what is kept of the Lease of a Job that is dispatched.
@@ -44,54 +37,6 @@ func (l *Lease) FreeSince() time.Time {
 		return l.Renewed
 	}
 	return l.Renewed.Add(l.Duration)
-}
-
-// leaseObject is what is read of a Lease.
-type leaseObject struct {
-	Metadata struct {
-		Namespace     string            `json:"namespace"`
-		Name          string            `json:"name"`
-		Labels        map[string]string `json:"labels"`
-		ManagedFields []struct {
-			Time *metav1.Time `json:"time"`
-		} `json:"managedFields"`
-	} `json:"metadata"`
-	Spec struct {
-		HolderIdentity       string       `json:"holderIdentity"`
-		LeaseDurationSeconds int32        `json:"leaseDurationSeconds"`
-		AcquireTime          *metav1.Time `json:"acquireTime"`
-		RenewTime            *metav1.Time `json:"renewTime"`
-	} `json:"spec"`
-}
-
-func readLease(o *leaseObject) *Lease {
-	l := &Lease{
-		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, OriginUID: o.Metadata.Labels[delegation.OriginUIDLabel],
-		Holder: o.Spec.HolderIdentity, Duration: time.Duration(o.Spec.LeaseDurationSeconds) * time.Second,
-		Acquired: deref(o.Spec.AcquireTime).Time,
-	}
-	for _, f := range o.Metadata.ManagedFields {
-		if t := deref(f.Time).Time; t.After(l.Renewed) {
-			l.Renewed = t
-		}
-	}
-	if l.Renewed.IsZero() {
-		l.Renewed = deref(o.Spec.RenewTime).Time
-	}
-	return l
-}
-
-// listLeases reads the Leases that a label selector picks, by namespace and name.
-func listLeases(ctx context.Context, c *fleet.Cluster, namespace, selector string) (map[string]*Lease, error) {
-	leases := map[string]*Lease{}
-	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
-	err := listObjects(ctx, c, resource, namespace, metav1.ListOptions{LabelSelector: selector}, func(o *leaseObject) {
-		leases[o.Metadata.Namespace+"/"+o.Metadata.Name] = readLease(o)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return leases, nil
 }
 
 // knowsLeases says whether the Leases of dispatched Jobs were read.

@@ -7,10 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusWrittenAt is the latest time at which somebody changed the status, nil
+// StatusWrittenAt is the latest time at which somebody changed the status, nil
 // if nobody ever did. It is not a heartbeat: a write that changes nothing does
 // not count.
-func statusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
+func StatusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
 	return lastWrite(fields, "status")
 }
 
@@ -28,8 +28,8 @@ func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.T
 	return clone(latest)
 }
 
-// statusWriters are the managers that have changed the status, each once.
-func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
+// StatusWriters are the managers that have changed the status, each once.
+func StatusWriters(fields []metav1.ManagedFieldsEntry) []string {
 	var writers []string
 	for i := range fields {
 		if f := &fields[i]; f.Subresource == "status" && !slices.Contains(writers, f.Manager) {
@@ -39,8 +39,8 @@ func statusWriters(fields []metav1.ManagedFieldsEntry) []string {
 	return writers
 }
 
-// writtenAs are the API versions through which an object was written.
-func writtenAs(fields []metav1.ManagedFieldsEntry) []string {
+// WrittenAs are the API versions through which an object was written.
+func WrittenAs(fields []metav1.ManagedFieldsEntry) []string {
 	var versions []string
 	for i := range fields {
 		if v := fields[i].APIVersion; v != "" && !slices.Contains(versions, v) {

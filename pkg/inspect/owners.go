@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -68,6 +67,9 @@ func NewContextError(err error) ContextError {
 // Tally groups Jobs, or only counts them. It is not safe for concurrent use:
 // each cluster fills one of its own, and they are merged.
 type Tally struct {
+	// Context is where its Jobs were read, and Err why they may not be all, or none.
+	Context string
+	Err     error
 	// CountOnly drops the Jobs once they are counted, but for their uids where Repeats
 	// says that another tally may hold the same ones: that it is not known whose
 	// clusters are which.
@@ -146,32 +148,29 @@ func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
 	return g
 }
 
-// Merge makes a list of what the clusters of a fleet answered: delegated owners
+// Merge makes a list of what was read of the clusters of a fleet: delegated owners
 // by name, then the built-in one, and an error for each context that gave one. What
 // was seen through several contexts is listed and counted once, for the first of them.
-func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
+func Merge(tallies []*Tally) *OwnerList {
 	list := NewOwnerList()
 	var all Tally
 	seen := objectIDs{}
-	for _, a := range answers {
-		if a.Err != nil {
-			list.Errors = append(list.Errors, NewContextError(a.Err))
+	for _, t := range tallies {
+		if t.Err != nil {
+			list.Errors = append(list.Errors, NewContextError(t.Err))
 		}
-		if a.Value == nil {
-			continue
+		for _, err := range t.partial {
+			list.Errors = append(list.Errors, NewContextError(kubecontext.InContext(t.Context, "", err)))
 		}
-		for _, err := range a.Value.partial {
-			list.Errors = append(list.Errors, NewContextError(kubecontext.InContext(a.Context, "", err)))
+		if len(tallies) > 1 {
+			t.drop(seen)
 		}
-		if len(answers) > 1 {
-			a.Value.drop(seen)
-		}
-		for owner, g := range a.Value.groups {
+		for owner, g := range t.groups {
 			to := all.group(owner)
 			for status, n := range g.Counts {
 				to.Counts[status] += n
 			}
-			// Answers come in the fleet's order, and so contexts do.
+			// Tallies come in the fleet's order, and so contexts do.
 			slices.SortFunc(g.Jobs, byName)
 			to.Jobs = append(to.Jobs, g.Jobs...)
 		}
@@ -183,12 +182,10 @@ func Merge(answers []fleet.Answer[*Tally]) *OwnerList {
 }
 
 // Hidden are the Jobs that Merge does not list.
-func Hidden(answers []fleet.Answer[*Tally]) []*Job {
+func Hidden(tallies []*Tally) []*Job {
 	var jobs []*Job
-	for _, a := range answers {
-		if a.Value != nil {
-			jobs = append(jobs, a.Value.hidden...)
-		}
+	for _, t := range tallies {
+		jobs = append(jobs, t.hidden...)
 	}
 	return jobs
 }

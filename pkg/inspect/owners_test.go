@@ -8,7 +8,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -47,14 +46,13 @@ func TestMerge(t *testing.T) {
 	}
 	down := &kubecontext.Error{Context: "down", Doing: "list", Err: errors.New("no")}
 	partly := &kubecontext.Error{Context: "east", Doing: "list", Err: errors.New("half")}
-	answers := func(countOnly bool) []fleet.Answer[*Tally] {
-		return []fleet.Answer[*Tally]{
-			{Context: "west", Value: tally(countOnly, west...)},
-			{Context: "down", Err: down},
-			{Context: "east", Value: tally(countOnly, east...), Err: partly},
-		}
+	tallies := func(countOnly bool) []*Tally {
+		first, last := tally(countOnly, west...), tally(countOnly, east...)
+		first.Context = "west"
+		last.Context, last.Err = "east", partly
+		return []*Tally{first, {Context: "down", Err: down}, last}
 	}
-	list := Merge(answers(false))
+	list := Merge(tallies(false))
 	assert.DeepEqual(t, layout(list), []string{
 		"# a.io/z", "east/a/1",
 		// Contexts as the fleet has them, then by name.
@@ -69,7 +67,7 @@ func TestMerge(t *testing.T) {
 		{Context: "east", Code: kubecontext.CodeError, Message: "could not list: half"},
 	})
 
-	counted := Merge(answers(true))
+	counted := Merge(tallies(true))
 	assert.DeepEqual(t, layout(counted), []string{"# a.io/z", "# z.io/a", "# built-in"})
 	for i := range counted.Items {
 		assert.DeepEqual(t, counted.Items[i].Counts, list.Items[i].Counts)

@@ -302,11 +302,11 @@ func notBefore(mirror, origin *Job) bool {
 // isWorkloadOf says whether a Workload of that name was made for this very
 // incarnation of an origin.
 func isWorkloadOf(origin *Job, workload string) bool {
-	return workload != "" && slices.Contains(workloadNames(origin), workload)
+	return workload != "" && slices.Contains(origin.WorkloadNames(), workload)
 }
 
-// workloadNames are the names that the Workloads of a Job can have.
-func workloadNames(j *Job) []string {
+// WorkloadNames are the names that the Workloads of a Job can have.
+func (j *Job) WorkloadNames() []string {
 	kind := j.Row()
 	names := kind.WorkloadNames(j.Name, j.UID, "")
 	if j.Marks != nil && j.Marks.PodGroup != "" {

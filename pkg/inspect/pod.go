@@ -1,12 +1,8 @@
 package inspect
 
 import (
-	"cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Pod is what is kept of a pod.
@@ -37,69 +33,4 @@ type Pod struct {
 	IsLookedAt bool
 	// Started is when the kubelet of its node took it up; zero where it has not.
 	Started metav1.Time
-}
-
-// readPod cuts a pod down to what the model keeps.
-func readPod(o *corev1.Pod) *Pod {
-	p := &Pod{
-		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Node: o.Spec.NodeName,
-		Phase: o.Status.Phase, CreationTimestamp: o.CreationTimestamp, Scheduler: o.Spec.SchedulerName,
-	}
-	if o.Status.StartTime != nil {
-		p.Started = *o.Status.StartTime
-	}
-	if owner := metav1.GetControllerOf(o); owner != nil {
-		p.JobUID = string(owner.UID)
-	}
-	for _, kind := range delegation.Kinds() {
-		if value := o.Labels[kind.PodLabel]; value != "" && !kind.IsJob() {
-			if p.OfKinds == nil {
-				p.OfKinds = map[string]string{}
-			}
-			p.OfKinds[kind.PodLabel] = value
-		}
-	}
-	for _, c := range o.Status.Conditions {
-		if c.LastTransitionTime.After(p.Changed.Time) {
-			p.Changed = c.LastTransitionTime
-		}
-		if c.Type == corev1.PodReady {
-			p.Ready = c.Status == corev1.ConditionTrue
-		}
-		if c.Type == corev1.PodScheduled {
-			p.IsLookedAt, p.Scheduled = true, c.LastTransitionTime
-		}
-	}
-	for _, s := range o.Status.ContainerStatuses {
-		p.Restarts += s.RestartCount
-	}
-	p.Reason, p.Message = podReason(o)
-	return p
-}
-
-// podReason says in a word why a pod is in the state it is in.
-func podReason(o *corev1.Pod) (reason, message string) {
-	if o.DeletionTimestamp != nil {
-		return "Terminating", ""
-	}
-	for _, s := range append(append([]corev1.ContainerStatus(nil), o.Status.InitContainerStatuses...), o.Status.ContainerStatuses...) {
-		switch {
-		case s.State.Waiting != nil && s.State.Waiting.Reason != "" && s.State.Waiting.Reason != "PodInitializing":
-			return s.State.Waiting.Reason, s.State.Waiting.Message
-		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
-			return cmp.Or(s.State.Terminated.Reason, "Error"), s.State.Terminated.Message
-		}
-	}
-	for _, c := range o.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return cmp.Or(c.Reason, "Unscheduled"), c.Message
-		}
-	}
-	if o.Status.Reason != "" {
-		return o.Status.Reason, o.Status.Message
-	}
-	if o.Status.Phase == corev1.PodSucceeded {
-		return "Completed", ""
-	}
-	return string(o.Status.Phase), ""
 }

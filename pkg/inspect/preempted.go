@@ -1,20 +1,17 @@
 package inspect
 
 import (
-	"context"
 	"regexp"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// preemptedReason is the reason of the event by which Kueue says who took the room of a
+// PreemptedReason is the reason of the event by which Kueue says who took the room of a
 // Workload.
-const preemptedReason = "Preempted"
+const PreemptedReason = "Preempted"
 
-func (e *Event) isPreemption() bool { return e.Kind == "Workload" && e.Reason == preemptedReason }
+// IsPreemption says whether the event tells who took the room of a Workload.
+func (e *Event) IsPreemption() bool { return e.Kind == "Workload" && e.Reason == PreemptedReason }
 
 // preemptor is how Kueue names who took the room: by the uid of its Workload, and that of
 // the Job of that, both on the cluster that preempted (kueue: pkg/scheduler/preemption). A
@@ -48,11 +45,11 @@ func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
 	return f.index.preemptions[namespace+"/"+workload]
 }
 
-// preemptors are the uids of those who took the room of what was read.
-func (f *Facts) preemptors() sets.Set[string] {
+// Preemptors are the uids of those who took the room of what was read.
+func (f *Facts) Preemptors() sets.Set[string] {
 	uids := sets.New[string]()
 	for _, e := range f.Events {
-		if e.isPreemption() {
+		if e.IsPreemption() {
 			uids.Insert(Preemptor(e.Message))
 		}
 	}
@@ -64,52 +61,4 @@ func (f *Facts) preemptors() sets.Set[string] {
 		}
 	}
 	return uids.Delete("")
-}
-
-// readWorkloadsByUID reads the Workloads of these uids, in whatever namespace: no server
-// selects by uid.
-func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[string]) {
-	r.read(PartWorkloads, func() error {
-		known := sets.New[string]()
-		for _, w := range r.facts.Kueue.Workloads {
-			known.Insert(string(w.UID))
-		}
-		if known.IsSuperset(uids) {
-			return nil
-		}
-		if c := r.facts.Kueue.Capacity; c != nil && c.Gaps[PartClaims] == nil {
-			r.pickWorkloads(ctx, c, uids.Difference(known))
-			return nil
-		}
-		// That others may not be read says nothing of the object itself.
-		_ = listObjects(ctx, r.cluster, r.resource("workloads"), "", metav1.ListOptions{}, func(w *kueue.Workload) {
-			if uid := string(w.UID); uids.Has(uid) && !known.Has(uid) {
-				r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
-			}
-		})
-		return nil
-	})
-}
-
-// pickWorkloads finds the Workloads of these uids where all were listed before, and asks
-// for those of which no more is known than where they are.
-func (r *factReader) pickWorkloads(ctx context.Context, c *Capacity, uids sets.Set[string]) {
-	keep := func(w *kueue.Workload) {
-		r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
-	}
-	for _, w := range c.Workloads {
-		if uids.Has(string(w.UID)) {
-			keep(w)
-		}
-	}
-	for _, uid := range sets.List(uids) {
-		place, ok := c.places[uid]
-		if !ok {
-			continue
-		}
-		// As above: that one may not be read says nothing of the object itself.
-		if w, err := getObject[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
-			keep(w)
-		}
-	}
 }

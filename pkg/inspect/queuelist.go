@@ -5,6 +5,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // QueueList is what the queues of clusters have of each resource, use, and are asked for.
@@ -107,4 +110,22 @@ func (l *QueueList) DeepCopyObject() runtime.Object {
 		}
 	}
 	return c
+}
+
+// QuotaGaps are the parts of Capacity that could not be read of a cluster, as errors.
+func QuotaGaps(f *Facts) []ContextError {
+	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+		return nil
+	}
+	var errs []ContextError
+	for _, part := range []Part{PartClusterQueues, PartQueues, PartCohorts, PartClaims} {
+		isNeeded := part != PartQueues || f.Namespace == ""
+		if part == PartCohorts {
+			isNeeded = slices.ContainsFunc(f.Kueue.Capacity.ClusterQueues, func(q *kueue.ClusterQueue) bool { return q.Cohort() != "" })
+		}
+		if err := f.Kueue.Capacity.Gaps[part]; err != nil && isNeeded {
+			errs = append(errs, NewContextError(kubecontext.InContext(f.Context, "", err)))
+		}
+	}
+	return errs
 }

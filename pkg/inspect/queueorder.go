@@ -74,6 +74,10 @@ func quotaOf(w *kueue.Workload) *metav1.Condition {
 	return meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
 }
 
+// IsIgnored says whether a Workload stands in a queue, and Kueue has said nothing of its
+// quota.
+func IsIgnored(w *kueue.Workload) bool { return isInQueue(w) && quotaOf(w) == nil }
+
 // isInQueue says whether a Workload is one that a queue tries to find room for.
 func isInQueue(w *kueue.Workload) bool {
 	return (w.Spec.Active == nil || *w.Spec.Active) && w.DeletionTimestamp == nil && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished)

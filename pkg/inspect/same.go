@@ -60,7 +60,7 @@ func unite(all []*Facts, i, j int) {
 	if slices.Index(all, b) < slices.Index(all, a) {
 		a, b = b, a
 	}
-	one := a.with(b)
+	one := a.With(b)
 	for k := range all {
 		if all[k] == a || all[k] == b {
 			all[k] = one
@@ -119,9 +119,9 @@ func (f *Facts) uids() []string {
 	return uids
 }
 
-// with are the facts with what was read of the same cluster through another context.
+// With are the facts with what was read of the same cluster through another context.
 // Of what both have read, f's reading counts.
-func (f *Facts) with(g *Facts) *Facts {
+func (f *Facts) With(g *Facts) *Facts {
 	c := *f
 	c.ClusterUID, c.Stamp, c.Version = cmp.Or(f.ClusterUID, g.ClusterUID), cmp.Or(f.Stamp, g.Stamp), cmp.Or(f.Version, g.Version)
 	c.Namespaces = union(f.Namespaces, g.Namespaces)
@@ -274,8 +274,8 @@ func (s objectIDs) add(o objectID) (isNew bool) {
 
 func idOf(j *Job) objectID { return objectID{j.UID, j.ClusterUID} }
 
-// once leaves out the readings of objects that are there already.
-func once(jobs []*Job) []*Job {
+// Distinct leaves out the readings of objects that are there already.
+func Distinct(jobs []*Job) []*Job {
 	seen := objectIDs{}
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !seen.add(idOf(j)) })
 }

@@ -8,7 +8,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -108,20 +107,20 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 // TestListedOnce: what is seen through two contexts is listed and counted once.
 func TestListedOnce(t *testing.T) {
 	for _, countOnly := range []bool{false, true} {
-		var answers []fleet.Answer[*Tally]
+		var tallies []*Tally
 		for _, f := range []*Facts{
 			through("dev", "", object("", "ml", "train", uid("1"))),
 			through("admin", "w", object("", "ml", "train", uid("1")), object("", "ops", "other", uid("2"))),
 			through("far", "v", object("", "ml", "train", uid("3"), managedBy(delegation.Dispatch))),
 			through("far-dev", "", object("", "ml", "train", uid("3"), managedBy(delegation.Dispatch))),
 		} {
-			tally := &Tally{CountOnly: countOnly, Repeats: true}
+			tally := &Tally{Context: f.Context, CountOnly: countOnly, Repeats: true}
 			for _, j := range f.Jobs {
 				tally.Add(*j)
 			}
-			answers = append(answers, fleet.Answer[*Tally]{Context: f.Context, Value: tally})
+			tallies = append(tallies, tally)
 		}
-		list := Merge(answers)
+		list := Merge(tallies)
 		assert.Equal(t, len(list.Items), 2)
 		assert.Equal(t, list.Items[0].Total(), 1)
 		assert.Equal(t, list.Items[1].Total(), 2)

@@ -159,7 +159,7 @@ func (v *Inventory) waitsFor(p Pair) string {
 	if quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved); !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.QuotaReserved) {
 		return "waits on " + f.Context + ": " + cmp.Or(reasoned(quota), "no quota is reserved")
 	}
-	if name := chosen(w); name != "" {
+	if name := w.ChosenCluster(); name != "" {
 		return v.lostOn(f, name)
 	}
 	return v.waitsForWorkers(p, f, w)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // outline is what of an object decides where logs are read.
@@ -23,7 +24,7 @@ func outlineOf(j *inspect.Job) outline {
 // objects of its name come, go or end on any of the clusters. known are those that
 // were seen. The channel is not closed; nothing is sent any more once ctx is over.
 // Call wait after that.
-func Watch(ctx context.Context, clusters []*fleet.Cluster, q inspect.Query, known []*inspect.Job) (changed <-chan struct{}, wait func()) {
+func Watch(ctx context.Context, clusters []*fleet.Cluster, q read.Query, known []*inspect.Job) (changed <-chan struct{}, wait func()) {
 	outlines := map[inspect.Ref]outline{}
 	for _, j := range known {
 		outlines[place(j)] = outlineOf(j)
@@ -31,7 +32,7 @@ func Watch(ctx context.Context, clusters []*fleet.Cluster, q inspect.Query, know
 	changes, tell := make(chan inspect.Change), make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	for _, c := range clusters {
-		wg.Go(func() { inspect.Watch(ctx, c, q, 0, changes) })
+		wg.Go(func() { read.Watch(ctx, c, q, 0, changes) })
 	}
 	wg.Go(func() {
 		for {

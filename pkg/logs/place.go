@@ -137,7 +137,7 @@ func (e *AmbiguousError) Error() string {
 		e.Name, strings.Join(e.Places, ", "))
 }
 
-// Choose finds the one Job that is meant, of those of an inventory that inspect.ReadOne
+// Choose finds the one Job that is meant, of those of an inventory that read.One
 // has read, and that holds one at least. Where several have the name, those that run,
 // and then those that have pods, go before the others. what is what a user
 // called it. The error is an *AmbiguousError.

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// read reads what there is of a cluster's logs.
-func read(t *testing.T, c *cluster, o logs.Options) (*call, error) {
+// readLogs reads what there is of a cluster's logs.
+func readLogs(t *testing.T, c *cluster, o logs.Options) (*call, error) {
 	t.Helper()
 	call := newCall(t, o)
 	return call, call.reader.Read(t.Context(), []logs.Target{c.target()})
@@ -37,7 +37,7 @@ func TestReadInOrder(t *testing.T) {
 	}
 	c.newPod("stranger", ofSomebodyElse)
 	c.newPod("young")
-	r, err := read(t, c, all())
+	r, err := readLogs(t, c, all())
 	assert.NilError(t, err)
 	assert.DeepEqual(t, r.order, want)
 	assert.Equal(t, r.text("train-3-b/main"), "of train-3-b")
@@ -74,7 +74,7 @@ func TestReadWhatIsAskedFor(t *testing.T) {
 		{name: "none before", options: logs.Options{Tail: -1, Container: "main", Previous: true}, err: "no container was restarted in its pod"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := read(t, c, tt.options)
+			r, err := readLogs(t, c, tt.options)
 			if tt.err != "" {
 				assert.ErrorContains(t, err, tt.err)
 				return
@@ -88,20 +88,20 @@ func TestReadWhatIsAskedFor(t *testing.T) {
 	c.update("train-0", func(p *corev1.Pod) {
 		p.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "sidecar"}
 	})
-	r, err := read(t, c, all())
+	r, err := readLogs(t, c, all())
 	assert.NilError(t, err)
 	assert.Equal(t, r.text("train-0/sidecar"), "again\n")
 }
 
 func TestReadWhatIsNotThere(t *testing.T) {
 	c := newCluster(t)
-	_, err := read(t, c, all())
+	_, err := readLogs(t, c, all())
 	assert.ErrorIs(t, err, logs.ErrNoPods)
 	c.newPod("train-0")
 	c.update("train-0", func(p *corev1.Pod) {
 		statusIn(p, "main").State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}
 	})
-	r, err := read(t, c, all())
+	r, err := readLogs(t, c, all())
 	assert.Error(t, err, "nothing was written so far: container main of pod train-0 has not started")
 	assert.DeepEqual(t, r.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff"})
 
@@ -112,7 +112,7 @@ func TestReadWhatIsNotThere(t *testing.T) {
 		c.write(name, "main", "of "+name+"\n")
 	}
 	c.change(func() { delete(c.logs, "train-1/main") })
-	r, err = read(t, c, all())
+	r, err = readLogs(t, c, all())
 	assert.Error(t, err, "1 of 2 logs could not be read, or not wholly")
 	assert.Equal(t, r.text("train-2/main"), "of train-2\n")
 	assert.Equal(t, r.notes[1], "error: context worker: could not read the log of container main of pod train-1: there is no such container")

@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -42,7 +43,7 @@ type checkOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
-	query    inspect.Query
+	query    read.Query
 	rules    []rules.Rule
 	judging  rules.Options
 	failOn   inspect.Severity
@@ -117,7 +118,7 @@ func severities() []string {
 func (f *checkFlags) toOptions(env util.Environment) (*checkOptions, error) {
 	o := &checkOptions{
 		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch,
-		query:  inspect.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds},
+		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds},
 		failOn: inspect.Severity(f.failOn),
 	}
 	suppressed, err := newSuppression(f.suppress, o.rules)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -29,14 +30,14 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	read := func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil }
+	readAgain := func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil }
 	if o.watch {
 		again := &util.Repeated[*checked]{
-			Environment: o.Environment, IsTable: o.format.IsTable(), Read: read, Write: o.write, Show: o.show,
+			Environment: o.Environment, IsTable: o.format.IsTable(), Read: readAgain, Write: o.write, Show: o.show,
 		}
 		return again.Run(ctx, f)
 	}
-	found, err := read(ctx)
+	found, err := readAgain(ctx)
 	if stopped := util.Interrupted(ctx); stopped != nil {
 		return stopped
 	}
@@ -59,7 +60,7 @@ func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses
 }
 
 func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *checked {
-	inventory := inspect.ReadAll(ctx, f, o.query, addresses, o.Clock.Now)
+	inventory := read.All(ctx, f, o.query, addresses, o.Clock.Now)
 	judgment := rules.Judge(inventory, o.rules, o.judging)
 	found := &checked{List: inspect.NewFindingList(), Delegated: len(inventory.Pairs.Pairs)}
 	found.List.Items = judgment.Findings

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -26,7 +27,7 @@ type kindsOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
-	query    inspect.Query
+	query    read.Query
 	format   *printers.Format
 	table    printers.TableOptions
 }
@@ -77,7 +78,7 @@ SINCE is the first version of the kind's controller that heeds the field.`,
 }
 
 func (f *kindsFlags) toOptions(env util.Environment) (*kindsOptions, error) {
-	o := &kindsOptions{Environment: env, flags: f.GlobalFlags, query: inspect.Query{AllNamespaces: f.AllNamespaces}}
+	o := &kindsOptions{Environment: env, flags: f.GlobalFlags, query: read.Query{AllNamespaces: f.AllNamespaces}}
 	var err error
 	if o.format, err = printers.NewFormat(f.output, f.noHeaders); err != nil {
 		return nil, &util.UsageError{Err: err}
@@ -96,7 +97,7 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list := inspect.ReadKinds(ctx, f, o.query)
+	list := read.Kinds(ctx, f, o.query)
 	if err := util.Interrupted(ctx); err != nil {
 		return err
 	}

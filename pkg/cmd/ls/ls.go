@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -37,7 +38,7 @@ type listOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
-	query    inspect.Query
+	query    read.Query
 	filter   inspect.Filter
 	format   *printers.Format
 	sorter   *printers.Sorter
@@ -143,7 +144,7 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 	o := &listOptions{
 		Environment: env,
 		flags:       f.GlobalFlags,
-		query:       inspect.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds},
+		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds},
 		summary:     f.summary,
 		watch:       f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
 		restrictions: f.restrictions(),
@@ -231,19 +232,19 @@ func (o *listOptions) Run(ctx context.Context) error {
 		return o.runWatch(ctx, f)
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	var answers []fleet.Answer[*inspect.Tally]
+	var tallies []*inspect.Tally
 	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
 	switch {
 	case isJudged:
-		answers = o.listJudged(ctx, f, addresses)
+		tallies = o.listJudged(ctx, f, addresses)
 	case len(o.filter.Findings) > 0:
 		return &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
 	default:
-		answers = o.listEach(ctx, f)
+		tallies = o.listEach(ctx, f)
 	}
-	list := inspect.Merge(answers)
+	list := inspect.Merge(tallies)
 	if !o.summary {
-		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(answers), isJudged)
+		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(tallies), isJudged)
 	}
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isJudged)

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -81,7 +82,7 @@ func (o *listOptions) tellNothingFound(f *fleet.Fleet) {
 
 // kindsText is in words what was looked for.
 func (o *listOptions) kindsText() string {
-	if o.query.OnlyJobs() || slices.Contains(o.query.Kinds, inspect.AllKinds) {
+	if o.query.OnlyJobs() || slices.Contains(o.query.Kinds, read.AllKinds) {
 		return util.NounFor(o.query)
 	}
 	return util.NounFor(o.query) + " of kind " + strings.Join(o.query.Kinds, ", ")

@@ -9,27 +9,37 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // listEach lists every cluster.
-func (o *listOptions) listEach(ctx context.Context, f *fleet.Fleet) []fleet.Answer[*inspect.Tally] {
+func (o *listOptions) listEach(ctx context.Context, f *fleet.Fleet) []*inspect.Tally {
 	repeats := !f.Distinct()
-	return fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
+	var tallies []*inspect.Tally
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
 		return o.listOne(ctx, c, &inspect.Tally{CountOnly: o.summary, Repeats: repeats})
-	})
+	}) {
+		tally := a.Value
+		if tally == nil {
+			tally = &inspect.Tally{}
+		}
+		tally.Context, tally.Err = a.Context, a.Err
+		tallies = append(tallies, tally)
+	}
+	return tallies
 }
 
 // listOne is what is asked of each cluster.
 func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster, tally *inspect.Tally) (*inspect.Tally, error) {
-	err := inspect.List(ctx, c, o.query, func(j inspect.Job) {
+	err := read.List(ctx, c, o.query, func(j inspect.Job) {
 		if o.filter.Matches(&j) {
 			tally.Add(j)
 		} else {
 			tally.Hide(j)
 		}
 	})
-	if partial := (*inspect.ListError)(nil); errors.As(err, &partial) {
+	if partial := (*read.ListError)(nil); errors.As(err, &partial) {
 		tally.Partial(partial.All())
 		err = nil
 	}
@@ -39,11 +49,8 @@ func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster, tally *insp
 // findMirrors sets the mirrors of the Jobs in a list. isJudged is whether all Jobs were
 // read for it, and not only those that the labels select.
 func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, list *inspect.OwnerList, hidden []*inspect.Job, isJudged bool) {
-	finder := &inspect.MirrorFinder{
-		Addresses: addresses,
-		Complete:  o.isComplete(f, addresses, len(list.Errors) > 0 || !isJudged && o.query.LabelSelector != ""),
-	}
-	finder.Fill(ctx, f, list.All(), hidden)
+	isComplete := o.isComplete(f, addresses, len(list.Errors) > 0 || !isJudged && o.query.LabelSelector != "")
+	read.Mirrors(ctx, f, list.All(), hidden, addresses, isComplete)
 }
 
 // findDispatchers sets who looks after the Jobs that are dispatched, unless that was
@@ -51,7 +58,7 @@ func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses
 func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list *inspect.OwnerList, isKnown bool) {
 	jobs := list.All()
 	if !isKnown {
-		inspect.FindDispatchers(ctx, f, jobs, o.Clock.Now)
+		read.Dispatchers(ctx, f, jobs, o.Clock.Now)
 	}
 	o.table.Dispatchers = slices.ContainsFunc(jobs, (*inspect.Job).IsDispatched)
 }
@@ -60,7 +67,7 @@ func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list 
 // are. isPartial is that some may be hidden anyway: by a label selector, since not all
 // of their origins' labels go along with mirrors, or by an error.
 func (o *listOptions) isComplete(f *fleet.Fleet, addresses []kubecontext.Address, isPartial bool) func(string) bool {
-	if isPartial || o.query.FieldSelector != "" || !inspect.HoldsAll(addresses, f.Contexts()) {
+	if isPartial || o.query.FieldSelector != "" || !read.HoldsAll(addresses, f.Contexts()) {
 		return func(string) bool { return false }
 	}
 	return func(namespace string) bool { return o.looksAt(f, namespace) }
@@ -82,17 +89,17 @@ func (o *listOptions) showsFindings() bool {
 // judged.
 func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) bool {
 	clusters := f.Clusters()
-	return o.query.FieldSelector == "" && inspect.HoldsAll(addresses, f.Contexts()) &&
+	return o.query.FieldSelector == "" && read.HoldsAll(addresses, f.Contexts()) &&
 		len(clusters) > 0 && o.looksAt(f, clusters[0].Namespace)
 }
 
 // listJudged lists Jobs with the codes of what check would find.
-func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) []fleet.Answer[*inspect.Tally] {
-	inventory := inspect.ReadAll(ctx, f, o.query, addresses, o.Clock.Now)
+func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) []*inspect.Tally {
+	inventory := read.All(ctx, f, o.query, addresses, o.Clock.Now)
 	codes := rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}).Codes()
-	var answers []fleet.Answer[*inspect.Tally]
+	var tallies []*inspect.Tally
 	for _, facts := range inventory.Clusters {
-		tally := &inspect.Tally{}
+		tally := &inspect.Tally{Context: facts.Context, Err: facts.Err}
 		for _, j := range facts.Jobs {
 			j.Findings = codes[inspect.RefOf(j)]
 			if j.Findings == nil && len(facts.Gaps) == 0 {
@@ -110,11 +117,10 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				tally.Partial([]error{err})
 			}
 		}
-		answer := fleet.Answer[*inspect.Tally]{Context: facts.Context, Value: tally, Err: facts.Err}
-		if claims := facts.Gaps[inspect.PartWorkloads]; answer.Err == nil && errors.Is(claims, inspect.ErrClaimsUnknown) {
-			answer.Err = kubecontext.InContext(facts.Context, "", claims)
+		if claims := facts.Gaps[inspect.PartWorkloads]; tally.Err == nil && errors.Is(claims, inspect.ErrClaimsUnknown) {
+			tally.Err = kubecontext.InContext(facts.Context, "", claims)
 		}
-		answers = append(answers, answer)
+		tallies = append(tallies, tally)
 	}
-	return answers
+	return tallies
 }

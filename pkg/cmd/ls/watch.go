@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -42,7 +43,7 @@ func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	changes := make(chan inspect.Change)
 	var wg sync.WaitGroup
 	for _, c := range f.Clusters() {
-		wg.Go(func() { inspect.Watch(ctx, c, o.query, o.flags.ContextTimeout, changes) })
+		wg.Go(func() { read.Watch(ctx, c, o.query, o.flags.ContextTimeout, changes) })
 	}
 	defer wg.Wait()
 	defer cancel()

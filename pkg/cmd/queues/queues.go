@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -32,7 +33,7 @@ type queuesOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
-	scope    inspect.Scope
+	scope    read.Scope
 	summary  bool
 	watch    bool
 	format   *printers.Format
@@ -103,25 +104,25 @@ func (f *queuesFlags) toOptions(env util.Environment) (*queuesOptions, error) {
 		return nil, err
 	}
 	o.table = printers.TableOptions{
-		Contexts: len(o.contexts) > 1, Namespaces: o.scope == inspect.AllNamespaces,
+		Contexts: len(o.contexts) > 1, Namespaces: o.scope == read.AllNamespaces,
 		Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color),
 	}
 	return o, nil
 }
 
 // scope is whose queues are meant: those of a namespace that is named.
-func (f *queuesFlags) scope() inspect.Scope {
+func (f *queuesFlags) scope() read.Scope {
 	switch {
 	case f.AllNamespaces:
-		return inspect.AllNamespaces
+		return read.AllNamespaces
 	case *f.Kube.Namespace != "":
-		return inspect.NamespaceScope
+		return read.NamespaceScope
 	}
-	return inspect.ClusterScope
+	return read.ClusterScope
 }
 
 func (f *queuesFlags) conflicts() error {
-	if f.summary && f.scope() != inspect.ClusterScope {
+	if f.summary && f.scope() != read.ClusterScope {
 		return errors.New("--summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces")
 	}
 	return nil
@@ -133,14 +134,14 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	read := func(ctx context.Context) (*queuesRead, error) { return o.read(ctx, f, addresses), nil }
+	readAgain := func(ctx context.Context) (*queuesRead, error) { return o.read(ctx, f, addresses), nil }
 	if o.watch {
 		again := &util.Repeated[*queuesRead]{
-			Environment: o.Environment, IsTable: o.format.IsTable(), Read: read, Write: o.write, Show: o.show,
+			Environment: o.Environment, IsTable: o.format.IsTable(), Read: readAgain, Write: o.write, Show: o.show,
 		}
 		return again.Run(ctx, f)
 	}
-	found, err := read(ctx)
+	found, err := readAgain(ctx)
 	if stopped := util.Interrupted(ctx); stopped != nil {
 		return stopped
 	}
@@ -161,12 +162,12 @@ type queuesRead struct {
 }
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
-	inventory := inspect.ReadQueues(ctx, f, o.scope, addresses, o.Clock.Now)
+	inventory := read.Queues(ctx, f, o.scope, addresses, o.Clock.Now)
 	r := &queuesRead{List: inspect.NewQueueList()}
 	switch {
 	case o.summary:
 		r.List.Items = queues.Sum(inventory)
-	case o.scope == inspect.ClusterScope:
+	case o.scope == read.ClusterScope:
 		r.List.Items = queues.List(inventory)
 	default:
 		r.List.Items = queues.Locals(inventory)
@@ -177,7 +178,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 			r.Without = append(r.Without, facts.Context)
 		}
 		for _, gap := range inspect.QuotaGaps(facts) {
-			if o.scope == inspect.NamespaceScope {
+			if o.scope == read.NamespaceScope {
 				r.Notes = append(r.Notes, gap)
 			} else {
 				r.List.Errors = append(r.List.Errors, gap)
@@ -207,7 +208,7 @@ func (o *queuesOptions) show(r *queuesRead) error {
 
 // where is where it was looked for LocalQueues.
 func (o *queuesOptions) where() string {
-	if o.scope != inspect.NamespaceScope {
+	if o.scope != read.NamespaceScope {
 		return ""
 	}
 	namespaces := []string{}

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // snapshotOptions are what snapshot needs to run, checked.
@@ -86,7 +86,7 @@ func (o *snapshotOptions) complete() (err error) {
 		return err
 	}
 	for _, name := range o.kinds {
-		if name == inspect.AllKinds {
+		if name == read.AllKinds {
 			continue
 		}
 		if err := util.CheckKindName(name); err != nil {
@@ -129,11 +129,11 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 		return err
 	}
 	util.Tell(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
-	read := o.Own("ls", "--from", o.dir)
+	back := o.Own("ls", "--from", o.dir)
 	if o.flags.AllNamespaces {
-		read = read.With("-A")
+		back = back.With("-A")
 	}
-	util.Tell(o.Out, "  %s", read.Shell())
+	util.Tell(o.Out, "  %s", back.Shell())
 	if failed > 0 {
 		return &util.PartialError{Failed: failed, Total: len(contexts)}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // readFiles judges what is not submitted yet.
@@ -41,7 +42,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	inventory := inspect.ReadCapacity(ctx, f, queues, addresses, o.Clock.Now)
+	inventory := read.Capacity(ctx, f, queues, addresses, o.Clock.Now)
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {

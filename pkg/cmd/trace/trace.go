@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -39,8 +39,8 @@ type traceOptions struct {
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
 	// wanted is the Job to trace; its Name is "" where all pairs are wanted.
-	wanted  inspect.Wanted
-	query   inspect.Query
+	wanted  read.Wanted
+	query   read.Query
 	orphans bool
 	watch   bool
 	format  *printers.Format
@@ -127,7 +127,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptions, error) {
 	o := &traceOptions{
 		Environment: env, flags: f.GlobalFlags, orphans: f.orphans, watch: f.watch, filenames: f.filenames, submitTo: f.queue,
-		query: inspect.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, Kinds: f.Kinds},
+		query: read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, Kinds: f.Kinds},
 	}
 	var err, formatErr error
 	o.wanted, err = util.WantedJob(args)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -105,5 +105,5 @@ func CompleteKinds() cobra.CompletionFunc {
 			values = append(values, value)
 		}
 	}
-	return ListOf(OneOf(append(values, cobra.CompletionWithDesc(inspect.AllKinds, "every kind that is known or found"))...), "")
+	return ListOf(OneOf(append(values, cobra.CompletionWithDesc(read.AllKinds, "every kind that is known or found"))...), "")
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // validateKinds checks what needs no cluster.
 func (f *GlobalFlags) validateKinds() error {
 	for _, name := range f.Kinds {
-		if name == inspect.AllKinds {
+		if name == read.AllKinds {
 			continue
 		}
 		if err := CheckKindName(name); err != nil {
@@ -38,9 +38,9 @@ func CheckKindName(name string) error {
 	names := kindNames()
 	resource, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
 	if isName := func(part string) bool { return len(validation.IsDNS1123Subdomain(part)) == 0 }; !isName(resource) || hasGroup && !isName(group) {
-		return fmt.Errorf("unknown kind %q; there are %s and %s, and what the kinds command lists", name, strings.Join(names, ", "), inspect.AllKinds)
+		return fmt.Errorf("unknown kind %q; there are %s and %s, and what the kinds command lists", name, strings.Join(names, ", "), read.AllKinds)
 	}
-	nearest := fleet.Nearest(name, append(names, inspect.AllKinds))
+	nearest := fleet.Nearest(name, append(names, read.AllKinds))
 	if nearest == "" || hasGroup {
 		return nil
 	}
@@ -59,7 +59,7 @@ func kindNames() []string {
 }
 
 // NounFor is what a query is for: Jobs, or objects where it is not for Jobs alone.
-func NounFor(q inspect.Query) string {
+func NounFor(q read.Query) string {
 	if q.OnlyJobs() {
 		return "Jobs"
 	}
@@ -67,10 +67,10 @@ func NounFor(q inspect.Query) string {
 }
 
 // RequireServed asks all clusters whether there is a kind for each of some names, as
-// inspect.Served takes them. A name by which no cluster that answers serves any is an
+// read.Served takes them. A name by which no cluster that answers serves any is an
 // error: it is a mistake more often than not, and nothing would be found.
 func RequireServed(ctx context.Context, env Environment, f *fleet.Fleet, names []string) error {
-	unserved, errs := inspect.Unserved(ctx, f, names)
+	unserved, errs := read.Unserved(ctx, f, names)
 	if len(unserved) == 0 {
 		return nil
 	}

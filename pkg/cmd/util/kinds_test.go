@@ -5,7 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 func TestCheckKindName(t *testing.T) {
@@ -37,14 +37,14 @@ func TestCheckKindName(t *testing.T) {
 func TestWantedJob(t *testing.T) {
 	for _, tt := range []struct {
 		argument string
-		want     inspect.Wanted
+		want     read.Wanted
 		err      string
 	}{
-		{argument: "train", want: inspect.Wanted{Name: "train"}},
-		{argument: "job/train", want: inspect.Wanted{Name: "train"}},
-		{argument: "Jobs.batch/train", want: inspect.Wanted{Name: "train"}},
-		{argument: "JobSet/train", want: inspect.Wanted{Kind: "jobset", Name: "train"}},
-		{argument: "widgets.example.com/train", want: inspect.Wanted{Kind: "widgets.example.com", Name: "train"}},
+		{argument: "train", want: read.Wanted{Name: "train"}},
+		{argument: "job/train", want: read.Wanted{Name: "train"}},
+		{argument: "Jobs.batch/train", want: read.Wanted{Name: "train"}},
+		{argument: "JobSet/train", want: read.Wanted{Kind: "jobset", Name: "train"}},
+		{argument: "widgets.example.com/train", want: read.Wanted{Kind: "widgets.example.com", Name: "train"}},
 		{argument: "jobst/train", err: `did you mean "jobset"?`},
 		{argument: "job/", err: "is not of the form [KIND/]NAME"},
 		{argument: "ns/job/train", err: "is not of the form [KIND/]NAME"},

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // DefaultContexts says which contexts are meant where the user names none.
@@ -145,7 +145,7 @@ func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fle
 // Open connects to the contexts.
 func (f *GlobalFlags) Open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
 	return fleet.Open(ctx, contexts, fleet.Options{
-		AllNamespaces: f.AllNamespaces, Stands: inspect.Query{AllNamespaces: f.AllNamespaces}.MayList, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
+		AllNamespaces: f.AllNamespaces, Stands: read.Query{AllNamespaces: f.AllNamespaces}.MayList, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
 	})
 }
 

@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // WantedJob reads [KIND/]NAME.
-func WantedJob(args []string) (inspect.Wanted, error) {
-	var w inspect.Wanted
+func WantedJob(args []string) (read.Wanted, error) {
+	var w read.Wanted
 	if len(args) == 0 {
 		return w, nil
 	}

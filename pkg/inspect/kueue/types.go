@@ -293,3 +293,11 @@ func (c *MultiKueueCluster) SecretName() string {
 	}
 	return ref.Location
 }
+
+// ChosenCluster is the MultiKueueCluster that a Workload was given to, "" if none.
+func (w *Workload) ChosenCluster() string {
+	if w.Status.ClusterName == nil {
+		return ""
+	}
+	return *w.Status.ClusterName
+}

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -62,14 +63,14 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 			continue
 		}
 		j := p.Jobs()[0]
-		wanted := inspect.Wanted{Name: j.Name, Namespace: j.Namespace}
+		wanted := read.Wanted{Name: j.Name, Namespace: j.Namespace}
 		if j.Kind != "Job" {
 			wanted.Kind = j.Kind
 		}
-		v := inspect.ReadOne(t.Context(), o.fleet, wanted, o.addresses, o.takenAt)
+		v := read.One(t.Context(), o.fleet, wanted, o.addresses, o.takenAt)
 		mine := subject(t, v, p)
 		if rules.HangsOnOthers(v, []inspect.Trace{mine}) {
-			v = inspect.ReadAround(t.Context(), o.fleet, wanted, v, o.addresses, o.takenAt)
+			v = read.Around(t.Context(), o.fleet, wanted, v, o.addresses, o.takenAt)
 		}
 		for i, grace := range graces {
 			judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})

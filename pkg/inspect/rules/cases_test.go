@@ -21,6 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -184,13 +185,13 @@ func open(t *testing.T, dir string) opened {
 // inventory reads it as check does.
 func (o opened) inventory(t *testing.T, kinds ...string) *inspect.Inventory {
 	t.Helper()
-	return inspect.ReadAll(t.Context(), o.fleet, inspect.Query{AllNamespaces: true, Kinds: kinds}, o.addresses, o.takenAt)
+	return read.All(t.Context(), o.fleet, read.Query{AllNamespaces: true, Kinds: kinds}, o.addresses, o.takenAt)
 }
 
 // traced reads of it what trace does.
 func (o opened) traced(t *testing.T, kind, name string) *inspect.Inventory {
 	t.Helper()
-	return inspect.ReadOne(t.Context(), o.fleet, inspect.Wanted{Kind: kind, Name: name, Namespace: "default"}, o.addresses, o.takenAt)
+	return read.One(t.Context(), o.fleet, read.Wanted{Kind: kind, Name: name, Namespace: "default"}, o.addresses, o.takenAt)
 }
 
 func (e edit) apply(t *testing.T, items []item) []item {

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -250,7 +251,7 @@ func TestSickVariations(t *testing.T) {
 			for _, p := range v.Subjects() {
 				trace := v.Trace(p)
 				if rules.HangsOnOthers(v, []inspect.Trace{*trace}) {
-					v = inspect.ReadAround(t.Context(), o.fleet, inspect.Wanted{Name: "train", Namespace: "default"}, v, o.addresses, o.takenAt)
+					v = read.Around(t.Context(), o.fleet, read.Wanted{Name: "train", Namespace: "default"}, v, o.addresses, o.takenAt)
 				}
 				for _, code := range codesOf(rules.Judge(v, rules.All(), rules.Options{Grace: 5 * time.Minute}).About(trace)) {
 					assert.Assert(t, strings.Contains(s.codes, code), "trace tells %s, and check tells %s", code, s.codes)

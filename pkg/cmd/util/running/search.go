@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
@@ -22,7 +23,7 @@ type Search struct {
 	util.Environment
 	Flags    *util.GlobalFlags
 	Contexts []fleet.Context
-	wanted   inspect.Wanted
+	wanted   read.Wanted
 	// What is what the user called the Job.
 	What string
 }
@@ -57,7 +58,7 @@ func (s *Search) Load() (err error) {
 func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, error) {
 	progress := util.NewProgress(s.Environment)
 	f := fleet.Open(ctx, s.Contexts, fleet.Options{
-		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Stands: inspect.Query{}.MayList,
+		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Stands: read.Query{}.MayList,
 		Waiting: func(contexts []string) {
 			if !isBusy.Load() {
 				progress.Waiting(contexts)
@@ -88,13 +89,13 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 
 // Look reads where the Job is.
 func (j *FoundJob) Look(ctx context.Context) *inspect.Inventory {
-	return inspect.ReadOne(ctx, j.Fleet, j.wanted, j.addresses, j.Clock.Now)
+	return read.One(ctx, j.Fleet, j.wanted, j.addresses, j.Clock.Now)
 }
 
 // Query selects the Jobs of the wanted name.
-func (j *FoundJob) Query() inspect.Query {
+func (j *FoundJob) Query() read.Query {
 	kind := cmp.Or(j.wanted.Kind, delegation.Job().Name)
-	return inspect.Query{Kinds: []string{kind}, FieldSelector: "metadata.name=" + j.wanted.Name}
+	return read.Query{Kinds: []string{kind}, FieldSelector: "metadata.name=" + j.wanted.Name}
 }
 
 // cluster is the one that a context of an inventory has reached, nil if none has.

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // KindFinder finds out which kinds the origin's cluster serves.
@@ -43,7 +43,7 @@ func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind
 	if f.cluster == nil {
 		return nil, fmt.Errorf("there is no cluster that could be asked for the kind %q", name)
 	}
-	kinds, err := inspect.Served(ctx, f.cluster, []string{name})
+	kinds, err := read.Served(ctx, f.cluster, []string{name})
 	if err != nil && len(kinds) == 0 {
 		return nil, kubecontext.InContext(f.cluster.Context, fmt.Sprintf("find the kind %q", name), err)
 	}
@@ -104,7 +104,7 @@ func (f *KindFinder) Chosen(ctx context.Context, names []string, owner delegatio
 		}
 	}
 	for _, name := range names {
-		if name != inspect.AllKinds {
+		if name != read.AllKinds {
 			k, err := f.Named(ctx, name)
 			if err != nil {
 				return nil, err

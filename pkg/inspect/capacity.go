@@ -1,0 +1,102 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// Capacity is what tells how much room the queues of a cluster have. All of it is of
+// the whole cluster: a cohort goes beyond namespaces.
+type Capacity struct {
+	ClusterQueues []*kueue.ClusterQueue
+	LocalQueues   []*kueue.LocalQueue
+	Cohorts       []*kueue.Cohort
+	Flavors       []*kueue.ResourceFlavor
+	// Claims are the Workloads that hold quota or wait for it.
+	Claims []*kueue.Claim
+	// Workloads are all those of the namespaces that were asked for, whole: they came with
+	// the others, and need not be asked for again.
+	Workloads []*kueue.Workload
+	// LimitRanges are those of the namespaces that were asked for, and Namespaces these
+	// themselves, nil for one that is not there.
+	LimitRanges []*corev1.LimitRange
+	Namespaces  map[string]*Namespace
+	// Templates are the pods of those Workloads that were asked for, by their uids.
+	Templates map[types.UID]*kueue.PodTemplates
+	// Gaps are the parts that could not be read, and why.
+	Gaps map[Part]error
+
+	// asked are the namespaces, and places where Workloads of other ones are, by uid.
+	Asked  sets.Set[string]
+	Places map[string]types.NamespacedName
+}
+
+// WorkloadsOf are all Workloads of a namespace; ok is false where not all of it were
+// read.
+func (c *Capacity) WorkloadsOf(namespace string) (found []*kueue.Workload, ok bool) {
+	if c == nil || c.Gaps[PartClaims] != nil || !c.Asked.Has(namespace) {
+		return nil, false
+	}
+	for _, w := range c.Workloads {
+		if w.Namespace == namespace {
+			found = append(found, w)
+		}
+	}
+	return found, true
+}
+
+// Tree is the model of the quotas. What could not be read is not in it: see Gaps.
+func (c *Capacity) Tree() *capacity.Tree {
+	return capacity.New(capacity.Sources{
+		Queues: c.ClusterQueues, Cohorts: c.Cohorts, Locals: c.LocalQueues,
+		Claims: c.Claims, HasClaims: c.Gaps[PartClaims] == nil,
+	})
+}
+
+// with is what was read of a cluster through either of two contexts: of each part, what
+// is without a gap.
+func (c *Capacity) with(o *Capacity) *Capacity {
+	if c == nil || o == nil {
+		if c == nil {
+			return o
+		}
+		return c
+	}
+	one := *c
+	one.Gaps = maps.Clone(c.Gaps)
+	one.Templates = union(c.Templates, o.Templates)
+	for part, take := range map[Part]func(){
+		PartClusterQueues: func() { one.ClusterQueues = o.ClusterQueues },
+		PartQueues:        func() { one.LocalQueues = o.LocalQueues },
+		PartCohorts:       func() { one.Cohorts = o.Cohorts },
+		PartFlavors:       func() { one.Flavors = o.Flavors },
+		PartClaims:        func() { one.Claims, one.Workloads, one.Asked, one.Places = o.Claims, o.Workloads, o.Asked, o.Places },
+		PartLimitRanges:   func() { one.LimitRanges = o.LimitRanges },
+		PartNamespaces:    func() { one.Namespaces = o.Namespaces },
+	} {
+		if one.Gaps[part] != nil && o.Gaps[part] == nil {
+			delete(one.Gaps, part)
+			take()
+		}
+	}
+	return &one
+}
+
+// Flavor is a ResourceFlavor by its name, nil if there is none.
+func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
+	return named(c.Flavors, name, func(f *kueue.ResourceFlavor) string { return f.Name })
+}
+
+// AddGap notes that a part could not be read. The first reason stays.
+func (c *Capacity) AddGap(part Part, err error) {
+	if c.Gaps[part] == nil {
+		c.Gaps[part] = fmt.Errorf("%s could not be read: %w", part, err)
+	}
+}

@@ -1,0 +1,40 @@
+package inspect
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// ChangeType says what a Change tells.
+type ChangeType string
+
+const (
+	// Added, Modified and Deleted tell of a Job, in the API's own words for
+	// watch events.
+	Added    ChangeType = "ADDED"
+	Modified ChangeType = "MODIFIED"
+	Deleted  ChangeType = "DELETED"
+	// Synced tells that all Jobs there were have been told as Added.
+	Synced ChangeType = "SYNCED"
+	// Lost tells that the cluster does not answer; it is tried again until it
+	// does. Found tells that it answers again.
+	Lost  ChangeType = "LOST"
+	Found ChangeType = "FOUND"
+)
+
+// Change is one thing that happened on one cluster.
+type Change struct {
+	Type    ChangeType
+	Context string
+	// Job is set for Added, Modified and Deleted.
+	Job Job
+	// Err is set for Lost.
+	Err error
+}
+
+// Key tells objects of one cluster apart.
+func Key(j *Job) string {
+	return KeyOf(j.GetObjectKind().GroupVersionKind().GroupKind(), j.Namespace, j.Name)
+}
+
+// KeyOf is the Key of an object of a kind.
+func KeyOf(kind schema.GroupKind, namespace, name string) string {
+	return kind.String() + "/" + namespace + "/" + name
+}

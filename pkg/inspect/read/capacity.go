@@ -1,0 +1,188 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// listedWorkload is a Workload of a list, of which a part is looked at before it is known
+// whether the whole is wanted.
+type listedWorkload struct {
+	part kueue.ClaimedWorkload
+	text []byte
+}
+
+// UnmarshalJSON decodes the part, and keeps the whole as it is.
+func (w *listedWorkload) UnmarshalJSON(text []byte) error {
+	w.text = bytes.Clone(text)
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, &w.part)
+}
+
+// errBounded is why Workloads out of a bundle of some namespaces cannot be added up.
+var errBounded = errors.New("the bundle holds those of some namespaces only; make it with -A")
+
+// newCapacity is one of which nothing is known, for what is submitted in namespaces.
+func newCapacity(namespaces ...string) *inspect.Capacity {
+	return &inspect.Capacity{
+		Asked: sets.New(namespaces...), Places: map[string]types.NamespacedName{}, Gaps: map[inspect.Part]error{},
+		Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*inspect.Namespace{},
+	}
+}
+
+// readCapacity reads what tells how much room there is. LimitRanges are read of the
+// given namespaces, those where something waits.
+func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
+	c := newCapacity(namespaces...)
+	r.readQuotas(ctx, c)
+	readRoom(ctx, r, c, inspect.PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
+	for _, namespace := range namespaces {
+		r.readNamespace(ctx, c, namespace)
+		readRoom(ctx, r, c, inspect.PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
+			c.LimitRanges = append(c.LimitRanges, o)
+		})
+	}
+}
+
+// readQuotas reads what queues there are, what they have, and what is in use of it.
+func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity) {
+	r.store(func() { r.facts.Kueue.Capacity = c })
+	readRoom(ctx, r, c, inspect.PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
+		o.ManagedFields = nil
+		c.ClusterQueues = append(c.ClusterQueues, o)
+	})
+	readRoom(ctx, r, c, inspect.PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
+	readRoom(ctx, r, c, inspect.PartQueues, r.resource("localqueues"), "", func(o *kueue.LocalQueue) {
+		o.ManagedFields = nil
+		c.LocalQueues = append(c.LocalQueues, o)
+	})
+	r.readClaims(ctx, c)
+	if r.cluster.Bounded {
+		r.store(func() { c.AddGap(inspect.PartClaims, errBounded) })
+	}
+}
+
+// readClaims reads the Workloads of all namespaces, once: what they hold or wait for, and
+// those of the namespaces that were asked for as they are.
+func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity) {
+	names := interner{}
+	readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), "", func(o *listedWorkload) {
+		place := &o.part.Metadata
+		if c.Asked.Has(place.Namespace) {
+			w := &kueue.Workload{}
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(o.text, w); err != nil {
+				c.AddGap(inspect.PartClaims, err)
+				return
+			}
+			c.Workloads = append(c.Workloads, w)
+		} else {
+			c.Places[place.UID] = types.NamespacedName{Namespace: names.one(place.Namespace), Name: place.Name}
+		}
+		if claim := o.part.Claim(); claim != nil {
+			names.claim(claim)
+			c.Claims = append(c.Claims, claim)
+		}
+	})
+}
+
+// readTemplates reads the Workloads of these names with their pods' templates, which are
+// not kept of any others.
+func (r *factReader) readTemplates(ctx context.Context, namespaces, names []string) {
+	for _, namespace := range namespaces {
+		for _, name := range names {
+			r.read(inspect.PartWorkloads, func() error {
+				o, err := getObject[kueue.PodTemplates](ctx, r.cluster, r.resource("workloads"), namespace, name)
+				if err == nil && o != nil {
+					r.store(func() { r.facts.Kueue.Capacity.Templates[o.UID] = o })
+				}
+				return err
+			})
+		}
+	}
+}
+
+// Capacity reads from every cluster how much room there is, and where managers
+// dispatch to. queues are LocalQueues that matter: they are asked for by name too, which
+// takes fewer rights than to list all.
+func Capacity(ctx context.Context, f *fleet.Fleet, queues []types.NamespacedName, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
+	namespaces := sets.New[string]()
+	for _, q := range queues {
+		namespaces.Insert(q.Namespace)
+	}
+	var clusters []*inspect.Facts
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
+		facts := factsOf(c)
+		if r := openKueue(ctx, c, facts); r.hasKueue() {
+			r.readConfig(ctx)
+			for _, q := range queues {
+				r.readQueue(ctx, q.Namespace, q.Name)
+			}
+			r.readCapacity(ctx, sets.List(namespaces))
+			r.wg.Wait()
+		}
+		facts.Skew = c.Skew()
+		return facts, context.Cause(ctx)
+	}) {
+		facts := a.Value
+		if facts == nil || a.Err != nil {
+			facts = &inspect.Facts{Context: a.Context, Err: a.Err}
+		}
+		clusters = append(clusters, facts)
+	}
+	return inspect.NewInventory(now(), clusters, addresses)
+}
+
+// readNamespace reads one Namespace: a queue chooses by its labels.
+func (r *factReader) readNamespace(ctx context.Context, c *inspect.Capacity, name string) {
+	type object struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	r.wg.Go(func() {
+		o, err := getObject[object](ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
+		r.store(func() {
+			switch {
+			case err != nil:
+				c.AddGap(inspect.PartNamespaces, err)
+			case o == nil:
+				c.Namespaces[name] = nil
+			default:
+				c.Namespaces[name] = &inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels}
+			}
+		})
+	})
+}
+
+// readRoom reads the objects of a kind beside the others. keep is called under the lock.
+func readRoom[T any](ctx context.Context, r *factReader, c *inspect.Capacity, part inspect.Part, resource schema.GroupVersionResource, namespace string, keep func(*T)) {
+	r.wg.Go(func() {
+		err := listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {
+			r.store(func() { keep(o) })
+		})
+		if err != nil {
+			r.store(func() { c.AddGap(part, err) })
+		}
+	})
+}
+
+// claim makes claims share the strings that many of them have in common.
+func (in interner) claim(c *kueue.Claim) {
+	for _, s := range []*string{&c.Namespace, &c.Kind, &c.LocalQueue, &c.ClusterQueue, &c.Reason, &c.Message, &c.Origin} {
+		*s = in.one(*s)
+	}
+	for i := range c.Holds {
+		c.Holds[i].Flavor, c.Holds[i].Resource = in.one(c.Holds[i].Flavor), in.one(c.Holds[i].Resource)
+	}
+}

@@ -1,0 +1,41 @@
+package read
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Dispatchers sets the Dispatcher of those Jobs that are dispatched. No other
+// cluster than theirs is asked, and none where there are none. Where Leases may
+// not be read it stays nil, which is what is then shown.
+func Dispatchers(ctx context.Context, f *fleet.Fleet, jobs []*inspect.Job, now func() time.Time) {
+	wanted := map[string][]*inspect.Job{}
+	for _, j := range inspect.Dispatched(jobs) {
+		wanted[j.Context] = append(wanted[j.Context], j)
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
+		jobs := wanted[c.Context]
+		if len(jobs) == 0 {
+			return nil, nil
+		}
+		facts := factsOf(c)
+		var err error
+		facts.Leases, err = listLeases(ctx, c, commonNamespace(jobs), delegation.OriginUIDLabel)
+		facts.AddGap(inspect.PartLeases, err)
+		facts.Skew = c.Skew()
+		return facts, nil
+	})
+	for _, a := range answers {
+		if a.Value != nil && a.Err == nil {
+			a.Value.Jobs = wanted[a.Context]
+			a.Value.SetDispatchers(now())
+		}
+	}
+}

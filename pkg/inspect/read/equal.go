@@ -1,0 +1,21 @@
+package read
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// equal says whether two readings of a Job are the same in all that the model
+// keeps. When the status was last written is left out: a write that changes
+// nothing that is shown is no news.
+func equal(a, b *inspect.Job) bool {
+	x, y := *a, *b
+	x.StatusWrittenAt, y.StatusWrittenAt = nil, nil
+	x.Since, y.Since = nil, nil
+	x.SpecWrittenAt, y.SpecWrittenAt = nil, nil
+	x.Generation, y.Generation = 0, 0
+	x.KindRow, y.KindRow = nil, nil
+	x.WrittenAs, y.WrittenAs = nil, nil
+	return equality.Semantic.DeepEqual(&x, &y)
+}

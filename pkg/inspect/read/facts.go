@@ -1,0 +1,47 @@
+package read
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// factsOf begins the facts of a cluster that answers.
+func factsOf(c *fleet.Cluster) *inspect.Facts {
+	return &inspect.Facts{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, Gaps: map[inspect.Part]error{}}
+}
+
+// listInto reads the objects of a cluster into facts, and notes which of them the query
+// selects by their labels. What could not be read of them is a gap; the error is why
+// there is nothing at all.
+func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query) error {
+	var err error
+	f.Namespace = q.namespace(c)
+	f.Kinds, err = Served(ctx, c, q.Kinds)
+	if q.LabelSelector != "" {
+		var failed error
+		if f.Selected, failed = selectedUIDs(ctx, c, q, f.Kinds); failed != nil {
+			return failed
+		}
+		q.LabelSelector = ""
+	}
+	err = listKinds(ctx, c, q, f.Kinds, err, func(j inspect.Job) { f.Jobs = append(f.Jobs, &j) })
+	f.SortJobs()
+	var partial *ListError
+	if !errors.As(err, &partial) {
+		return err
+	}
+	for _, kind := range partial.Kinds {
+		f.AddGap(inspect.PartOf(kind.Kind), kind.Err)
+	}
+	for _, other := range partial.Others {
+		part := inspect.PartKinds
+		if errors.Is(other, inspect.ErrClaimsUnknown) {
+			part = inspect.PartWorkloads
+		}
+		f.AddGap(part, other)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package read
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+func TestReadJob(t *testing.T) {
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "pi", UID: "u1", CreationTimestamp: *at(0),
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				{Manager: "kubectl", Time: at(time.Hour)},
+				{Manager: "first", Subresource: "status", Time: at(time.Minute)},
+				{Manager: "last", Subresource: "status", Time: at(3 * time.Minute)},
+				{Manager: "other", Subresource: "status", Time: at(2 * time.Minute)},
+				{Manager: "timeless", Subresource: "status"},
+			},
+		},
+		Spec: batchv1.JobSpec{ManagedBy: new("example.com/x"), Completions: new(int32(3)), Suspend: new(true)},
+		Status: batchv1.JobStatus{
+			Succeeded: 1, Failed: 2, StartTime: at(time.Second),
+			Conditions: []batchv1.JobCondition{
+				{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, LastTransitionTime: *at(time.Minute)},
+				{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, LastTransitionTime: *at(2 * time.Minute)},
+			},
+		},
+	}
+	r := readJob(job)
+	got := r.settle(false)
+	assert.DeepEqual(t, got, inspect.Job{
+		APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "pi", UID: "u1",
+		ManagedBy: "example.com/x", Status: delegation.Failed,
+		Completions: new(int32(3)), Succeeded: 1, Failed: 2, Suspended: true,
+		StartTime: at(time.Second), FinishedTime: at(2 * time.Minute), CreationTimestamp: *at(0),
+		StatusWrittenAt: at(3 * time.Minute), Since: at(2 * time.Minute), SpecWrittenAt: at(time.Hour), StatusWriters: []string{"first", "last", "other", "timeless"},
+	})
+	d, ok := got.Duration(epoch.Add(time.Hour))
+	assert.Assert(t, ok)
+	assert.Equal(t, d, 2*time.Minute-time.Second, "a failed Job's duration does not grow")
+}
+
+// TestIsEmpty sets each field of a status in turn: none may be overlooked.
+func TestIsEmpty(t *testing.T) {
+	assert.Assert(t, isEmpty(&batchv1.JobStatus{}))
+	for name, s := range map[string]batchv1.JobStatus{
+		"conditions":              {Conditions: []batchv1.JobCondition{{}}},
+		"startTime":               {StartTime: at(0)},
+		"completionTime":          {CompletionTime: at(0)},
+		"active":                  {Active: 1},
+		"succeeded":               {Succeeded: 1},
+		"failed":                  {Failed: 1},
+		"ready":                   {Ready: new(int32)},
+		"terminating":             {Terminating: new(int32)},
+		"completedIndexes":        {CompletedIndexes: "0"},
+		"failedIndexes":           {FailedIndexes: new("")},
+		"uncountedTerminatedPods": {UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}},
+	} {
+		assert.Assert(t, !isEmpty(&s), name)
+	}
+}
+
+func TestNeedsClaim(t *testing.T) {
+	job := &batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: new(string(delegation.MultiKueue))}}
+	r := readJob(job)
+	assert.Assert(t, r.needsClaim())
+	assert.Equal(t, r.settle(false).Status, delegation.Unclaimed)
+	assert.Equal(t, r.settle(true).Status, delegation.Pending)
+
+	// A status that somebody wrote decides it without asking, even an empty one.
+	job.ManagedFields = []metav1.ManagedFieldsEntry{{Subresource: "status", Time: at(0)}}
+	r = readJob(job)
+	assert.Assert(t, !r.needsClaim())
+	assert.Equal(t, r.settle(false).Status, delegation.Pending)
+}
+
+func TestEqual(t *testing.T) {
+	a := inspect.Job{Name: "a", StatusWrittenAt: at(0)}
+	b := a
+	b.StatusWrittenAt = at(time.Minute)
+	assert.Assert(t, equal(&a, &b), "a write that changes nothing is no news")
+	b.Active = 1
+	assert.Assert(t, !equal(&a, &b))
+}
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func at(d time.Duration) *metav1.Time { return &metav1.Time{Time: epoch.Add(d)} }

@@ -1,0 +1,280 @@
+package read
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kfields "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// factReader reads parts of one cluster into facts, several at once. Facts are
+// touched under its lock only.
+type factReader struct {
+	cluster *fleet.Cluster
+	facts   *inspect.Facts
+	version string
+
+	mu sync.Mutex
+	wg sync.WaitGroup
+}
+
+// openKueue finds out which version of Kueue's API the cluster serves.
+func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factReader {
+	r := &factReader{cluster: c, facts: f}
+	version, err := servedVersion(ctx, c, kueue.Group, kueue.Versions())
+	f.AddGap(inspect.PartKueue, err)
+	f.NoKueue = err == nil && version == ""
+	if version != "" {
+		f.Kueue = &inspect.KueueFacts{Version: version, Addresses: map[string]kubecontext.Address{}}
+		r.version = version
+	}
+	return r
+}
+
+// hasKueue says whether there is anything of Kueue's to read.
+func (r *factReader) hasKueue() bool { return r.version != "" }
+
+func (r *factReader) resource(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: kueue.Group, Version: r.version, Resource: plural}
+}
+
+// read reads a part beside the others.
+func (r *factReader) read(part inspect.Part, do func() error) {
+	r.wg.Go(func() {
+		if err := do(); err != nil {
+			r.gap(part, err)
+		}
+	})
+}
+
+func (r *factReader) gap(part inspect.Part, err error) {
+	r.store(func() { r.facts.AddGap(part, err) })
+}
+
+func (r *factReader) store(put func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	put()
+}
+
+// readList reads all objects of a kind.
+func readList[T any](ctx context.Context, r *factReader, part inspect.Part, resource schema.GroupVersionResource, namespace string, into *[]*T) {
+	r.read(part, func() error {
+		return listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {
+			r.store(func() { *into = append(*into, o) })
+		})
+	})
+}
+
+// readConfig reads what says where a manager dispatches to. There are few of
+// these objects, and all of them are read.
+func (r *factReader) readConfig(ctx context.Context) {
+	k := r.facts.Kueue
+	readList(ctx, r, inspect.PartChecks, r.resource("admissionchecks"), "", &k.Checks)
+	readList(ctx, r, inspect.PartConfigs, r.resource("multikueueconfigs"), "", &k.Configs)
+	r.read(inspect.PartClusters, func() error {
+		var clusters []*kueue.MultiKueueCluster
+		err := listObjects(ctx, r.cluster, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(c *kueue.MultiKueueCluster) {
+			clusters = append(clusters, c)
+		})
+		if err != nil {
+			return err
+		}
+		r.store(func() { k.Clusters = clusters })
+		for _, c := range clusters {
+			if err := r.readAddress(ctx, c); err != nil {
+				r.gap(inspect.PartSecrets, err)
+			}
+		}
+		return nil
+	})
+}
+
+func secrets() schema.GroupVersionResource { return corev1.SchemeGroupVersion.WithResource("secrets") }
+
+// secret is the one field of a Secret that is looked at.
+type secret struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Data     struct {
+		KubeConfig []byte `json:"kubeconfig"`
+	} `json:"data"`
+}
+
+// readAddress reads where a MultiKueueCluster is. That its Secret is missing or
+// wrong is no gap: the MultiKueueCluster's own condition tells of it.
+func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
+	name := c.SecretName()
+	if name == "" {
+		return nil
+	}
+	found, err := getObject[secret](ctx, r.cluster, secrets(), kueue.Namespace, name)
+	if err == nil && found == nil {
+		// Kueue is installed somewhere else.
+		found, err = r.findSecret(ctx, name)
+	}
+	if err != nil || found == nil {
+		return err
+	}
+	if address, err := AddressIn(found.Data.KubeConfig); err == nil {
+		r.store(func() { r.facts.Kueue.Addresses[c.Name] = address })
+	}
+	return nil
+}
+
+func (r *factReader) findSecret(ctx context.Context, name string) (*secret, error) {
+	var found []*secret
+	byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", name).String()}
+	err := listObjects(ctx, r.cluster, secrets(), "", byName, func(s *secret) {
+		if len(s.Data.KubeConfig) > 0 {
+			found = append(found, s)
+		}
+	})
+	if err != nil || len(found) != 1 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// readQueue reads the LocalQueue that an object is submitted to, and the
+// ClusterQueue behind it.
+func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
+	if name == "" {
+		return
+	}
+	r.store(func() { r.facts.Kueue.QueuesAsked = append(r.facts.Kueue.QueuesAsked, namespace+"/"+name) })
+	r.read(inspect.PartQueues, func() error {
+		local, err := getObject[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
+		if err != nil || local == nil {
+			return err
+		}
+		r.store(func() { r.facts.Kueue.LocalQueues = append(r.facts.Kueue.LocalQueues, local) })
+		if local.Spec.ClusterQueue == "" {
+			return nil
+		}
+		queue, err := getObject[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", local.Spec.ClusterQueue)
+		if err != nil || queue == nil {
+			return err
+		}
+		r.store(func() { r.facts.Kueue.ClusterQueues = append(r.facts.Kueue.ClusterQueues, queue) })
+		return nil
+	})
+}
+
+// readWorkloads reads the Workloads that were made for an object, and those of
+// the given names.
+func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string, names []string) {
+	r.read(inspect.PartWorkloads, func() error {
+		var found []*kueue.Workload
+		byUID := metav1.ListOptions{LabelSelector: labels.Set{kueue.JobUIDLabel: jobUID}.String()}
+		if jobUID != "" {
+			err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, byUID, func(w *kueue.Workload) { found = append(found, w) })
+			if err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			if slices.ContainsFunc(found, func(w *kueue.Workload) bool { return w.Name == name }) {
+				continue
+			}
+			w, err := getObject[kueue.Workload](ctx, r.cluster, r.resource("workloads"), namespace, name)
+			if err != nil {
+				return err
+			}
+			if w != nil {
+				found = append(found, w)
+			}
+		}
+		r.store(func() {
+			for _, w := range found {
+				if !slices.ContainsFunc(r.facts.Kueue.Workloads, func(o *kueue.Workload) bool { return o.UID == w.UID }) {
+					r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w)
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// readNeighbours reads the other Workloads of a namespace where Kueue has said nothing
+// of one that was read: what it waits for is among them, if Kueue runs.
+func (r *factReader) readNeighbours(ctx context.Context) {
+	silent, known := sets.New[string](), sets.New[types.UID]()
+	for _, w := range r.facts.Kueue.Workloads {
+		known.Insert(w.UID)
+		if inspect.IsIgnored(w) {
+			silent.Insert(w.Namespace)
+		}
+	}
+	for _, namespace := range sets.List(silent) {
+		if all, ok := r.facts.Kueue.Capacity.WorkloadsOf(namespace); ok {
+			for _, w := range all {
+				if !known.Has(w.UID) {
+					r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w)
+				}
+			}
+			continue
+		}
+		r.read(inspect.PartWorkloads, func() error {
+			return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
+				if !known.Has(w.UID) {
+					r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
+				}
+			})
+		})
+	}
+}
+
+// readPods reads the pods of a Job: by its kind's label, or those that it controls
+// where there is no such label.
+func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
+	label := j.Row().PodLabel
+	if label != "" && j.PodLabelValue() == "" {
+		// It has none so far.
+		return
+	}
+	r.read(inspect.PartPods, func() error {
+		var byLabel metav1.ListOptions
+		if label != "" {
+			byLabel.LabelSelector = labels.Set{label: j.PodLabelValue()}.String()
+		}
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), j.Namespace, byLabel, func(o *corev1.Pod) {
+			if p := readPod(o); label != "" || p.JobUID == j.UID {
+				r.store(func() { r.facts.AddPod(p) })
+			}
+		})
+	})
+}
+
+// readEvents reads the events about objects of these names, and the warnings
+// about pods.
+func (r *factReader) readEvents(ctx context.Context, namespace string, names ...string) {
+	r.read(inspect.PartEvents, func() error {
+		events := corev1.SchemeGroupVersion.WithResource("events")
+		keep := func(e *corev1.Event) {
+			r.store(func() { r.facts.Events = append(r.facts.Events, readEvent(e)) })
+		}
+		selectors := []string{"involvedObject.kind=Pod,type=Warning"}
+		for _, name := range names {
+			selectors = append(selectors, kfields.OneTermEqualSelector("involvedObject.name", name).String())
+		}
+		for _, selector := range selectors {
+			// What is in the way of one is in the way of all.
+			if err := listObjects(ctx, r.cluster, events, namespace, metav1.ListOptions{FieldSelector: selector}, keep); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,43 @@
+package read
+
+import (
+	"testing"
+	"time"
+
+	kjson "sigs.k8s.io/json"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// leaseOf reads a Lease as the API server sends it, but for a part of it.
+func leaseOf(t *testing.T, managedFields, spec string) *inspect.Lease {
+	t.Helper()
+	var o leaseObject
+	assert.NilError(t, kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+		"metadata": {"namespace": "ns", "name": "jobs-managedby-a", "labels": {"jobmanagedby.github.io/origin-uid": "u"}, "managedFields": [`+managedFields+`]},
+		"spec": {`+spec+`}}`), &o))
+	return readLease(&o)
+}
+
+func TestReadLease(t *testing.T) {
+	const (
+		spec = `"holderIdentity": "alice", "leaseDurationSeconds": 15, "leaseTransitions": 2,
+			"acquireTime": "2025-03-01T12:00:00.123456Z", "renewTime": "2025-03-01T12:10:00.654321Z"`
+		written = `{"manager": "m", "operation": "Update", "time": "2025-03-01T12:09:00Z"}, {"manager": "n", "operation": "Update", "time": "2025-03-01T12:09:30Z"}, {"manager": "o"}`
+	)
+	l := leaseOf(t, written, spec)
+	noon := time.Date(2025, time.March, 1, 12, 0, 0, 0, time.UTC)
+	assert.Equal(t, l.Namespace+"/"+l.Name+" "+l.OriginUID+" "+l.Holder, "ns/jobs-managedby-a u alice")
+	assert.Equal(t, l.Duration, 15*time.Second)
+	assert.Assert(t, l.Acquired.Equal(noon.Add(123456*time.Microsecond)))
+	assert.Assert(t, l.Renewed.Equal(noon.Add(9*time.Minute+30*time.Second)), "the API server's clock, not the holder's: %s", l.Renewed)
+	assert.Assert(t, leaseOf(t, "", spec).Renewed.Equal(noon.Add(10*time.Minute+654321*time.Microsecond)), "the holder's, where there is no other")
+
+	// What somebody has made and not taken.
+	l = leaseOf(t, `{"time": "2025-03-01T12:09:00Z"}`, "")
+	assert.Equal(t, l.Holder, "")
+	assert.Assert(t, l.Acquired.IsZero())
+	assert.Assert(t, l.FreeSince().Equal(noon.Add(9*time.Minute)))
+}

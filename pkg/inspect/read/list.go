@@ -1,0 +1,313 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Query says which objects to read. It is the same for all clusters.
+type Query struct {
+	AllNamespaces bool
+	// LabelSelector and FieldSelector are evaluated by the API server, which
+	// knows no field selector for managedBy (kubernetes
+	// pkg/apis/batch/v1/conversion.go).
+	LabelSelector, FieldSelector string
+	// Kinds are those to read, as Served takes them.
+	Kinds []string
+}
+
+// namespace is where to look in a cluster; "" is everywhere.
+func (q Query) namespace(c *fleet.Cluster) string {
+	if q.AllNamespaces {
+		return metav1.NamespaceAll
+	}
+	return c.Namespace
+}
+
+// doing says in words what a query asks of a cluster.
+func (q Query) doing(verb string, kind delegation.Kind, c *fleet.Cluster) string {
+	if q.AllNamespaces {
+		return verb + " " + kind.ResourceName() + " in all namespaces"
+	}
+	return fmt.Sprintf("%s %s in namespace %q", verb, kind.ResourceName(), c.Namespace)
+}
+
+// selector is the label selector for objects of a kind.
+func (q Query) selector(kind delegation.Kind) string {
+	if kind.Selector == "" || q.LabelSelector == "" {
+		return kind.Selector + q.LabelSelector
+	}
+	return kind.Selector + "," + q.LabelSelector
+}
+
+// ListError is returned by List where it could read a part of what was asked for.
+type ListError struct {
+	// Kinds are the errors of those kinds that could not be read.
+	Kinds []*KindError
+	// Others are what else is not known: which kinds a part of the API serves, or
+	// whether Jobs were claimed (ErrClaimsUnknown).
+	Others []error
+}
+
+// KindError is that the objects of one kind could not be read.
+type KindError struct {
+	Kind delegation.Kind
+	Err  error
+}
+
+func (e *KindError) Unwrap() error { return e.Err }
+
+func (e *KindError) Error() string { return e.Err.Error() }
+
+// All are the errors one by one.
+func (e *ListError) All() []error {
+	var all []error
+	for _, kind := range e.Kinds {
+		all = append(all, kind)
+	}
+	return append(all, e.Others...)
+}
+
+// Unwrap lets errors.Is and errors.As look at each.
+func (e *ListError) Unwrap() []error { return e.All() }
+
+func (e *ListError) Error() string { return errors.Join(e.All()...).Error() }
+
+func (e *ListError) orNil() error {
+	if len(e.Kinds)+len(e.Others) == 0 {
+		return nil
+	}
+	return e
+}
+
+// chunk is how many objects are asked for at once, as kubectl does
+// (cmdutil.DefaultChunkSize).
+const chunk = 500
+
+// kindsAtOnce is how many kinds of one cluster are listed at the same time.
+const kindsAtOnce = 4
+
+// List reads the objects of one cluster in chunks and calls visit for each, in no
+// particular order, one call at a time. It keeps no more than a few chunks in
+// memory. Where only a part could be read, that was visited, and the error is a
+// *ListError.
+func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(inspect.Job)) error {
+	kinds, err := Served(ctx, c, q.Kinds)
+	return listKinds(ctx, c, q, kinds, err, visit)
+}
+
+// listKinds is List for those of the kinds that are served; served is why these may
+// not be all.
+func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind, served error, visit func(inspect.Job)) error {
+	if len(kinds) == 0 {
+		return served
+	}
+	partial := &ListError{}
+	if served != nil {
+		partial.Others = append(partial.Others, served)
+	}
+	var mu sync.Mutex
+	one := func(j inspect.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		visit(j)
+	}
+	var group errgroup.Group
+	group.SetLimit(kindsAtOnce)
+	for _, kind := range kinds {
+		group.Go(func() error {
+			err := listKind(ctx, c, q, kind, one)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+			case errors.Is(err, inspect.ErrClaimsUnknown):
+				// It is the same for all kinds, and told once.
+				if !errors.Is(partial, inspect.ErrClaimsUnknown) {
+					partial.Others = append(partial.Others, err)
+				}
+			default:
+				partial.Kinds = append(partial.Kinds, &KindError{Kind: kind, Err: err})
+			}
+			return nil
+		})
+	}
+	// The errors are in partial.
+	_ = group.Wait()
+	slices.SortFunc(partial.Kinds, func(a, b *KindError) int { return strings.Compare(a.Kind.ResourceName(), b.Kind.ResourceName()) })
+	if len(partial.Kinds) == len(kinds) {
+		// Nothing could be read, most likely for one reason.
+		return partial.Kinds[0].Err
+	}
+	return partial.orNil()
+}
+
+// selectedUIDs are those of the objects that a query selects by their labels.
+func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind) (sets.Set[string], error) {
+	selected := sets.New[string]()
+	for _, kind := range kinds {
+		list := listObjectsOf
+		if kind.IsJob() {
+			list = listJobs
+		}
+		if err := list(ctx, c, q, kind, func(r read) { selected.Insert(r.job.UID) }); err != nil && !apierrors.IsForbidden(err) {
+			return nil, &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
+		}
+		// What may not be listed is told of by who lists all.
+	}
+	return selected, nil
+}
+
+// listKind reads the objects of one kind. Where all were visited, the error wraps
+// ErrClaimsUnknown.
+func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(inspect.Job)) error {
+	settler := newSettler(c, visit)
+	list := listObjectsOf
+	if kind.IsJob() {
+		list = listJobs
+	}
+	if err := list(ctx, c, q, kind, func(r read) { settler.add(ctx, r) }); err != nil {
+		return &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
+	}
+	return settler.finish(ctx)
+}
+
+// listObjectsOf reads objects of any kind, as JSON.
+func listObjectsOf(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {
+	slim, names := newSlimmer(kind), interner{}
+	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
+	var failed error
+	err := fleet.EachObject(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
+		r, err := slim.read(o)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			return
+		}
+		if isPart(kind, &r.job) {
+			return
+		}
+		names.intern(&r.job)
+		visit(r)
+	})
+	return cmp.Or(err, failed)
+}
+
+// isPart says whether an object of a kind without managedBy is only a part of
+// another one that is looked at by itself, as a pod of a StatefulSet is.
+func isPart(kind delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
+
+// listJobs reads batch/v1 Jobs, as protobuf where the server has it.
+func listJobs(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {
+	client, err := jobClient(c)
+	if err != nil {
+		return err
+	}
+	names := interner{}
+	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return listChunk(ctx, client, q.namespace(c), o)
+	})
+	p.PageSize, p.PageBufferSize, p.FullListIfExpired = chunk, 1, false
+	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
+	return p.EachListItem(ctx, options, func(o runtime.Object) error {
+		job, ok := o.(*batchv1.Job)
+		if !ok {
+			return fmt.Errorf("the server sent a %T in a list of Jobs", o)
+		}
+		r := readJob(job)
+		names.intern(&r.job)
+		visit(r)
+		return nil
+	})
+}
+
+// MayList asks for a single Job of where the query looks. That Jobs are refused tells
+// that another context is a better one to ask there.
+func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
+	client, err := jobClient(c)
+	if err != nil {
+		return err
+	}
+	_, err = getJobs(ctx, client, q.namespace(c), metav1.ListOptions{Limit: 1})
+	return err
+}
+
+// listChunk asks for one chunk. Where the snapshot that the chunks come from
+// was compacted away in between, the server offers a token to go on from the
+// same place in the present state, and that is taken: no object is seen twice,
+// and none that existed all the time is missed.
+func listChunk(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (runtime.Object, error) {
+	list, err := getJobs(ctx, client, namespace, o)
+	var status apierrors.APIStatus
+	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		o.Continue = status.Status().Continue
+		list, err = getJobs(ctx, client, namespace, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// getJobs asks for Jobs and decodes what the model keeps of them.
+func getJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*batchv1.JobList, error) {
+	result := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
+		VersionedParams(&o, scheme.ParameterCodec).Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	list := &batchv1.JobList{}
+	body, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	if err := decodeJobs(body, list); !errors.Is(err, errNotProtobuf) {
+		return list, err
+	}
+	if err := result.Into(list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		drop(&list.Items[i])
+	}
+	return list, nil
+}
+
+func jobClient(c *fleet.Cluster) (rest.Interface, error) {
+	return c.REST(batchv1.SchemeGroupVersion, "/apis")
+}
+
+// interner makes Jobs share the strings that many of them have in common.
+type interner map[string]string
+
+func (in interner) intern(j *inspect.Job) {
+	j.Namespace = in.one(j.Namespace)
+}
+
+func (in interner) one(s string) string {
+	if same, ok := in[s]; ok {
+		return same
+	}
+	in[s] = s
+	return s
+}

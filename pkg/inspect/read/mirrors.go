@@ -1,0 +1,178 @@
+package read
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// mirrorFinder tells which context runs each Job of a listing.
+type mirrorFinder struct {
+	// addresses are those of every context there is.
+	addresses []kubecontext.Address
+}
+
+// Mirrors sets the Mirrors of all Jobs as SetMirrors does. hidden are Jobs that may be
+// mirrors of those. Where the listing does not hold the mirror of one of MultiKueue's Jobs,
+// the management cluster is asked where it is, and addresses, which are those of every
+// context there is, tell which context that means.
+func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, addresses []kubecontext.Address, isComplete func(namespace string) bool) {
+	all := inspect.Distinct(append(append(make([]*inspect.Job, 0, len(jobs)+len(hidden)), jobs...), hidden...))
+	missing := inspect.SetMirrors(inspect.PairUp(all), jobs, isComplete)
+	if len(missing) == 0 {
+		return
+	}
+	m := &mirrorFinder{addresses}
+	places := m.ask(ctx, f, missing)
+	isRead := map[string]bool{}
+	for _, j := range all {
+		isRead[j.Context] = true
+	}
+	for _, j := range missing {
+		switch place, known := places[j]; {
+		case !known:
+		case place == "" || isRead[place] && isComplete(j.Namespace):
+			j.Mirrors = []inspect.Ref{}
+		default:
+			j.Mirrors = []inspect.Ref{{Context: place, Namespace: j.Namespace, Name: j.Name}}
+		}
+	}
+}
+
+// ask finds the contexts of what MultiKueue runs: "" for a Job that it has given
+// to no cluster. What is not in the answer is not known.
+func (m *mirrorFinder) ask(ctx context.Context, f *fleet.Fleet, jobs []*inspect.Job) map[*inspect.Job]string {
+	byContext := map[string][]*inspect.Job{}
+	for _, j := range jobs {
+		byContext[j.Context] = append(byContext[j.Context], j)
+	}
+	var mu sync.Mutex
+	places := map[*inspect.Job]string{}
+	// What cannot be asked stays unknown, which is what the table then says; that
+	// a context does not answer has been told by the listing.
+	fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (struct{}, error) {
+		jobs := byContext[c.Context]
+		if len(jobs) == 0 {
+			return struct{}{}, nil
+		}
+		answer, err := m.askManager(ctx, c, jobs)
+		mu.Lock()
+		defer mu.Unlock()
+		maps.Copy(places, answer)
+		return struct{}{}, err
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	// A question that hangs is abandoned, and may write later.
+	return maps.Clone(places)
+}
+
+// askManager reads the Workloads of Jobs, and what the MultiKueueClusters that
+// they name mean.
+func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []*inspect.Job) (map[*inspect.Job]string, error) {
+	facts := factsOf(c)
+	reader := openKueue(ctx, c, facts)
+	if facts.NoKueue {
+		none := map[*inspect.Job]string{}
+		for _, j := range jobs {
+			none[j] = ""
+		}
+		return none, nil
+	}
+	if !reader.hasKueue() {
+		return nil, facts.Gaps[inspect.PartKueue]
+	}
+	names, err := chosenClusters(ctx, reader, jobs)
+	if err != nil {
+		return nil, err
+	}
+	reader.readConfig(ctx)
+	reader.wg.Wait()
+	places := map[*inspect.Job]string{}
+	for _, j := range jobs {
+		name := names[j.UID]
+		if name == "" {
+			places[j] = ""
+			continue
+		}
+		if address, ok := facts.Kueue.Addresses[name]; ok {
+			if place := inspect.MatchAddress(address, m.addresses); place != "" {
+				places[j] = place
+			}
+		}
+	}
+	return places, nil
+}
+
+// chosenClusters are the MultiKueueClusters that Jobs were given to, by the Jobs'
+// uids.
+func chosenClusters(ctx context.Context, r *factReader, jobs []*inspect.Job) (map[string]string, error) {
+	names := map[string]string{}
+	for some := range slices.Chunk(jobs, batch) {
+		uids := make([]string, len(some))
+		for i, j := range some {
+			uids[i] = j.UID
+		}
+		madeForThem, err := madeFor(uids)
+		if err != nil {
+			return nil, err
+		}
+		err = listObjects(ctx, r.cluster, r.resource("workloads"), commonNamespace(some), madeForThem, func(w *kueue.Workload) {
+			// Once a Workload has finished, MultiKueue removes what it has made elsewhere.
+			if name := w.ChosenCluster(); name != "" && !w.IsVariant() && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+				names[w.Labels[kueue.JobUIDLabel]] = name
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// HoldsAll says whether these contexts are all there are.
+func HoldsAll(addresses []kubecontext.Address, contexts []string) bool {
+	return !slices.ContainsFunc(addresses, func(a kubecontext.Address) bool { return !slices.Contains(contexts, a.Context) })
+}
+
+// Pairs lists the Jobs of all clusters and pairs them up; the inventory holds
+// nothing else.
+func Pairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
+		facts := factsOf(c)
+		err := listInto(ctx, facts, c, q)
+		facts.Skew = c.Skew()
+		return facts, err
+	})
+	names := make([]string, len(answers))
+	for i, a := range answers {
+		names[i] = a.Context
+	}
+	complete := HoldsAll(addresses, names)
+	var clusters []*inspect.Facts
+	for _, a := range answers {
+		facts := a.Value
+		if facts == nil || a.Err != nil {
+			facts = &inspect.Facts{Context: a.Context, Err: a.Err}
+			complete = false
+		}
+		complete = complete && len(facts.KindParts()) == 0 && facts.Gaps[inspect.PartKinds] == nil
+		clusters = append(clusters, facts)
+	}
+	v := inspect.NewInventory(now(), clusters, addresses)
+	var jobs []*inspect.Job
+	for _, facts := range v.Clusters {
+		jobs = append(jobs, facts.Jobs...)
+	}
+	Mirrors(ctx, f, jobs, nil, v.Addresses, func(string) bool { return complete })
+	return v
+}

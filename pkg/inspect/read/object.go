@@ -1,0 +1,180 @@
+package read
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// readObject cuts an object of any kind down to what the model keeps. content is
+// the object, or what slimObject leaves of it.
+func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]any) read {
+	fields := meta.GetManagedFields()
+	written := inspect.StatusWrittenAt(fields)
+	r := read{kind: *kind, state: kind.StateOf(content, written != nil)}
+	apiVersion, kindName := kind.GroupVersionKind().ToAPIVersionAndKind()
+	r.job = inspect.Job{
+		APIVersion: apiVersion, Kind: kindName, KindRow: kind,
+		Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: string(meta.GetUID()),
+		ManagedBy:         kind.OwnerOf(delegation.TextAt(content, kind.ManagedBy...)),
+		StartTime:         timePointer(kind.Started(r.state)),
+		CompletionTime:    timePointer(kind.Ended(r.state)),
+		CreationTimestamp: meta.GetCreationTimestamp(),
+		Suspended:         r.state.Suspend,
+		StatusWrittenAt:   written,
+		Marks:             delegation.MarksOf(meta.GetLabels(), meta.GetAnnotations()),
+		Generation:        meta.GetGeneration(),
+		SpecWrittenAt:     inspect.SpecWrittenAt(fields),
+		DeletedAt:         meta.GetDeletionTimestamp(), Finalizers: meta.GetFinalizers(),
+		TTL:        ttl(kind, content),
+		Controller: metav1.GetControllerOf(meta),
+		WrittenAs:  inspect.WrittenAs(fields),
+		PodValue:   delegation.TextAt(content, kind.PodValue...),
+	}
+	if kind.Template {
+		r.job.Concurrency = delegation.TextAt(content, delegation.Concurrency()...)
+	}
+	if !r.job.ManagedBy.IsBuiltIn() {
+		r.job.StatusWriters = inspect.StatusWriters(fields)
+	}
+	if since, ok := kind.Finished(r.state); ok {
+		r.job.FinishedTime = timePointer(since)
+	} else {
+		// What ends is not over before it says how.
+		r.job.CompletionTime = nil
+	}
+	return r
+}
+
+func timePointer(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t}
+}
+
+// ttl is after how many seconds the object is deleted once it has finished.
+func ttl(kind *delegation.Kind, content map[string]any) *int32 {
+	if kind.OtherTTL {
+		return nil
+	}
+	return secondsAt(content, kind.TTL())
+}
+
+func secondsAt(content map[string]any, path []string) *int32 {
+	if len(path) == 0 {
+		return nil
+	}
+	for _, value := range delegation.At(content, path...) {
+		if n, ok := value.(int64); ok {
+			seconds := int32(n)
+			return &seconds
+		}
+	}
+	return nil
+}
+
+// readWhole reads an object, and keeps the whole of it too.
+func readWhole(kind *delegation.Kind, content map[string]any) (read, error) {
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(kind.GroupVersionKind())
+	var r read
+	if kind.IsJob() {
+		job, err := typedJob(content)
+		if err != nil {
+			return read{}, err
+		}
+		r = readJob(job)
+	} else {
+		r = readObject(kind, o, content)
+		var encoded struct {
+			Spec map[string]json.RawMessage `json:"spec"`
+		}
+		if text, err := json.Marshal(map[string]any{"spec": content["spec"]}); err == nil && json.Unmarshal(text, &encoded) == nil {
+			r.job.Sizes = sizesOf(kind, encoded.Spec)
+		}
+	}
+	r.job.Object = o
+	return r, nil
+}
+
+// slimObject is an object of which only what is asked for is decoded: most of an
+// object is pod templates, and what ran where.
+type slimObject struct {
+	Metadata slimMeta                   `json:"metadata"`
+	Spec     map[string]json.RawMessage `json:"spec"`
+	Status   map[string]json.RawMessage `json:"status"`
+}
+
+// slimMeta is the metadata of an object, without the fields that its managers
+// manage.
+type slimMeta struct {
+	metav1.ObjectMeta `json:",inline"`
+	ManagedFields     []slimEntry `json:"managedFields"`
+}
+
+type slimEntry struct {
+	Manager     string       `json:"manager"`
+	APIVersion  string       `json:"apiVersion"`
+	Time        *metav1.Time `json:"time"`
+	Subresource string       `json:"subresource"`
+}
+
+// slimmer decodes of objects of a kind what the model keeps.
+type slimmer struct {
+	kind *delegation.Kind
+	// wanted are the fields below spec and status that are decoded.
+	wanted map[string]map[string]bool
+}
+
+func newSlimmer(kind delegation.Kind) *slimmer {
+	s := &slimmer{kind: &kind, wanted: map[string]map[string]bool{"spec": {}, "status": {}}}
+	for _, path := range kind.Fields() {
+		if len(path) > 1 && s.wanted[path[0]] != nil {
+			s.wanted[path[0]][path[1]] = true
+		}
+	}
+	return s
+}
+
+// read reads an object. What it cannot make sense of is an error.
+func (s *slimmer) read(o *slimObject) (read, error) {
+	meta := &o.Metadata.ObjectMeta
+	for _, e := range o.Metadata.ManagedFields {
+		meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: e.Manager, APIVersion: e.APIVersion, Time: e.Time, Subresource: e.Subresource,
+		})
+	}
+	content := map[string]any{"metadata": map[string]any{}}
+	if meta.DeletionTimestamp != nil {
+		content["metadata"] = map[string]any{"deletionTimestamp": meta.DeletionTimestamp.Format(time.RFC3339)}
+	}
+	for name, fields := range map[string]map[string]json.RawMessage{"spec": o.Spec, "status": o.Status} {
+		decoded := map[string]any{}
+		for key, raw := range fields {
+			if !s.wanted[name][key] {
+				if name == "status" {
+					// That there is something is all that counts.
+					decoded[key] = nil
+				}
+				continue
+			}
+			var value any
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
+				return read{}, fmt.Errorf("%s %s/%s: the server's answer makes no sense: %w", s.kind, meta.Namespace, meta.Name, err)
+			}
+			decoded[key] = value
+		}
+		content[name] = decoded
+	}
+	r := readObject(s.kind, meta, content)
+	r.job.Sizes = sizesOf(s.kind, o.Spec)
+	return r, nil
+}

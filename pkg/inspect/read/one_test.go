@@ -1,0 +1,136 @@
+package read_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+)
+
+// serves is an API server as one user sees it: paths that are answered with a body, and
+// others that are refused; all else is not there.
+type serves struct {
+	answers map[string]string
+	refused []string
+}
+
+func (s serves) RoundTrip(r *http.Request) (*http.Response, error) {
+	code, reason, body := http.StatusNotFound, "NotFound", s.answers[r.URL.Path]
+	for _, path := range s.refused {
+		if strings.HasPrefix(r.URL.Path, path) {
+			code, reason = http.StatusForbidden, "Forbidden"
+		}
+	}
+	if body != "" {
+		code = http.StatusOK
+	} else {
+		body = fmt.Sprintf(`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"%s: %s"}`, reason, code, reason, r.URL.Path)
+	}
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Body: io.NopCloser(strings.NewReader(body)),
+	}, nil
+}
+
+const (
+	whichCluster = "/api/v1/namespaces/kube-system"
+	none         = `{"apiVersion":"v1","kind":"List","metadata":{},"items":[]}`
+)
+
+func identity(uid string) string {
+	return fmt.Sprintf(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"kube-system","uid":%q}}`, uid)
+}
+
+func jobJSON(namespace, name, uid, more string) string {
+	return fmt.Sprintf(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"namespace":%q,"name":%q,"uid":%q,"creationTimestamp":"2026-11-22T09:00:00Z"%s`, namespace, name, uid, more)
+}
+
+// traced reads the Job ml/train through contexts, each "name server".
+func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
+	t.Helper()
+	var contexts []fleet.Context
+	var addresses []kubecontext.Address
+	for _, c := range []string{"m https://m", "dev https://w", "admin https://w"} {
+		name, host, _ := strings.Cut(c, " ")
+		if user, ok := users[name]; ok {
+			contexts = append(contexts, fleet.Context{Name: name, Namespace: "ml", CA: "ca", Config: &rest.Config{Host: host, Transport: user}})
+		}
+	}
+	f := fleet.Open(t.Context(), contexts, fleet.Options{Stands: read.Query{}.MayList})
+	for _, name := range f.Contexts() {
+		addresses = append(addresses, kubecontext.Address{Context: name})
+	}
+	now := func() time.Time { return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC) }
+	return read.One(t.Context(), f, read.Wanted{Name: "train", Namespace: "ml"}, addresses, now)
+}
+
+const (
+	mlJob   = "/apis/batch/v1/namespaces/ml/jobs/train"
+	farJob  = "/apis/batch/v1/namespaces/far/jobs/train"
+	mlPods  = "/api/v1/namespaces/ml/pods"
+	farPods = "/api/v1/namespaces/far/pods"
+	pinned  = `,"annotations":{"jobmanagedby.github.io/mirror":"w/far/train/the-mirror"}},"spec":{"managedBy":"jobmanagedby.github.io/dispatch"}}`
+	marked  = `,"labels":{"jobmanagedby.github.io/origin-uid":"the-origin"}},"spec":{}}`
+)
+
+func manager() serves {
+	return serves{answers: map[string]string{whichCluster: identity("m"), mlJob: jobJSON("ml", "train", "the-origin", pinned), mlPods: none}}
+}
+
+func messages(v *inspect.Inventory) (texts []string) {
+	for _, e := range v.Errors() {
+		texts = append(texts, e.Context+" "+string(e.Code)+" "+e.Message)
+	}
+	return texts
+}
+
+// TestTraceTellsRefusals: what a mark leads to, and may not be looked at, is told, and
+// hides nothing else of its cluster.
+func TestTraceTellsRefusals(t *testing.T) {
+	v := traced(t, map[string]serves{"m": manager(), "admin": {answers: map[string]string{whichCluster: identity("w")}, refused: []string{"/apis/batch/v1/namespaces/far"}}})
+	found := strings.Join(messages(v), "\n")
+	assert.Assert(t, strings.Contains(found, "admin Forbidden could not look for job \"train\""), found)
+	assert.NilError(t, v.Facts("admin").Err)
+	assert.Assert(t, v.Facts("admin").Gaps[inspect.PartJobs] != nil)
+}
+
+// TestTraceAsksTheOther: a developer who may not read where a mark leads is stood in for
+// by another context of that cluster, and nothing is refused.
+func TestTraceAsksTheOther(t *testing.T) {
+	mirror := jobJSON("far", "train", "the-mirror", marked)
+	v := traced(t, map[string]serves{
+		"m":     manager(),
+		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none}, refused: []string{"/api"}},
+		"admin": {answers: map[string]string{whichCluster: identity("w"), farJob: mirror, farPods: none}},
+	})
+	assert.Equal(t, len(v.Clusters), 2)
+	assert.Equal(t, v.Clusters[1].Context+" "+v.Clusters[1].ClusterUID, "dev w")
+	assert.Equal(t, len(v.Pairs.Pairs), 1)
+	assert.Equal(t, len(v.Pairs.Pairs[0].Mirrors), 1)
+	for _, text := range messages(v) {
+		assert.Assert(t, !strings.Contains(text, "Forbidden"), text)
+	}
+}
+
+// TestTraceByUID: where the cluster of a mark cannot be told, the mirror is known by its
+// uid, and nothing else there is taken for it.
+func TestTraceByUID(t *testing.T) {
+	for uid, mirrors := range map[string]int{"the-mirror": 1, "another": 0} {
+		job := jobJSON("far", "train", uid, "},\"spec\":{}}")
+		if mirrors > 0 {
+			job = jobJSON("far", "train", uid, marked)
+		}
+		v := traced(t, map[string]serves{"m": manager(), "dev": {answers: map[string]string{farJob: job, farPods: none}, refused: []string{whichCluster}}})
+		assert.Equal(t, len(v.Pairs.Pairs[0].Mirrors), mirrors)
+		assert.Equal(t, len(v.Facts("dev").Jobs), mirrors)
+	}
+}

@@ -1,0 +1,200 @@
+package read
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+// survey is what a cluster serves of the kinds that were asked for.
+type survey struct {
+	discovery *fleet.Discovery
+	api       *fleet.API
+	names     []string
+	// verify has the schemas of the kinds of the table looked at as well. The table
+	// tells what there is in the versions of today, not what is installed.
+	verify bool
+	// unasked is why nothing at all is known of what the cluster serves. Who may not ask
+	// that still finds the kinds that are there on every cluster.
+	unasked error
+
+	mu sync.Mutex
+	// kinds are those that were found, and without those of them that are served
+	// without the field, each in one of its versions.
+	kinds, without []delegation.Kind
+	// failed says for groups and versions why it is not known which kinds they have.
+	failed map[schema.GroupVersion]error
+	// documents are the schemas of groups and versions that were read, for verify.
+	documents map[schema.GroupVersion]*delegation.Schemas
+}
+
+// newSurvey asks a cluster what it serves.
+func newSurvey(ctx context.Context, c *fleet.Cluster, names []string) *survey {
+	s := &survey{names: names, api: &fleet.API{}, failed: map[schema.GroupVersion]error{}, documents: map[schema.GroupVersion]*delegation.Schemas{}}
+	var api *fleet.API
+	if s.discovery, s.unasked = c.Discovery(); s.unasked == nil {
+		api, s.unasked = s.discovery.API(ctx)
+	}
+	if s.unasked == nil {
+		s.api, s.failed = api, maps.Clone(api.Failed)
+	}
+	return s
+}
+
+const doingSurvey = "find out which kinds it serves"
+
+// run looks for the kinds.
+func (s *survey) run(ctx context.Context) {
+	isDone := map[schema.GroupKind]bool{}
+	for _, row := range delegation.Kinds() {
+		gk := row.GroupVersionKind().GroupKind()
+		if isDone[gk] || !s.wantsKnown(row) {
+			continue
+		}
+		isDone[gk] = true
+		s.findKnown(ctx, gk)
+	}
+	s.findUnknown(ctx)
+	maps.DeleteFunc(s.failed, func(gv schema.GroupVersion, _ error) bool { return !s.matters(gv.Group) })
+}
+
+// wantsKnown says whether a kind of the table is asked for.
+func (s *survey) wantsKnown(k delegation.Kind) bool {
+	return slices.ContainsFunc(s.names, func(name string) bool { return k.IsNamed(name) || name == AllKinds && !k.IsUnmanaged() })
+}
+
+// findKnown finds a kind of the table in the version that is served: in a row of its
+// own, or else in any that has the field too.
+func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
+	var rows []delegation.Kind
+	for _, row := range delegation.Kinds() {
+		if row.GroupVersionKind().GroupKind() == gk {
+			rows = append(rows, row)
+		}
+	}
+	versions := s.versions(rows[0].Resource.GroupResource())
+	if apierrors.IsForbidden(s.unasked) && scheme.Scheme.IsGroupRegistered(gk.Group) {
+		versions = []string{rows[0].Resource.Version}
+	}
+	for _, row := range rows {
+		if slices.Contains(versions, row.Resource.Version) && (!s.verify || !s.lacks(ctx, row)) {
+			s.kinds = append(s.kinds, row)
+			return
+		}
+	}
+	for _, version := range versions {
+		row := rows[0]
+		row.Resource.Version = version
+		isOfTable := slices.ContainsFunc(rows, func(r delegation.Kind) bool { return r.Resource.Version == version })
+		if isOfTable || slices.Contains(row.Blind, version) || s.lacks(ctx, row) {
+			continue
+		}
+		s.kinds = append(s.kinds, row)
+		return
+	}
+	if len(versions) > 0 {
+		row := rows[0]
+		row.Resource.Version = versions[0]
+		s.without = append(s.without, row)
+	}
+}
+
+// lacks says whether a kind is served without the field. Where no schema tells, what
+// the table says of it is believed.
+func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
+	if k.IsUnmanaged() || s.unasked != nil {
+		return false
+	}
+	gv := k.Resource.GroupVersion()
+	schemas, known := s.documents[gv]
+	if !known {
+		document, err := s.discovery.Schemas(ctx, gv)
+		if err == nil && document != nil {
+			schemas, err = delegation.ParseSchemas(document)
+		}
+		s.documents[gv] = schemas
+		if err != nil {
+			s.fail(gv, err)
+		}
+	}
+	return schemas != nil && schemas.Lacks(k.GroupVersionKind(), k.ManagedBy)
+}
+
+// versions are those in which a resource is served, the preferred one first.
+func (s *survey) versions(gr schema.GroupResource) []string {
+	var versions []string
+	for _, list := range s.api.Lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || gv.Group != gr.Group {
+			continue
+		}
+		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == gr.Resource }) {
+			versions = append(versions, gv.Version)
+		}
+	}
+	return versions
+}
+
+func (s *survey) fail(gv schema.GroupVersion, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed[gv] == nil {
+		s.failed[gv] = err
+	}
+}
+
+// matters says whether what a group that fails may have is asked for, and was not
+// found elsewhere.
+func (s *survey) matters(group string) bool {
+	return slices.ContainsFunc(s.names, func(name string) bool {
+		if name == AllKinds {
+			return true
+		}
+		found := func(k delegation.Kind) bool { return k.IsNamed(name) }
+		if slices.ContainsFunc(s.kinds, found) || slices.ContainsFunc(s.without, found) {
+			return false
+		}
+		known, isKnown := delegation.KindNamed(name)
+		_, of, hasGroup := strings.Cut(name, ".")
+		return isKnown && known.Resource.Group == group || !isKnown && (!hasGroup || strings.EqualFold(of, group))
+	})
+}
+
+// err tells what could not be looked at, nil for nothing.
+func (s *survey) err() error {
+	switch {
+	case s.unasked != nil:
+		return &kubecontext.Error{Doing: doingSurvey, Err: s.unasked}
+	case len(s.failed) == 0:
+		return nil
+	}
+	return &kubecontext.Error{Doing: doingSurvey, Err: &GroupsError{Failed: s.failed}}
+}
+
+// GroupsError is that it could not be found out which kinds some groups of an API
+// have. It is no error of the whole context.
+type GroupsError struct {
+	// Failed says for each group and version why; where not even the versions are
+	// known, there is none.
+	Failed map[schema.GroupVersion]error
+}
+
+func (e *GroupsError) Error() string {
+	var parts []string
+	for gv, err := range e.Failed {
+		parts = append(parts, strings.TrimSuffix(gv.String(), "/")+": "+err.Error())
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,133 @@
+package read
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// Most of a Job is its pod template, and the model keeps nothing of it. To
+// decode it into a few hundred small objects only to drop them is most of the
+// time and memory that a listing takes, so it is cut out of the encoded list
+// before that is decoded.
+
+// fields names fields of an encoded message by their numbers: those to cut out,
+// and those in which something is to be cut out.
+type fields map[protowire.Number]part
+
+// part is what to do with a field. The zero value cuts it out.
+type part struct {
+	// within is what to cut out of the field.
+	within fields
+	// unless says which of a map's entries are kept, by their keys.
+	unless func(key string) bool
+}
+
+// uninteresting is what drop removes, of an encoded JobList (k8s.io/api:
+// batch/v1 and meta/v1, generated.proto).
+var uninteresting = fields{
+	2: {within: fields{ // items
+		1: {within: fields{ // metadata
+			11: {unless: delegation.IsMark}, // labels
+			12: {unless: delegation.IsMark}, // annotations
+			17: {within: fields{7: {}}},     // managedFields: fieldsV1
+		}},
+		2: {within: fields{6: {}}}, // spec: template
+	}},
+}
+
+// protobufPrefix is what every object begins with that an API server encodes as
+// protobuf; behind it stands a message of type runtime.Unknown.
+var protobufPrefix = []byte("k8s\x00")
+
+var errNotProtobuf = errors.New("not a protobuf response")
+
+// decodeJobs decodes a protobuf response to a list of Jobs, without what the
+// model does not keep. Any other response is errNotProtobuf.
+func decodeJobs(body []byte, list *batchv1.JobList) error {
+	envelope, ok := bytes.CutPrefix(body, protobufPrefix)
+	if !ok {
+		return errNotProtobuf
+	}
+	raw, err := field(envelope, 2)
+	if err != nil {
+		return err
+	}
+	slim, err := cut(make([]byte, 0, len(raw)/2), raw, uninteresting)
+	if err != nil {
+		return err
+	}
+	return list.Unmarshal(slim)
+}
+
+// field returns the last field with that number of an encoded message, which
+// has to be of a length-delimited type.
+func field(message []byte, number protowire.Number) ([]byte, error) {
+	var found []byte
+	err := eachField(message, func(n protowire.Number, t protowire.Type, value, _ []byte) error {
+		if n == number && t == protowire.BytesType {
+			found = value
+		}
+		return nil
+	})
+	return found, err
+}
+
+// cut appends an encoded message to dst, without what is named.
+func cut(dst, message []byte, without fields) ([]byte, error) {
+	err := eachField(message, func(n protowire.Number, t protowire.Type, value, whole []byte) error {
+		part, named := without[n]
+		switch {
+		case !named || t != protowire.BytesType || part.keeps(value):
+			dst = append(dst, whole...)
+		case part.within != nil:
+			slim, err := cut(nil, value, part.within)
+			if err != nil {
+				return err
+			}
+			dst = protowire.AppendTag(dst, n, t)
+			dst = protowire.AppendBytes(dst, slim)
+		}
+		return nil
+	})
+	return dst, err
+}
+
+// keeps says whether a map's entry stays as it is.
+func (p part) keeps(entry []byte) bool {
+	if p.unless == nil {
+		return false
+	}
+	key, err := field(entry, 1)
+	return err == nil && p.unless(string(key))
+}
+
+// eachField calls visit for the fields of an encoded message. value is what a
+// length-delimited field holds, whole the field with its tag.
+func eachField(message []byte, visit func(n protowire.Number, t protowire.Type, value, whole []byte) error) error {
+	for len(message) > 0 {
+		n, t, tagLength := protowire.ConsumeTag(message)
+		if tagLength < 0 {
+			return fmt.Errorf("malformed protobuf: %w", protowire.ParseError(tagLength))
+		}
+		length := protowire.ConsumeFieldValue(n, t, message[tagLength:])
+		if length < 0 {
+			return fmt.Errorf("malformed protobuf: %w", protowire.ParseError(length))
+		}
+		whole := message[:tagLength+length]
+		var value []byte
+		if t == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(whole[tagLength:])
+		}
+		if err := visit(n, t, value, whole); err != nil {
+			return err
+		}
+		message = message[tagLength+length:]
+	}
+	return nil
+}
