@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -156,6 +158,18 @@ func (s *WorkloadStatus) Evictions(reason string) int32 {
 // Admission says which ClusterQueue a Workload has its quota from.
 type Admission struct {
 	ClusterQueue string `json:"clusterQueue"`
+	// PodSetAssignments are what its pods were given.
+	PodSetAssignments []PodSetAssignment `json:"podSetAssignments,omitempty"`
+}
+
+// Given is how much of a resource all pods of a Workload were given together, in whatever
+// flavor.
+func (a *Admission) Given(name string) resource.Quantity {
+	var total resource.Quantity
+	for _, set := range a.PodSetAssignments {
+		total.Add(set.ResourceUsage[corev1.ResourceName(name)])
+	}
+	return total
 }
 
 // CheckState is how an AdmissionCheck stands for one Workload.

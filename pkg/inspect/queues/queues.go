@@ -3,6 +3,7 @@
 package queues
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -84,22 +85,29 @@ type cluster struct {
 	queues []*kueue.ClusterQueue
 }
 
-// clusterOf is a cluster as far as its queues are known, nil where they are not.
+// clusterOf is a cluster as far as its queues are known, nil where they are not. Where
+// nobody asked for all that tells of room, its queues tell of themselves.
 func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]*cluster) *cluster {
-	if c := known[f]; c != nil || f == nil || f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+	if c := known[f]; c != nil || f == nil || f.Err != nil || f.Kueue == nil {
 		return c
 	}
 	k := f.Kueue
 	c := &cluster{inventory: v, known: known, facts: f, room: k.Capacity}
+	if c.room == nil {
+		c.room = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: errUnasked, inspect.PartCohorts: errUnasked}}
+	}
 	known[f] = c
-	c.locals = unique(slices.Concat(k.Capacity.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
-	c.queues = unique(slices.Concat(k.Capacity.ClusterQueues, k.ClusterQueues), func(q *kueue.ClusterQueue) string { return q.Name })
+	c.locals = unique(slices.Concat(c.room.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
+	c.queues = unique(slices.Concat(c.room.ClusterQueues, k.ClusterQueues), func(q *kueue.ClusterQueue) string { return q.Name })
 	c.tree = capacity.New(capacity.Sources{
-		Queues: c.queues, Cohorts: k.Capacity.Cohorts, Locals: c.locals,
-		Claims: k.Capacity.Claims, HasClaims: c.hasClaims(),
+		Queues: c.queues, Cohorts: c.room.Cohorts, Locals: c.locals,
+		Claims: c.room.Claims, HasClaims: c.hasClaims(),
 	})
 	return c
 }
+
+// errUnasked is why something is not known that nobody wanted to know.
+var errUnasked = errors.New("nobody asked")
 
 // unique leaves out what was read twice.
 func unique[T any](all []T, name func(T) string) []T {

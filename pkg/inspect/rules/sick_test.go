@@ -187,6 +187,32 @@ func wellWithLess() []sick {
 }
 
 // stepCases are those of the rules that tell whose turn it is.
+// shortfallCases are those of JM133 and JM134: the Workload of no-quota-on-workers holds 2
+// cpu of its manager's queue.
+func shortfallCases() []testCase {
+	const queue = "ClusterQueue/cluster-queue"
+	quota := func(worker, resources string) edit {
+		return patch(worker, queue, `{spec: {resourceGroups: [{coveredResources: [x], flavors: [{name: default-flavor, resources: [`+resources+`]}]}]}}`)
+	}
+	onlyMemory := "{name: memory, nominalQuota: 1Gi}"
+	return []testCase{
+		{name: "more than any worker has", code: "JM133", base: recordedNoQuota, fires: true},
+		{name: "not more than both have together, but than each", code: "JM133", base: recordedNoQuota, fires: true, edits: []edit{quota("kwok-w1", "{name: cpu, nominalQuota: 1500m}")}},
+		{name: "in two flavors together", code: "JM133", base: recordedNoQuota, edits: []edit{patch("kwok-w1", queue, `{spec: {resourceGroups: [{coveredResources: [cpu], flavors: [
+			{name: a, resources: [{name: cpu, nominalQuota: 1}]}, {name: b, resources: [{name: cpu, nominalQuota: 1}]}]}]}}`)}},
+		{name: "it may borrow", code: "JM133", base: recordedNoQuota, edits: []edit{patch("kwok-w1", queue, `{spec: {cohortName: team}}`)}},
+		{name: "a worker cannot be looked at", code: "JM133", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2")}},
+		{name: "nor its queues", code: "JM133", base: recordedNoQuota, edits: []edit{forbidden("kwok-w2", "clusterqueues.kueue.x-k8s.io")}},
+		{name: "others wait, and it would fit", code: "JM133", base: "strict-fifo-head-blocks"},
+		{name: "nobody has any", code: "JM134", base: recordedNoQuota, fires: true, edits: []edit{quota("kwok-w1", onlyMemory), quota("kwok-w2", onlyMemory)}},
+		{name: "one has some", code: "JM134", base: recordedNoQuota, edits: []edit{quota("kwok-w1", onlyMemory)}},
+		{
+			name: "what asks for it runs all the same", code: "JM134", base: "running",
+			edits: []edit{quota("kwok-w1", onlyMemory), quota("kwok-w2", onlyMemory)},
+		},
+	}
+}
+
 func stepCases() []testCase {
 	const stopped = `{status: {active: 0, ready: 0}}`
 	over := patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", ""))+`}}`)

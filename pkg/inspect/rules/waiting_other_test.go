@@ -59,7 +59,7 @@ func TestHeldOtherwise(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			c := testCase{base: recordedNoQuota, edits: onWorkers(reason, "why")}
 			found := judge(t, c.make(t), rules.All(), 0)
-			assert.Equal(t, strings.Join(codesOf(found), " "), "JM116")
+			assert.Equal(t, strings.Join(codesOf(found), " "), "JM116 JM133")
 			assert.Equal(t, found[0].Severity, want.severity)
 			assert.Assert(t, strings.Contains(found[0].Message, want.says), found[0].Message)
 		})
