@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"gotest.tools/v3/assert"
 )
@@ -49,7 +50,7 @@ func TestTheTerminalIsAsWideAsAskedFor(t *testing.T) {
 		assert.NilError(t, err)
 		widest := 0
 		for _, l := range lines {
-			widest = max(widest, len(l.plain()))
+			widest = max(widest, utf8.RuneCountInString(l.plain()))
 		}
 		assert.Assert(t, widest <= int(width) && widest > int(width)-10, "%d columns are used of %d", widest, width)
 	}

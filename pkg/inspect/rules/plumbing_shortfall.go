@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -21,7 +23,7 @@ func readsOfShortfall() []inspect.Part {
 func managerGivesTooMuch() Rule {
 	return Rule{
 		Code: "JM133", Title: "a manager's queue gives quota for what no worker can take", Severity: inspect.Info,
-		Reads: readsOfShortfall(), Undated: true,
+		Reads: readsOfShortfall(),
 		Why: `What is submitted is given quota on the management cluster first, and then waits for quota on a worker. Where
 the manager's ClusterQueue has more of a resource than any ClusterQueue of its workers, what asks for more than these
 have gets quota there and keeps it, and never runs; without that, its owner would be told at once.`,
@@ -36,7 +38,7 @@ quota of the largest ClusterQueue behind it, in all flavors together. Cohorts, w
 func resourceUncovered() Rule {
 	return Rule{
 		Code: "JM134", Title: "no worker has quota of a resource that is given", Severity: inspect.Warning,
-		Reads: readsOfShortfall(), Undated: true,
+		Reads: readsOfShortfall(),
 		Why: `The manager's ClusterQueue gives quota of a resource that no ClusterQueue of its workers covers. What asks
 for it gets quota on the management cluster, and never on a worker, unless Kueue there is told to leave the resource
 out of its reckoning.`,
@@ -105,6 +107,9 @@ func (v *View) reportShortfall(submission Submission, s *queues.Shortfall, held 
 			fmt.Sprintf("%s: ClusterQueue %s has a quota of %s %s, and has given %s of it to %s", manager.Context, s.Queue.Name, s.Nominal.Text(s.Resource), s.Resource, held.Text(s.Resource), named(Of(job))),
 			fmt.Sprintf("the largest of the queues behind it has %s: %s", most, strings.Join(s.Behind, ", ")),
 		},
+	}
+	if quota := meta.FindStatusCondition(submission.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil {
+		sighting.Since = quota.LastTransitionTime.Time
 	}
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
 	if s.IsUncovered {
