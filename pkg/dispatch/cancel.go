@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // CancelReason is the reason of the condition Failed on an origin that was
@@ -236,6 +237,9 @@ func Find(ctx context.Context, s *apiserver.Side, k delegation.Kind, owner deleg
 			} else {
 				others++
 			}
+		}
+		if err := fleet.GoesOn(o.Continue, page.GetContinue()); err != nil {
+			return nil, 0, s.Failed(err)
 		}
 		if o.Continue = page.GetContinue(); o.Continue == "" {
 			return found, others, nil

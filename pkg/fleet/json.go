@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,14 +64,22 @@ func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 			return err
 		}
 		var page struct {
+			Kind            string `json:"kind"`
 			metav1.ListMeta `json:"metadata"`
 			Items           []T `json:"items"`
 		}
 		err = DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion).Do(ctx), &page)
 		var status apierrors.APIStatus
 		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-			o.Continue = status.Status().Continue
-			continue
+			page.Continue, err = status.Status().Continue, nil
+		}
+		switch {
+		case err != nil:
+		case page.Items == nil && page.Continue == "" && !strings.HasSuffix(page.Kind, "List"):
+			// From there being none nothing could be told from anything else.
+			err = errors.New("the server's answer makes no sense: it is no list")
+		default:
+			err = GoesOn(o.Continue, page.Continue)
 		}
 		if err != nil {
 			return err
@@ -83,4 +92,16 @@ func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 		}
 		o.Continue = page.Continue
 	}
+}
+
+// ErrNoEnd is why a list is given up whose server never comes to its end.
+var ErrNoEnd = errors.New("the server gives the same continue token again, so that the list would never end")
+
+// GoesOn checks that the next chunk of a list is another one than the last, by the token
+// that was sent and the one that came.
+func GoesOn(sent, got string) error {
+	if sent != "" && sent == got {
+		return ErrNoEnd
+	}
+	return nil
 }

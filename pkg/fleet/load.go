@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -157,7 +158,9 @@ func loadContext(raw clientcmdapi.Config, name string, flags *genericclioptions.
 	if c.Namespace, _, c.Err = client.Namespace(); c.Err != nil {
 		return Context{Name: name, Err: c.Err}
 	}
-	unthrottle(c.Config)
+	if err := prepare(c.Config); err != nil {
+		return Context{Name: name, Err: err}
+	}
 	return c
 }
 
@@ -199,14 +202,24 @@ func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcm
 	if *flags.APIServer != "" {
 		name = *flags.APIServer
 	}
-	unthrottle(config)
+	if err := prepare(config); err != nil {
+		return nil, fmt.Errorf("could not make client settings: %w", err)
+	}
 	return []Context{{Name: name, Namespace: namespace, Config: config}}, nil
 }
 
-// unthrottle turns client-side rate limiting off. A listing asks for one chunk
-// after the other and cannot flood a server; API priority and fairness protects
-// it from many clients.
-func unthrottle(config *rest.Config) { config.QPS = -1 }
+// prepare makes client settings fit for servers of which nobody knows what they send. It
+// turns client-side rate limiting off, too: a listing asks for one chunk after the other
+// and cannot flood a server; API priority and fairness protects it from many clients.
+func prepare(config *rest.Config) error {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &guard{base: base, next: next, most: mostOf} })
+	return nil
+}
 
 func whereLooked(loader clientcmd.ClientConfig) string {
 	access := loader.ConfigAccess()

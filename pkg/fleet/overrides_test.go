@@ -144,7 +144,7 @@ func settingsOf(t *testing.T, c fleet.Context) settings {
 		assert.NilError(t, err)
 		s.Proxy = proxy.String()
 	}
-	s.Config.Proxy, s.Config.QPS = nil, 0
+	s.Config.Proxy, s.Config.QPS, s.Config.WrapTransport = nil, 0, nil
 	return s
 }
 

@@ -15,6 +15,7 @@ const grace = 250 * time.Millisecond
 // zero is without bound.
 func within[T any](ctx context.Context, timeout time.Duration, do func(context.Context) (T, error)) (T, error) {
 	cause := &kubecontext.TimeoutError{After: timeout.Round(time.Millisecond)}
+	ctx = quiet(ctx)
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, cause)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // nodes are those of the cluster, with nothing but what scheduling looks at.
@@ -33,6 +34,9 @@ func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
 					Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
 					Status:     corev1.NodeStatus{Allocatable: n.Status.Allocatable},
 				})
+			}
+			if err := fleet.GoesOn(options.Continue, page.Continue); err != nil {
+				return nil, err
 			}
 			if options.Continue = page.Continue; options.Continue == "" {
 				return nodes, nil

@@ -263,6 +263,9 @@ func listChunk(ctx context.Context, client rest.Interface, namespace string, o m
 		o.Continue = status.Status().Continue
 		list, err = getJobs(ctx, client, namespace, o)
 	}
+	if err == nil {
+		err = fleet.GoesOn(o.Continue, list.Continue)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -284,8 +287,14 @@ func getJobs(ctx context.Context, client rest.Interface, namespace string, o met
 	if err := decodeJobs(body, list); !errors.Is(err, errNotProtobuf) {
 		return list, err
 	}
-	if err := result.Into(list); err != nil {
+	answer, err := result.Get()
+	if err != nil {
 		return nil, err
+	}
+	// To decode something else into a list is no error, and would leave it empty.
+	list, ok := answer.(*batchv1.JobList)
+	if !ok {
+		return nil, fmt.Errorf("the server sent a %T in place of a list of Jobs", answer)
 	}
 	for i := range list.Items {
 		drop(&list.Items[i])

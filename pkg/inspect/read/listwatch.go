@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -142,6 +143,9 @@ func (w *watcher) listerWatcher(kind delegation.Kind,
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			selected(&o)
 			objects, err := list(ctx, o)
+			if chunk, isList := objects.(metav1.ListInterface); err == nil && isList {
+				err = fleet.GoesOn(o.Continue, chunk.GetContinue())
+			}
 			told(err)
 			return objects, err
 		},

@@ -180,7 +180,7 @@ func (a *servedAPI) inGroup(steps []string) (any, *apierrors.StatusError) {
 			continue
 		}
 		if len(steps) > 2 && steps[len(steps)-1] == r.plural {
-			return json.RawMessage(`{"items": [` + strings.Join(r.objects, ",") + `]}`), nil
+			return json.RawMessage(fmt.Sprintf(`{"kind": "%sList", "apiVersion": %q, "items": [%s]}`, r.kind, apiVersion, strings.Join(r.objects, ","))), nil
 		}
 		told := metav1.APIResource{Name: r.plural, SingularName: strings.ToLower(r.kind), Kind: r.kind, Namespaced: true, Verbs: metav1.Verbs{"create", "get", "list"}, ShortNames: r.shortNames}
 		if r.more != nil {

@@ -1,0 +1,258 @@
+package cmd
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// recordedServers are API servers that answer as those of a bundle did, each unless a
+// twist answers in its place, by their contexts. It returns the flags that lead there.
+func recordedServers(t *testing.T, dir string, twists map[string]func(http.ResponseWriter, *http.Request) bool) []string {
+	t.Helper()
+	b, err := bundle.Open(dir)
+	assert.NilError(t, err)
+	config := clientcmdapi.NewConfig()
+	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{Token: "secret-token"}
+	for _, c := range b.Contexts() {
+		twist, recorded := twists[c.Name], c.Config.Transport
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if twist != nil && twist(w, r) {
+				return
+			}
+			asked := r.Clone(r.Context())
+			asked.Body = nil
+			answer, err := recorded.RoundTrip(asked)
+			if err != nil {
+				return
+			}
+			defer func() { _ = answer.Body.Close() }()
+			maps.Copy(w.Header(), answer.Header)
+			w.WriteHeader(answer.StatusCode)
+			_, _ = io.Copy(w, answer.Body)
+		}))
+		t.Cleanup(server.Close)
+		config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: server.URL}
+		config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: "admin"}
+	}
+	config.CurrentContext = b.Contexts()[0].Name
+	path := filepath.Join(t.TempDir(), "config")
+	assert.NilError(t, clientcmd.WriteToFile(*config, path))
+	return []string{"--kubeconfig", path, "--cache-dir", t.TempDir()}
+}
+
+// answered answers with a text, whatever was asked.
+func answered(code int, contentType, text string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+const jobList = `{"kind":"JobList","apiVersion":"batch/v1","metadata":{"resourceVersion":"1","continue":%q},"items":[%s]}`
+
+// packed answers with so many MiB of blanks, in a few kB.
+func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
+	member := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, text)
+		_ = z.Close()
+		return b.Bytes()
+	}
+	// What is packed in several pieces is unpacked as one.
+	first, each := member(before), member(strings.Repeat(" ", 1<<20))
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(slices.Concat(first, bytes.Repeat(each, size)))
+	}
+}
+
+// TestHostileServers: whatever one server answers to a listing, what the others have is
+// shown, the context is named that is wrong, and what could not be done there, and
+// nothing that it sends reaches the terminal as it is.
+func TestHostileServers(t *testing.T) {
+	const evilJob = `{"metadata":{"name":"x\u001b[2J\u202e\n\tforged  Complete","namespace":"default\u001b[31m","uid":"\u0007","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"managedBy":"a/b\u001b]0;t\u0007"}}`
+	var pages atomic.Int64
+	for _, tt := range []struct {
+		name   string
+		answer func(http.ResponseWriter, *http.Request)
+		code   int
+		want   string
+		args   []string
+	}{
+		{"a list that never ends", answered(200, "application/json", fmt.Sprintf(jobList, "again", "")), util.ExitPartial, "the same continue token again", nil},
+		{"a list that goes on for ever", func(w http.ResponseWriter, r *http.Request) {
+			answered(200, "application/json", fmt.Sprintf(jobList, fmt.Sprint(pages.Add(1)), ""))(w, r)
+		}, util.ExitPartial, "no answer within 2s", []string{"--context-timeout", "2s"}},
+		{"an expired token for ever", answered(410, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"old\u001b[2J","metadata":{"continue":"again"}}`), util.ExitPartial, `old\x1b[2J`, nil},
+		{"a page", answered(200, "text/html", "<html><script>x</script>\x1b[2J"), util.ExitPartial, "could not list jobs", nil},
+		{"a page as an error", answered(502, "text/html", "<html>\x1b[2J bad gateway"), util.ExitPartial, "could not list jobs", nil},
+		{"an error that forges lines", answered(403, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no\u001b[2J\ncontext management: fine\u202e"}`), util.ExitPartial, `no\x1b[2J context management: fine\u202e`, nil},
+		{"another kind", answered(200, "application/json", `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}`), util.ExitPartial, "could not list jobs", nil},
+		{"nothing", answered(200, "application/json", ""), util.ExitPartial, "could not list jobs", nil},
+		{"brackets", answered(200, "application/json", strings.Repeat("[", 1<<20)), util.ExitPartial, "could not list jobs", nil},
+		{"protobuf that is none", answered(200, "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff\xff\xff\x0f"), util.ExitPartial, "could not list jobs", nil},
+		{"a body that is cut off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"kind":"JobList"`)
+		}, util.ExitPartial, "could not list jobs", nil},
+		{"later", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "86400")
+			answered(429, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)(w, r)
+		}, util.ExitPartial, "no answer within 2s", []string{"--context-timeout", "2s"}},
+		{"a list that grows", packed(`{"kind":"JobList",`, 300), util.ExitPartial, "larger than 256 MiB", nil},
+		{"names that move the cursor", answered(200, "application/json", fmt.Sprintf(jobList, "", evilJob)), util.ExitOK, "", nil},
+		{"a warning that moves the cursor", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Warning", "299 - \"careful\u009b2J\u202e\"")
+			answered(200, "application/json", fmt.Sprintf(jobList, "", ""))(w, r)
+		}, util.ExitOK, "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			flags := recordedServers(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+				"worker-2": func(w http.ResponseWriter, r *http.Request) bool {
+					if !strings.HasSuffix(r.URL.Path, "/jobs") {
+						return false
+					}
+					tt.answer(w, r)
+					return true
+				},
+			})
+			flags = append(flags, tt.args...)
+			out, errOut, code := run(t, append(flags, "ls", "-A", "--all-contexts")...)
+			assert.Equal(t, code, tt.code, out+errOut)
+			checkVisible(t, out+errOut)
+			assert.Assert(t, strings.Contains(out, "management ") && strings.Contains(out, "worker-1 "), out)
+			if tt.code != util.ExitOK {
+				assert.Assert(t, strings.Contains(out, "worker-2") && strings.Contains(out, tt.want), out)
+			}
+			if tt.args != nil || strings.Contains(tt.want, "larger") {
+				// It takes its time.
+				return
+			}
+			out, errOut, code = run(t, append(flags, "check", "-A", "-o", "json", "--fail-on", "none")...)
+			assert.Equal(t, code, tt.code, errOut)
+			assert.Assert(t, json.Valid([]byte(out)), out)
+		})
+	}
+}
+
+// TestHostileDiscovery: the same of what a server says of itself.
+func TestHostileDiscovery(t *testing.T) {
+	for _, tt := range []struct {
+		name, path string
+		answer     func(http.ResponseWriter, *http.Request)
+	}{
+		{"groups that grow", "/apis", packed(`{"kind":"APIGroupList","groups":[`, 100)},
+		{"a page for groups", "/apis", answered(200, "text/html", "<html>\x1b[2J")},
+		{"brackets for groups", "/apis", answered(200, "application/json", strings.Repeat(`{"groups":[`, 1<<16))},
+		{"schemas that grow", "/openapi/v3", packed(`{"paths":{`, 100)},
+		{"schemas elsewhere", "/openapi/v3", answered(200, "application/json", `{"paths":{"apis/batch/v1":{"serverRelativeURL":"http://127.0.0.1:1/x"},"apis/kueue.x-k8s.io/v1beta2":{"serverRelativeURL":"//evil.example/../../x"}}}`)},
+		{"who it is", "/api/v1/namespaces/kube-system", packed(`{"kind":"Namespace","metadata":{"uid":"x"},"y":"`, 100)},
+		{"its version", "/version", packed(`{`, 100)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			flags := recordedServers(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+				"worker-2": func(w http.ResponseWriter, r *http.Request) bool {
+					if r.URL.Path != tt.path {
+						return false
+					}
+					tt.answer(w, r)
+					return true
+				},
+			})
+			for _, args := range [][]string{{"ls", "-A", "--all-contexts", "--kinds", "all"}, {"check", "-A", "--fail-on", "none"}, {"kinds", "--all-contexts"}} {
+				out, errOut, code := run(t, append(flags, args...)...)
+				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial && strings.Contains(out+errOut, "worker-2"), "%v: %d %s", args, code, out+errOut)
+				checkVisible(t, out+errOut)
+				assert.Assert(t, args[0] != "ls" || strings.Contains(out, "management ") && strings.Contains(out, "worker-1 "), out)
+			}
+		})
+	}
+}
+
+// TestCredentialsStayHome: no server gets the credentials that are meant for another, wherever
+// it sends its clients; and what a kubeconfig in a cluster names is neither run nor asked.
+func TestCredentialsStayHome(t *testing.T) {
+	var elsewhere atomic.Int64
+	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	t.Cleanup(evil.Close)
+	ran := filepath.Join(t.TempDir(), "ran")
+	config := clientcmdapi.NewConfig()
+	config.CurrentContext = "c"
+	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: evil.URL}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1", Command: "touch", Args: []string{ran}, InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+	}}
+	text, err := clientcmd.Write(*config)
+	assert.NilError(t, err)
+	secret := fmt.Sprintf(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"paris-kubeconfig","namespace":"kueue-system"},"data":{"kubeconfig":%q}}`, base64.StdEncoding.EncodeToString(text))
+
+	sent := func(code int) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/jobs") || strings.HasPrefix(r.URL.Path, "/apis") {
+				http.Redirect(w, r, evil.URL+r.URL.Path, code)
+				return true
+			}
+			return false
+		}
+	}
+	asked := atomic.Bool{}
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		flags := recordedServers(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+			"worker-2": sent(code),
+			"management": func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, "/secrets/paris-kubeconfig") {
+					return false
+				}
+				asked.Store(true)
+				answered(200, "application/json", secret)(w, r)
+				return true
+			},
+		})
+		for _, args := range [][]string{
+			{"ls", "-A", "--all-contexts"},
+			{"check", "-A"},
+			{"trace", "-A"},
+			{"snapshot", filepath.Join(t.TempDir(), "s"), "-A", "--all-contexts"},
+			{"logs", "sweep", "-n", "ml"},
+			{"dispatch", "sweep", "-n", "ml", "--to", "worker-2", "--dry-run=client"},
+			{"__complete", "trace", "--context", "worker-2", ""},
+		} {
+			out, errOut, got := run(t, append(slices.Clone(args[:1]), append(slices.Clone(flags), args[1:]...)...)...)
+			assert.Equal(t, elsewhere.Load(), int64(0), "%d %v", code, args)
+			checkVisible(t, out+errOut)
+			if args[0] == "ls" {
+				assert.Equal(t, got, util.ExitPartial)
+				assert.Assert(t, strings.Contains(out, "worker-2") && strings.Contains(out, "sends its clients on to"), out)
+			}
+		}
+	}
+	assert.Assert(t, asked.Load(), "nobody has looked at the Secret")
+	_, err = os.Stat(ran)
+	assert.Assert(t, os.IsNotExist(err), "it was run")
+}

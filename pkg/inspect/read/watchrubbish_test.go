@@ -1,0 +1,78 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestWatchOfRubbish: a watch that sends what makes no sense shows nothing of it, and is
+// begun anew; what changes from then on is told.
+func TestWatchOfRubbish(t *testing.T) {
+	for name, rubbish := range map[string]string{
+		"a page":           "<html>\x1b[2J",
+		"brackets":         strings.Repeat("[", 1<<16),
+		"an unknown event": `{"type":"EVIL\u001b[2J","object":{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"x"}}}` + "\n",
+		"another kind":     `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"5"}}}` + "\n",
+		"no object":        `{"type":"ADDED"}` + "\n",
+		"half an event":    `{"type":"ADDED","object":{"kind":"Job"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const job = `{"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"job-%d","namespace":"ml","uid":"%[1]d","resourceVersion":"%[1]d"}}`
+			var watches atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case !strings.HasSuffix(r.URL.Path, "/jobs"):
+					w.WriteHeader(http.StatusNotFound)
+				case r.URL.Query().Get("sendInitialEvents") != "":
+					w.WriteHeader(http.StatusUnprocessableEntity)
+					_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`)
+				case r.URL.Query().Get("watch") != "":
+					if watches.Add(1) == 1 {
+						_, _ = io.WriteString(w, rubbish)
+						return
+					}
+					_, _ = fmt.Fprintf(w, `{"type":"ADDED","object":`+job+"}\n", 2)
+					_ = http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				default:
+					_, _ = fmt.Fprintf(w, `{"kind":"JobList","apiVersion":"batch/v1","metadata":{"resourceVersion":"1"},"items":[`+job+`]}`, 1)
+				}
+			}))
+			defer server.Close()
+			f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: server.URL}}}, fleet.Options{})
+			ctx, stop := context.WithCancel(t.Context())
+			changes := make(chan inspect.Change)
+			var watching sync.WaitGroup
+			watching.Go(func() { Watch(ctx, f.Clusters()[0], Query{}, 500*time.Millisecond, changes) })
+			defer watching.Wait()
+			defer stop()
+			for {
+				select {
+				case c := <-changes:
+					assert.Assert(t, c.Type != inspect.Added || strings.HasPrefix(c.Job.Name, "job-"), "%+v", c.Job)
+					if c.Type == inspect.Added && c.Job.Name == "job-2" {
+						return
+					}
+				case <-time.After(20 * time.Second):
+					t.Fatal("what changed is not told")
+				}
+			}
+		})
+	}
+}
