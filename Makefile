@@ -100,6 +100,10 @@ churn: build clusters ## Have check look at healthy Jobs that come and go, brief
 churn-long: build clusters ## The same for longer, with bursts of 100 Jobs and a slow MultiKueue
 	CHURN=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 30m -v -run TestNoFalseAlarms ./test/e2e
 
+.PHONY: test-faults
+test-faults: build clusters ## Have faults of all sorts befall dispatches; SEED=N repeats a schedule
+	FAULTS=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 40m -v -run '^TestFaults$$' ./test/e2e
+
 # For how long each is looked for. What breaks something is left below the package's
 # testdata/fuzz, where go test finds it from then on.
 FUZZTIME ?= 10m

@@ -32,20 +32,42 @@ func (s *Set) Stop(ctx context.Context, name string) error {
 }
 
 func (s *Set) kill(name string) error {
-	file := filepath.Join(workdir(s.dir), "clusters", name, "pids", "kube-apiserver.pid")
-	text, err := os.ReadFile(file)
+	pid, file, err := s.pid(name)
 	if err != nil {
 		return err
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", file, err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
 	// kwokctl starts what has none.
 	return os.Remove(file)
+}
+
+// Freeze has the API server of a cluster do nothing until thaw is called: connections
+// stay, and nothing comes over them.
+func (s *Set) Freeze(name string) (thaw func(), err error) {
+	pid, _, err := s.pid(name)
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("freeze the API server of cluster %s: %w", name, err)
+	}
+	// If it has died meanwhile, others notice.
+	return func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, nil
+}
+
+// pid is the process of a cluster's API server, and the file that says so.
+func (s *Set) pid(name string) (pid int, file string, err error) {
+	file = filepath.Join(workdir(s.dir), "clusters", name, "pids", "kube-apiserver.pid")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, "", err
+	}
+	if pid, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", file, err)
+	}
+	return pid, file, nil
 }
 
 // Start starts what Stop has ended, on the same port and with the data it had, and

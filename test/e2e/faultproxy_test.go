@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// faulty stands between clients and an API server, as the network and overloaded servers
+// do: now and then something befalls what goes through.
+type faulty struct {
+	*httptest.Server
+	connections *connections
+	next        http.Handler
+	admin       kubernetes.Interface
+	// now is what befalls requests, nil if nothing does.
+	now atomic.Pointer[fault]
+	// befallen is how many requests something has befallen.
+	befallen atomic.Int64
+}
+
+// fault is something that befalls requests until it is over.
+type fault struct {
+	name string
+	// befall answers a request, or not.
+	befall func(p *faulty, over <-chan struct{}, w http.ResponseWriter, r *http.Request)
+	// begin is done once, when it begins; nil if there is nothing to do.
+	begin func(p *faulty)
+	over  chan struct{}
+}
+
+// connections are those that a server has, to be broken all at once.
+type connections struct {
+	net.Listener
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+func (c *connections) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err == nil {
+		c.mu.Lock()
+		c.open = append(c.open, conn)
+		c.mu.Unlock()
+	}
+	return conn, err
+}
+
+// reset breaks all of them, without a word.
+func (c *connections) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.open {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = conn.Close()
+	}
+	c.open = nil
+}
+
+// newFaulty stands in front of a cluster.
+func newFaulty(t *testing.T, cluster string) *faulty {
+	t.Helper()
+	config, err := set.Config(cluster)
+	assert.NilError(t, err)
+	transport, err := rest.TransportFor(config)
+	assert.NilError(t, err)
+	target, err := url.Parse(config.Host)
+	assert.NilError(t, err)
+	p := &faulty{admin: client(t, cluster), next: &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}}
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if now := p.now.Load(); now != nil {
+			p.befallen.Add(1)
+			now.befall(p, now.over, w, r)
+			return
+		}
+		p.next.ServeHTTP(w, r)
+	}))
+	p.connections = &connections{Listener: p.Listener}
+	p.Listener = p.connections
+	p.EnableHTTP2 = true
+	p.StartTLS()
+	t.Cleanup(func() {
+		p.connections.reset()
+		p.Close()
+	})
+	return p
+}
+
+// behindFaults writes a kubeconfig in which the servers of clusters are behind proxies.
+func behindFaults(t *testing.T, file string, proxies map[string]*faulty) {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
+	assert.NilError(t, err)
+	for cluster, p := range proxies {
+		entry := config.Clusters[config.Contexts[cluster].Cluster]
+		entry.Server, entry.CertificateAuthority = p.URL, ""
+		entry.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
+	}
+	assert.NilError(t, clientcmd.WriteToFile(*config, file))
+}
+
+// suffer has a fault befall all requests for so long.
+func (p *faulty) suffer(ctx context.Context, f fault, lasts time.Duration) {
+	f.over = make(chan struct{})
+	p.now.Store(&f)
+	if f.begin != nil {
+		f.begin(p)
+	}
+	pause(ctx, lasts)
+	p.now.Store(nil)
+	close(f.over)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// faults are what befalls requests.
+func faults() []fault {
+	answers := func(name string, code int, reason metav1.StatusReason, retryAfter string) fault {
+		return fault{name: name, befall: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if retryAfter != "" {
+				w.Header().Set("Retry-After", retryAfter)
+			}
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: reason, Code: int32(code), Message: name,
+			})
+		}}
+	}
+	return []fault{
+		answers("500", http.StatusInternalServerError, metav1.StatusReasonInternalError, ""),
+		answers("503", http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, ""),
+		answers("504", http.StatusGatewayTimeout, metav1.StatusReasonTimeout, ""),
+		answers("429", http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "1"),
+		{name: "connections reset", befall: abort, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "answers lost", befall: loseAnswer, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "black hole", befall: swallow},
+		{name: "slow", befall: delay},
+		{name: "answers cut off", befall: cutOff, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "conflicts", befall: conflict},
+		{name: "watches expired", befall: expire, begin: func(p *faulty) { p.connections.reset() }},
+	}
+}
+
+func abort(*faulty, <-chan struct{}, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// loseAnswer does what is asked for, and says nothing of it.
+func loseAnswer(p *faulty, _ <-chan struct{}, _ http.ResponseWriter, r *http.Request) {
+	if !isWatch(r) {
+		p.next.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// swallow leaves a request without an answer.
+func swallow(_ *faulty, over <-chan struct{}, _ http.ResponseWriter, r *http.Request) {
+	select {
+	case <-over:
+	case <-r.Context().Done():
+	}
+	panic(http.ErrAbortHandler)
+}
+
+func delay(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+	pause(r.Context(), 300*time.Millisecond)
+	p.next.ServeHTTP(w, r)
+}
+
+// cutOff ends an answer in the middle of its body.
+func cutOff(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+	p.next.ServeHTTP(&cutWriter{ResponseWriter: w, left: 100}, r)
+}
+
+type cutWriter struct {
+	http.ResponseWriter
+	left int
+}
+
+func (w *cutWriter) Write(text []byte) (int, error) {
+	if len(text) >= w.left {
+		_, _ = w.ResponseWriter.Write(text[:w.left])
+		_ = http.NewResponseController(w.ResponseWriter).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	w.left -= len(text)
+	return w.ResponseWriter.Write(text)
+}
+
+func (w *cutWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// conflict has somebody else write to a Job right before it is written to.
+func conflict(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+	steps := strings.Split(strings.TrimSuffix(r.URL.Path, "/status"), "/")
+	if (r.Method == http.MethodPut || r.Method == http.MethodPatch) && len(steps) > 3 && steps[len(steps)-2] == "jobs" {
+		text := `{"metadata":{"annotations":{"test/written":"` + time.Now().Format(time.RFC3339Nano) + `"}}}`
+		_, _ = p.admin.BatchV1().Jobs(steps[len(steps)-3]).Patch(r.Context(), path.Base(strings.Join(steps, "/")), types.MergePatchType, []byte(text), metav1.PatchOptions{})
+	}
+	p.next.ServeHTTP(w, r)
+}
+
+// expire has a watch begin at a state that the server has forgotten.
+func expire(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+	if query := r.URL.Query(); isWatch(r) && query.Get("sendInitialEvents") == "" {
+		query.Set("resourceVersion", "1")
+		r.URL.RawQuery = query.Encode()
+	}
+	p.next.ServeHTTP(w, r)
+}
+
+func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }

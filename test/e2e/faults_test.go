@@ -1,0 +1,231 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// trial is how much dispatches have to survive.
+type trial struct {
+	seed uint64
+	// runners are dispatchers, each of so many Jobs, that are killed so often.
+	runners, jobs, kills int
+	// faults are how many befall either side, one after the other.
+	faults int
+	// longest is for how many seconds Jobs run at most.
+	longest int
+	// outages is whether API servers are stopped and frozen, too. Nobody else can use the
+	// clusters then.
+	outages bool
+}
+
+// trialOf is the short form, or the one that was asked for.
+func trialOf(t *testing.T) trial {
+	t.Helper()
+	of := trial{seed: rand.Uint64(), runners: 2, jobs: 4, kills: 2, faults: 12, longest: 12}
+	if os.Getenv("FAULTS") == "long" {
+		of = trial{seed: of.seed, runners: 5, jobs: 10, kills: 20, faults: 300, longest: 60, outages: true}
+	}
+	if text := os.Getenv("SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		assert.NilError(t, err)
+		of.seed = seed
+	}
+	return of
+}
+
+// TestFaults has all sorts of faults befall dispatches, on both sides, by a schedule that
+// its seed tells, while the dispatchers are killed and started again, by somebody else on
+// another machine. In the end every origin is as its mirror, no Job has run twice, nothing
+// of anybody else's has changed, and nothing is left.
+func TestFaults(t *testing.T) {
+	of := trialOf(t)
+	if !of.outages {
+		t.Parallel()
+	}
+	const ns = "faults"
+	t.Logf("SEED=%d", of.seed)
+	names := map[int][]string{}
+	for runner := range of.runners {
+		for n := range of.jobs {
+			// A schedule does not depend on who comes first.
+			chance := rand.New(rand.NewPCG(of.seed, uint64(runner*1000+n)))
+			name := fmt.Sprintf("job-%d-%d", runner, n)
+			names[runner] = append(names[runner], name)
+			origin(t, ns, name, fixture.Pods(int32(1+chance.IntN(3))), fixture.RunsFor(fmt.Sprintf("%ds", 1+chance.IntN(of.longest))))
+		}
+	}
+	before := bystanders(t, ns)
+	proxies := map[string]*faulty{management: newFaulty(t, management), worker1: newFaulty(t, worker1)}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	behindFaults(t, kubeconfig, proxies)
+
+	ctx, over := context.WithCancel(t.Context())
+	defer over()
+	survived := map[string]int{}
+	var suffering, running sync.WaitGroup
+	suffering.Go(func() { suffer(ctx, t, of, proxies, survived) })
+	kills := make([]int, of.runners)
+	for runner := range of.runners {
+		r := &deadly{
+			t: t, chance: rand.New(rand.NewPCG(of.seed, uint64(1_000_000+runner))), left: of.kills,
+			args: append([]string{"jobs-managedby", "dispatch", "--context", management, "--to", worker1, "-n", ns, "-o", "json", "--kubeconfig", kubeconfig}, names[runner]...),
+		}
+		running.Go(func() { kills[runner] = r.run(ctx) })
+	}
+	running.Wait()
+	over()
+	suffering.Wait()
+
+	total, killed := 0, 0
+	for _, n := range survived {
+		total += n
+	}
+	for _, n := range kills {
+		killed += n
+	}
+	befallen := proxies[management].befallen.Load() + proxies[worker1].befallen.Load()
+	t.Logf("SEED=%d: %d dispatches survived %d faults (%v), which befell %d requests, and %d deaths of their dispatchers",
+		of.seed, of.runners*of.jobs, total, survived, befallen, killed)
+	for _, name := range slices.Concat(slices.Collect(maps.Values(names))...) {
+		ranOnce(t, ns, name)
+	}
+	nothingIsLeft(t, ns)
+	assert.DeepEqual(t, bystanders(t, ns), before)
+}
+
+// suffer has one fault after the other befall either side, until ctx is over.
+func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int) {
+	t.Helper()
+	chance := rand.New(rand.NewPCG(of.seed, 0))
+	all := faults()
+	for n := 0; n < of.faults && ctx.Err() == nil; n++ {
+		cluster := []string{management, worker1}[chance.IntN(2)]
+		lasts := time.Duration(200+chance.IntN(1300)) * time.Millisecond
+		one := all[chance.IntN(len(all))]
+		if of.outages && chance.IntN(10) == 0 {
+			survived[outage(ctx, t, chance, cluster, 3*lasts)]++
+			continue
+		}
+		proxies[cluster].suffer(ctx, one, lasts)
+		survived[one.name]++
+		pause(ctx, time.Duration(100+chance.IntN(600))*time.Millisecond)
+	}
+}
+
+// outage takes an API server away for a while: it is gone, or it hangs.
+func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string, lasts time.Duration) string {
+	t.Helper()
+	if chance.IntN(2) == 0 {
+		assert.Check(t, set.Stop(t.Context(), cluster) == nil, "stop %s", cluster)
+		pause(ctx, lasts)
+		err := set.Start(context.WithoutCancel(ctx), cluster)
+		assert.Check(t, err == nil, "start %s: %v", cluster, err)
+		return "API server killed"
+	}
+	thaw, err := set.Freeze(cluster)
+	assert.Check(t, err == nil, "freeze %s: %v", cluster, err)
+	pause(ctx, lasts)
+	if err == nil {
+		thaw()
+	}
+	return "API server frozen"
+}
+
+// deadly runs a dispatcher until its Jobs have ended, however often it dies.
+type deadly struct {
+	t      *testing.T
+	chance *rand.Rand
+	args   []string
+	// left is how often it is to be killed.
+	left int
+}
+
+// run says how often it was killed.
+func (r *deadly) run(ctx context.Context) (killed int) {
+	for attempt := 0; ; attempt++ {
+		var told bytes.Buffer
+		cmd := command(r.t, r.args...)
+		cmd.Stderr = &told
+		// Somebody else, somewhere else.
+		cmd.Env = append(cmd.Env, fmt.Sprintf("USER=user-%d", attempt), "TZ="+[]string{"UTC", "Asia/Tokyo", "America/New_York"}[attempt%3])
+		if err := cmd.Start(); err != nil {
+			r.t.Errorf("start: %v", err)
+			return killed
+		}
+		ended := make(chan struct{})
+		if r.left > 0 {
+			r.left--
+			sent := []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGKILL}[r.chance.IntN(4)]
+			after := time.NewTimer(time.Duration(r.chance.IntN(4000)) * time.Millisecond)
+			go func() {
+				defer after.Stop()
+				select {
+				case <-after.C:
+					_ = cmd.Process.Signal(sent)
+				case <-ended:
+				}
+			}()
+		}
+		_ = cmd.Wait()
+		close(ended)
+		switch code := cmd.ProcessState.ExitCode(); {
+		case code == 0:
+			return killed
+		case code == -1 || code > 128:
+			killed++
+		case ctx.Err() != nil || attempt > 100:
+			r.t.Errorf("it never came to its end: %d: %s", code, told.String())
+			return killed
+		case code != 1:
+			r.t.Errorf("it ended with %d: %s", code, told.String())
+			return killed
+		default:
+			// What it needs to begin with cannot be had now; it has said so.
+			if strings.TrimSpace(told.String()) == "" {
+				r.t.Errorf("it ended with 1 and did not say why")
+			}
+			pause(ctx, time.Second)
+		}
+	}
+}
+
+// bystanders are the states of what belongs to others, on both sides; they are made if
+// they are not there.
+func bystanders(t *testing.T, ns string) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for _, cluster := range []string{management, worker1} {
+		for name, owner := range map[string]string{"theirs": "example.com/other", "mine": "", "ours-by-hand": string(delegation.Dispatch)} {
+			name = "bystander-" + name
+			if jobOf(t, cluster, ns, name) == nil {
+				options := []fixture.Option{fixture.Suspended()}
+				if owner != "" {
+					options = append(options, fixture.ManagedBy(owner))
+				}
+				createJobs(t, cluster, fixture.New(ns, name, options...))
+				eventuallyJob(t, cluster, ns, name, func(j *batchv1.Job) bool { return j != nil && (owner != "" || len(j.Status.Conditions) > 0) })
+			}
+			versions[cluster+"/"+name] = jobOf(t, cluster, ns, name).ResourceVersion
+		}
+	}
+	return versions
+}
