@@ -224,8 +224,25 @@ func (l *lease) ensure(ctx context.Context) (*coordinationv1.Lease, error) {
 	return l.create(ctx, coordinationv1.LeaseSpec{})
 }
 
-// remove deletes the Lease of a Job that nobody has to copy for any more.
+// remove deletes the Lease of a Job that nobody has to copy for any more. Nobody else comes
+// to do so, so one answer that says no, or none, is not enough to let it be.
 func (l *lease) remove(ctx context.Context) error {
+	var failed error
+	// Six seconds in all, beside what the requests take.
+	tries := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 6}
+	err := wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
+		failed = l.removeNow(ctx)
+		return failed == nil || !mayPass(failed), nil
+	})
+	if failed == nil && err != nil {
+		return err
+	}
+	return failed
+}
+
+func (l *lease) removeNow(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+	defer cancel()
 	found, err := l.get(ctx)
 	if err == nil && found.Labels[delegation.OriginUIDLabel] == l.origin.UID && (holderOf(found) == "" || holderOf(found) == l.identity) {
 		err = l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})

@@ -161,3 +161,32 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 	assert.Equal(t, holderOf(storedLease(t, side, "small")), "theirs")
 	assert.Assert(t, apierrors.IsConflict(mine.confirm(t.Context())), "who looks sees that it is another's")
 }
+
+// TestLeaseIsRemovedInTheEnd: a server that has no time for it, once or twice, is asked
+// again; one that refuses it is not.
+func TestLeaseIsRemovedInTheEnd(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	side := sideOf(t, server, "here")
+	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	_, err := l.ensure(t.Context())
+	assert.NilError(t, err)
+	var asked, busy atomic.Int32
+	refusal := apierrors.NewForbidden(leases().GroupResource(), "small", errors.New("no"))
+	answers := []*apierrors.StatusError{apierrors.NewInternalError(errors.New("busy")), apierrors.NewConflict(leases().GroupResource(), "small", errors.New("old"))}
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method != http.MethodDelete {
+			return nil
+		}
+		asked.Add(1)
+		if n := int(busy.Add(1)) - 1; n < len(answers) {
+			return answers[n]
+		}
+		return nil
+	}
+	answers = append(answers, refusal)
+	assert.Assert(t, apierrors.IsForbidden(l.remove(t.Context())))
+	assert.Equal(t, asked.Load(), int32(3))
+	assert.Assert(t, storedLease(t, side, "small") != nil)
+	assert.NilError(t, l.remove(t.Context()))
+	assert.Assert(t, storedLease(t, side, "small") == nil)
+}
