@@ -18,21 +18,33 @@ import (
 // connections are refused until Start. What else there is of the cluster goes on, as
 // it does where an API server is gone. One cluster at a time can be stopped.
 func (s *Set) Stop(ctx context.Context, name string) error {
+	return s.stop(ctx, name, apiServer)
+}
+
+// StopControllers is the same for the controller manager: Jobs have nobody to make their
+// pods, or to count them, until Start.
+func (s *Set) StopControllers(ctx context.Context, name string) error {
+	return s.stop(ctx, name, "kube-controller-manager")
+}
+
+const apiServer = "kube-apiserver"
+
+func (s *Set) stop(ctx context.Context, name, program string) error {
 	// Or a cluster that comes up meanwhile takes the port for unused.
 	free, err := alone(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.kill(name); err != nil {
+	if err := s.kill(name, program); err != nil {
 		free()
-		return fmt.Errorf("stop the API server of cluster %s: %w", name, err)
+		return fmt.Errorf("stop %s of cluster %s: %w", program, name, err)
 	}
 	s.started = free
 	return nil
 }
 
-func (s *Set) kill(name string) error {
-	pid, file, err := s.pid(name)
+func (s *Set) kill(name, program string) error {
+	pid, file, err := s.pid(name, program)
 	if err != nil {
 		return err
 	}
@@ -46,7 +58,7 @@ func (s *Set) kill(name string) error {
 // Freeze has the API server of a cluster do nothing until thaw is called: connections
 // stay, and nothing comes over them.
 func (s *Set) Freeze(name string) (thaw func(), err error) {
-	pid, _, err := s.pid(name)
+	pid, _, err := s.pid(name, apiServer)
 	if err == nil {
 		err = syscall.Kill(pid, syscall.SIGSTOP)
 	}
@@ -57,9 +69,9 @@ func (s *Set) Freeze(name string) (thaw func(), err error) {
 	return func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, nil
 }
 
-// pid is the process of a cluster's API server, and the file that says so.
-func (s *Set) pid(name string) (pid int, file string, err error) {
-	file = filepath.Join(workdir(s.dir), "clusters", name, "pids", "kube-apiserver.pid")
+// pid is the process of a program of a cluster's, and the file that says so.
+func (s *Set) pid(name, program string) (pid int, file string, err error) {
+	file = filepath.Join(workdir(s.dir), "clusters", name, "pids", program+".pid")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, "", err
@@ -70,7 +82,7 @@ func (s *Set) pid(name string) (pid int, file string, err error) {
 	return pid, file, nil
 }
 
-// Start starts what Stop has ended, on the same port and with the data it had, and
+// Start starts what Stop or StopControllers has ended, on the same port and with the data it had, and
 // waits until it answers.
 func (s *Set) Start(ctx context.Context, name string) error {
 	defer s.started()

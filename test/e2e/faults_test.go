@@ -131,23 +131,32 @@ func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*fau
 	}
 }
 
-// outage takes an API server away for a while: it is gone, or it hangs.
+// outage takes a part of a control plane away for a while: it is gone, or it hangs.
 func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string, lasts time.Duration) string {
 	t.Helper()
-	if chance.IntN(2) == 0 {
-		assert.Check(t, set.Stop(t.Context(), cluster) == nil, "stop %s", cluster)
-		pause(ctx, lasts)
-		err := set.Start(context.WithoutCancel(ctx), cluster)
-		assert.Check(t, err == nil, "start %s: %v", cluster, err)
-		return "API server killed"
+	const frozen = "API server frozen"
+	kind := []string{"API server killed", "controller manager killed", frozen}[chance.IntN(3)]
+	end := func() error { return set.Start(context.WithoutCancel(ctx), cluster) }
+	var err error
+	switch kind {
+	case frozen:
+		var thaw func()
+		thaw, err = set.Freeze(cluster)
+		end = func() error { thaw(); return nil }
+	case "API server killed":
+		err = set.Stop(t.Context(), cluster)
+	default:
+		err = set.StopControllers(t.Context(), cluster)
 	}
-	thaw, err := set.Freeze(cluster)
-	assert.Check(t, err == nil, "freeze %s: %v", cluster, err)
+	if err != nil {
+		t.Errorf("%s: %v", kind, err)
+		return kind
+	}
 	pause(ctx, lasts)
-	if err == nil {
-		thaw()
+	if err := end(); err != nil {
+		t.Errorf("%s, and no more: %v", kind, err)
 	}
-	return "API server frozen"
+	return kind
 }
 
 // deadly runs a dispatcher until its Jobs have ended, however often it dies.
