@@ -216,7 +216,7 @@ func reflector() *jsonschema.Reflector {
 }
 
 // nullable lets the fields of a type be null that are null where nothing is
-// known: pointers and slices.
+// known: pointers, slices and times.
 func nullable(t reflect.Type, schema *jsonschema.Schema) {
 	definition, ok := schema.Definitions[t.Name()]
 	if !ok {
@@ -225,7 +225,7 @@ func nullable(t reflect.Type, schema *jsonschema.Schema) {
 	properties := definition.Properties
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if kind := f.Type.Kind(); kind != reflect.Pointer && kind != reflect.Slice {
+		if kind := f.Type.Kind(); kind != reflect.Pointer && kind != reflect.Slice && f.Type != reflect.TypeFor[metav1.Time]() {
 			continue
 		}
 		if property, ok := properties.Get(name); ok {
