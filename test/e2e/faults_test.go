@@ -55,7 +55,7 @@ func trialOf(t *testing.T) trial {
 // TestFaults has all sorts of faults befall dispatches, on both sides, by a schedule that
 // its seed tells, while the dispatchers are killed and started again, by somebody else on
 // another machine. In the end every origin is as its mirror, no Job has run twice, nothing
-// of anybody else's has changed, and nothing is left.
+// of anybody else's has changed, and no Lease is left.
 func TestFaults(t *testing.T) {
 	of := trialOf(t)
 	if !of.outages {
@@ -108,7 +108,7 @@ func TestFaults(t *testing.T) {
 	for _, name := range slices.Concat(slices.Collect(maps.Values(names))...) {
 		ranOnce(t, ns, name)
 	}
-	nothingIsLeft(t, ns)
+	noLeaseIsLeft(t, ns)
 	assert.DeepEqual(t, bystanders(t, ns), before)
 }
 
