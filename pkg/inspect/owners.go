@@ -181,6 +181,32 @@ func Merge(tallies []*Tally) *OwnerList {
 	return list
 }
 
+// Owners lists those Jobs of an inventory that were selected and that a filter picks;
+// others are the rest, which may be mirrors of these.
+func (v *Inventory) Owners(filter Filter) (list *OwnerList, others []*Job) {
+	var tallies []*Tally
+	for _, f := range v.Clusters {
+		t := &Tally{Context: f.Context, Err: f.Err}
+		for _, j := range f.Jobs {
+			if f.Selects(j) && filter.Matches(j) {
+				t.Add(*j)
+			} else {
+				others = append(others, j)
+			}
+		}
+		for _, part := range append(f.KindParts(), PartKinds) {
+			if err := f.Gaps[part]; err != nil {
+				t.partial = append(t.partial, err)
+			}
+		}
+		if claims := f.Gaps[PartWorkloads]; t.Err == nil && errors.Is(claims, ErrClaimsUnknown) {
+			t.Err = kubecontext.InContext(f.Context, "", claims)
+		}
+		tallies = append(tallies, t)
+	}
+	return Merge(tallies), others
+}
+
 // Hidden are the Jobs that Merge does not list.
 func Hidden(tallies []*Tally) []*Job {
 	var jobs []*Job

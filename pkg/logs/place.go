@@ -137,8 +137,8 @@ func (e *AmbiguousError) Error() string {
 		e.Name, strings.Join(e.Places, ", "))
 }
 
-// Choose finds the one Job that is meant, of those of an inventory that read.One
-// has read, and that holds one at least. Where several have the name, those that run,
+// Choose finds the one Job that is meant, of those of an inventory of what is named
+// (read.Want), which holds one at least. Where several have the name, those that run,
 // and then those that have pods, go before the others. what is what a user
 // called it. The error is an *AmbiguousError.
 func Choose(v *inspect.Inventory, what string) (Placement, error) {

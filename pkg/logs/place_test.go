@@ -55,7 +55,7 @@ func TestPlacesOfRecordings(t *testing.T) {
 			"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
 			"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind",
 		}[e.Name()], "train")
-		v := read.One(t.Context(), f, read.Wanted{Name: name, Namespace: contexts[0].Namespace}, addresses, b.TakenAt)
+		v := read.Read(t.Context(), f, read.Want{Named: &read.Wanted{Name: name, Namespace: contexts[0].Namespace}, Addresses: addresses, Now: b.TakenAt})
 		fmt.Fprintf(&text, "%s\n", e.Name())
 		p, err := logs.Choose(v, name)
 		assert.NilError(t, err)

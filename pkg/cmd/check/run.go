@@ -60,7 +60,7 @@ func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses
 }
 
 func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *checked {
-	inventory := read.All(ctx, f, o.query, addresses, o.Clock.Now)
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	judgment := rules.Judge(inventory, o.rules, o.judging)
 	found := &checked{List: inspect.NewFindingList(), Delegated: len(inventory.Pairs.Pairs)}
 	found.List.Items = judgment.Findings

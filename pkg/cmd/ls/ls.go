@@ -232,19 +232,19 @@ func (o *listOptions) Run(ctx context.Context) error {
 		return o.runWatch(ctx, f)
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	var tallies []*inspect.Tally
+	var list *inspect.OwnerList
+	var others []*inspect.Job
 	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
 	switch {
 	case isJudged:
-		tallies = o.listJudged(ctx, f, addresses)
+		list, others = o.listJudged(ctx, f, addresses)
 	case len(o.filter.Findings) > 0:
 		return &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
 	default:
-		tallies = o.listEach(ctx, f)
+		list, others = read.Owners(ctx, f, o.query, o.filter, o.summary)
 	}
-	list := inspect.Merge(tallies)
 	if !o.summary {
-		o.findMirrors(ctx, f, addresses, list, inspect.Hidden(tallies), isJudged)
+		o.findMirrors(ctx, f, addresses, list, others, isJudged)
 	}
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isJudged)

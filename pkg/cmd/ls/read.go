@@ -2,7 +2,6 @@ package ls
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -12,39 +11,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
-
-// listEach lists every cluster.
-func (o *listOptions) listEach(ctx context.Context, f *fleet.Fleet) []*inspect.Tally {
-	repeats := !f.Distinct()
-	var tallies []*inspect.Tally
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
-		return o.listOne(ctx, c, &inspect.Tally{CountOnly: o.summary, Repeats: repeats})
-	}) {
-		tally := a.Value
-		if tally == nil {
-			tally = &inspect.Tally{}
-		}
-		tally.Context, tally.Err = a.Context, a.Err
-		tallies = append(tallies, tally)
-	}
-	return tallies
-}
-
-// listOne is what is asked of each cluster.
-func (o *listOptions) listOne(ctx context.Context, c *fleet.Cluster, tally *inspect.Tally) (*inspect.Tally, error) {
-	err := read.List(ctx, c, o.query, func(j inspect.Job) {
-		if o.filter.Matches(&j) {
-			tally.Add(j)
-		} else {
-			tally.Hide(j)
-		}
-	})
-	if partial := (*read.ListError)(nil); errors.As(err, &partial) {
-		tally.Partial(partial.All())
-		err = nil
-	}
-	return tally, err
-}
 
 // findMirrors sets the mirrors of the Jobs in a list. isJudged is whether all Jobs were
 // read for it, and not only those that the labels select.
@@ -94,33 +60,17 @@ func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) 
 }
 
 // listJudged lists Jobs with the codes of what check would find.
-func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) []*inspect.Tally {
-	inventory := read.All(ctx, f, o.query, addresses, o.Clock.Now)
+func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (list *inspect.OwnerList, others []*inspect.Job) {
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	codes := rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}).Codes()
-	var tallies []*inspect.Tally
 	for _, facts := range inventory.Clusters {
-		tally := &inspect.Tally{Context: facts.Context, Err: facts.Err}
 		for _, j := range facts.Jobs {
 			j.Findings = codes[inspect.RefOf(j)]
 			if j.Findings == nil && len(facts.Gaps) == 0 {
 				// Not everything is judged where something may not be looked at.
 				j.Findings = []string{}
 			}
-			if facts.Selects(j) && o.filter.Matches(j) {
-				tally.Add(*j)
-			} else {
-				tally.Hide(*j)
-			}
 		}
-		for _, part := range append(facts.KindParts(), inspect.PartKinds) {
-			if err := facts.Gaps[part]; err != nil {
-				tally.Partial([]error{err})
-			}
-		}
-		if claims := facts.Gaps[inspect.PartWorkloads]; tally.Err == nil && errors.Is(claims, inspect.ErrClaimsUnknown) {
-			tally.Err = kubecontext.InContext(facts.Context, "", claims)
-		}
-		tallies = append(tallies, tally)
 	}
-	return tallies
+	return inventory.Owners(o.filter)
 }

@@ -162,7 +162,7 @@ type queuesRead struct {
 }
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
-	inventory := read.Queues(ctx, f, o.scope, addresses, o.Clock.Now)
+	inventory := read.Read(ctx, f, read.Want{Quotas: o.scope, Addresses: addresses, Now: o.Clock.Now})
 	r := &queuesRead{List: inspect.NewQueueList()}
 	switch {
 	case o.summary:

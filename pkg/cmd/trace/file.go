@@ -42,7 +42,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	inventory := read.Capacity(ctx, f, queues, addresses, o.Clock.Now)
+	inventory := read.Read(ctx, f, read.Want{Room: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {

@@ -82,7 +82,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		return o.readFiles(ctx, f, addresses)
 	}
 	if o.wanted.Name == "" {
-		inventory := read.Pairs(ctx, f, o.query, addresses, o.Clock.Now)
+		inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
 		list := inventory.Traces()
 		if o.orphans {
 			list.KeepOrphans()
@@ -92,7 +92,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		}
 		return list, nil
 	}
-	inventory := read.One(ctx, f, o.wanted, addresses, o.Clock.Now)
+	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Addresses: addresses, Now: o.Clock.Now})
 	subjects := inventory.Subjects()
 	if len(subjects) == 0 {
 		return nil, util.NotFound(o.Environment, o.wanted, inventory)
@@ -116,7 +116,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 // who has the room that is waited for, does not show in one Job alone.
 func (o *traceOptions) judge(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address) rules.Judgment {
 	if rules.HangsOnOthers(one, traces) {
-		one = read.Around(ctx, f, o.wanted, one, addresses, o.Clock.Now)
+		one = read.Read(ctx, f, read.Want{Jobs: o.wanted.Around(), Evidence: true, Known: one, Addresses: addresses, Now: o.Clock.Now})
 	}
 	return rules.Judge(one, rules.All(), rules.Options{Grace: util.DefaultGrace})
 }

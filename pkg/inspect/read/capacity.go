@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -112,37 +109,6 @@ func (r *factReader) readTemplates(ctx context.Context, namespaces, names []stri
 			})
 		}
 	}
-}
-
-// Capacity reads from every cluster how much room there is, and where managers
-// dispatch to. queues are LocalQueues that matter: they are asked for by name too, which
-// takes fewer rights than to list all.
-func Capacity(ctx context.Context, f *fleet.Fleet, queues []types.NamespacedName, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
-	namespaces := sets.New[string]()
-	for _, q := range queues {
-		namespaces.Insert(q.Namespace)
-	}
-	var clusters []*inspect.Facts
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
-		facts := factsOf(c)
-		if r := openKueue(ctx, c, facts); r.hasKueue() {
-			r.readConfig(ctx)
-			for _, q := range queues {
-				r.readQueue(ctx, q.Namespace, q.Name)
-			}
-			r.readCapacity(ctx, sets.List(namespaces))
-			r.wg.Wait()
-		}
-		facts.Skew = c.Skew()
-		return facts, context.Cause(ctx)
-	}) {
-		facts := a.Value
-		if facts == nil || a.Err != nil {
-			facts = &inspect.Facts{Context: a.Context, Err: a.Err}
-		}
-		clusters = append(clusters, facts)
-	}
-	return inspect.NewInventory(now(), clusters, addresses)
 }
 
 // readNamespace reads one Namespace: a queue chooses by its labels.

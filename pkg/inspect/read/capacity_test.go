@@ -33,7 +33,7 @@ const kueueServed = `{"kind":"APIGroup","apiVersion":"v1","name":"kueue.x-k8s.io
 func roomOf(ctx context.Context, host string, server http.RoundTripper) *inspect.Inventory {
 	f := fleet.Open(ctx, []fleet.Context{{Name: "w", Namespace: "ml", Config: &rest.Config{Host: host, Transport: server, QPS: -1}}}, fleet.Options{})
 	queues := []types.NamespacedName{{Namespace: "ml", Name: "q"}}
-	return read.Capacity(ctx, f, queues, nil, time.Now)
+	return read.Read(ctx, f, read.Want{Room: true, Queues: queues, Now: time.Now})
 }
 
 // TestReadCapacityWithFewRights: what may not be read of the room is told with the room,
@@ -99,7 +99,7 @@ func TestWorkloadsAreListedOnce(t *testing.T) {
 		f := fleet.Open(t.Context(), []fleet.Context{{Name: "m", Namespace: "ml", Config: &rest.Config{Host: "https://m", Transport: c}}}, fleet.Options{})
 		now := func() time.Time { return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC) }
 		wanted := read.Wanted{Name: "train", Namespace: "ml"}
-		v := read.One(t.Context(), f, wanted, nil, now)
+		v := read.Read(t.Context(), f, read.Want{Named: &wanted, Now: now})
 		names := func(v *inspect.Inventory) (found []string) {
 			for _, w := range v.Facts("m").Kueue.Workloads {
 				found = append(found, w.Name)
@@ -107,7 +107,7 @@ func TestWorkloadsAreListedOnce(t *testing.T) {
 			slices.Sort(found)
 			return found
 		}
-		v = read.Around(t.Context(), f, wanted, v, nil, now)
+		v = read.Read(t.Context(), f, read.Want{Jobs: wanted.Around(), Evidence: true, Known: v, Now: now})
 		if mayListAll {
 			assert.DeepEqual(t, c.lists, []string{all})
 			assert.DeepEqual(t, names(v), []string{name, "neighbour", "winner"})

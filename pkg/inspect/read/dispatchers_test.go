@@ -147,7 +147,7 @@ func TestFindDispatchers(t *testing.T) {
 func TestLeasesInFacts(t *testing.T) {
 	factsOf := func(t *testing.T, r *recorded) *inspect.Facts {
 		t.Helper()
-		return read.All(t.Context(), r.Fleet, read.Query{AllNamespaces: true}, nil, r.clock).Clusters[0]
+		return read.Read(t.Context(), r.Fleet, read.Want{Jobs: &read.Query{AllNamespaces: true}, Evidence: true, Now: r.clock}).Clusters[0]
 	}
 	r := recordedFleet(t, servesLeases, plainJob)
 	facts := factsOf(t, r)
@@ -172,7 +172,7 @@ func TestLeasesInFacts(t *testing.T) {
 func TestTraceTellsDispatcher(t *testing.T) {
 	r := recordedFleet(t, "", plainJob+ourJob+otherJob+ourLease)
 	traceOf := func(name string) *inspect.Trace {
-		v := read.One(t.Context(), r.Fleet, read.Wanted{Name: name}, nil, r.clock)
+		v := read.Read(t.Context(), r.Fleet, read.Want{Named: &read.Wanted{Name: name}, Now: r.clock})
 		return v.Trace(v.Subjects()[0])
 	}
 	assertHeld(t, traceOf("a").Origin.Dispatcher)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -142,37 +141,4 @@ func chosenClusters(ctx context.Context, r *factReader, jobs []*inspect.Job) (ma
 // HoldsAll says whether these contexts are all there are.
 func HoldsAll(addresses []kubecontext.Address, contexts []string) bool {
 	return !slices.ContainsFunc(addresses, func(a kubecontext.Address) bool { return !slices.Contains(contexts, a.Context) })
-}
-
-// Pairs lists the Jobs of all clusters and pairs them up; the inventory holds
-// nothing else.
-func Pairs(ctx context.Context, f *fleet.Fleet, q Query, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
-	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
-		facts := factsOf(c)
-		err := listInto(ctx, facts, c, q)
-		facts.Skew = c.Skew()
-		return facts, err
-	})
-	names := make([]string, len(answers))
-	for i, a := range answers {
-		names[i] = a.Context
-	}
-	complete := HoldsAll(addresses, names)
-	var clusters []*inspect.Facts
-	for _, a := range answers {
-		facts := a.Value
-		if facts == nil || a.Err != nil {
-			facts = &inspect.Facts{Context: a.Context, Err: a.Err}
-			complete = false
-		}
-		complete = complete && len(facts.KindParts()) == 0 && facts.Gaps[inspect.PartKinds] == nil
-		clusters = append(clusters, facts)
-	}
-	v := inspect.NewInventory(now(), clusters, addresses)
-	var jobs []*inspect.Job
-	for _, facts := range v.Clusters {
-		jobs = append(jobs, facts.Jobs...)
-	}
-	Mirrors(ctx, f, jobs, nil, v.Addresses, func(string) bool { return complete })
-	return v
 }

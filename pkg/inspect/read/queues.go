@@ -3,13 +3,10 @@ package read
 import (
 	"context"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -18,44 +15,16 @@ import (
 type Scope int
 
 const (
+	// NoScope is none's.
+	NoScope Scope = iota
 	// ClusterScope is all ClusterQueues.
-	ClusterScope Scope = iota
+	ClusterScope
 	// NamespaceScope is the LocalQueues of each context's namespace, and AllNamespaces
-	// those of all.
+	// those of all. Who may look into one namespace only gets to know its LocalQueues, and
+	// of the ClusterQueues behind them what may be read one by one.
 	NamespaceScope
 	AllNamespaces
 )
-
-// Queues reads from every cluster what queues there are, what they have, and what is
-// in use of it. Who may look into one namespace only gets to know its LocalQueues, and of
-// the ClusterQueues behind them what may be read one by one.
-func Queues(ctx context.Context, f *fleet.Fleet, scope Scope, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
-	var clusters []*inspect.Facts
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
-		facts := factsOf(c)
-		if scope == NamespaceScope {
-			facts.Namespace = c.Namespace
-		}
-		if r := openKueue(ctx, c, facts); r.hasKueue() {
-			r.readConfig(ctx)
-			r.readQuotas(ctx, newCapacity())
-			r.wg.Wait()
-			if scope == NamespaceScope {
-				r.readLocals(ctx, c.Namespace)
-				r.wg.Wait()
-			}
-		}
-		facts.Skew = c.Skew()
-		return facts, context.Cause(ctx)
-	}) {
-		facts := a.Value
-		if facts == nil || a.Err != nil {
-			facts = &inspect.Facts{Context: a.Context, Err: a.Err}
-		}
-		clusters = append(clusters, facts)
-	}
-	return inspect.NewInventory(now(), clusters, addresses)
-}
 
 // readLocals reads what may not be listed for all namespaces of one, and by name. What may
 // not be read of ClusterQueues is a gap of theirs already.

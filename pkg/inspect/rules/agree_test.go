@@ -67,10 +67,10 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 		if j.Kind != "Job" {
 			wanted.Kind = j.Kind
 		}
-		v := read.One(t.Context(), o.fleet, wanted, o.addresses, o.takenAt)
+		v := read.Read(t.Context(), o.fleet, read.Want{Named: &wanted, Addresses: o.addresses, Now: o.takenAt})
 		mine := subject(t, v, p)
 		if rules.HangsOnOthers(v, []inspect.Trace{mine}) {
-			v = read.Around(t.Context(), o.fleet, wanted, v, o.addresses, o.takenAt)
+			v = read.Read(t.Context(), o.fleet, read.Want{Jobs: wanted.Around(), Evidence: true, Known: v, Addresses: o.addresses, Now: o.takenAt})
 		}
 		for i, grace := range graces {
 			judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})

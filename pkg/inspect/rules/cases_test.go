@@ -185,13 +185,13 @@ func open(t *testing.T, dir string) opened {
 // inventory reads it as check does.
 func (o opened) inventory(t *testing.T, kinds ...string) *inspect.Inventory {
 	t.Helper()
-	return read.All(t.Context(), o.fleet, read.Query{AllNamespaces: true, Kinds: kinds}, o.addresses, o.takenAt)
+	return read.Read(t.Context(), o.fleet, read.Want{Jobs: &read.Query{AllNamespaces: true, Kinds: kinds}, Evidence: true, Addresses: o.addresses, Now: o.takenAt})
 }
 
 // traced reads of it what trace does.
 func (o opened) traced(t *testing.T, kind, name string) *inspect.Inventory {
 	t.Helper()
-	return read.One(t.Context(), o.fleet, read.Wanted{Kind: kind, Name: name, Namespace: "default"}, o.addresses, o.takenAt)
+	return read.Read(t.Context(), o.fleet, read.Want{Named: &read.Wanted{Kind: kind, Name: name, Namespace: "default"}, Addresses: o.addresses, Now: o.takenAt})
 }
 
 func (e edit) apply(t *testing.T, items []item) []item {

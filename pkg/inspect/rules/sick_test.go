@@ -277,7 +277,7 @@ func TestSickVariations(t *testing.T) {
 			for _, p := range v.Subjects() {
 				trace := v.Trace(p)
 				if rules.HangsOnOthers(v, []inspect.Trace{*trace}) {
-					v = read.Around(t.Context(), o.fleet, read.Wanted{Name: "train", Namespace: "default"}, v, o.addresses, o.takenAt)
+					v = read.Read(t.Context(), o.fleet, read.Want{Jobs: (read.Wanted{Name: "train", Namespace: "default"}).Around(), Evidence: true, Known: v, Addresses: o.addresses, Now: o.takenAt})
 				}
 				for _, code := range codesOf(rules.Judge(v, rules.All(), rules.Options{Grace: 5 * time.Minute}).About(trace)) {
 					assert.Assert(t, strings.Contains(s.codes, code), "trace tells %s, and check tells %s", code, s.codes)

@@ -89,7 +89,7 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 
 // Look reads where the Job is.
 func (j *FoundJob) Look(ctx context.Context) *inspect.Inventory {
-	return read.One(ctx, j.Fleet, j.wanted, j.addresses, j.Clock.Now)
+	return read.Read(ctx, j.Fleet, read.Want{Named: &j.wanted, Addresses: j.addresses, Now: j.Clock.Now})
 }
 
 // Query selects the Jobs of the wanted name.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,18 +31,12 @@ type Wanted struct {
 	Namespace string
 }
 
-// One reads all that concerns Jobs of one name: from every cluster the Job,
-// its pods, events and Lease, and what Kueue has made of it. The inventory holds
-// nothing else.
-func One(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
-	r := &oneReader{wanted: w, facts: map[string]*inspect.Facts{}}
-	var clusters []*inspect.Facts
-	for _, answer := range fleet.Ask(ctx, f, r.find) {
-		facts := answer.Value
-		if facts == nil || answer.Err != nil {
-			facts = &inspect.Facts{Context: answer.Context, Err: answer.Err}
-		}
-		clusters = append(clusters, facts)
+// readNamed reads all that concerns Jobs of one name: from every cluster the Job, its
+// pods, events and Lease, and what Kueue has made of it, and nothing else.
+func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted) []*inspect.Facts {
+	r := &namedReader{wanted: w, facts: map[string]*inspect.Facts{}}
+	clusters := askAll(ctx, f, r.find)
+	for _, facts := range clusters {
 		r.facts[facts.Context] = facts
 	}
 	if r.elsewhere = places(clusters); len(r.elsewhere) > 0 {
@@ -51,7 +44,7 @@ func One(ctx context.Context, f *fleet.Fleet, w Wanted, addresses []kubecontext.
 	}
 	r.plan(clusters)
 	r.ask(ctx, f, r.follow)
-	return inspect.NewInventory(now(), clusters, addresses)
+	return clusters
 }
 
 // kindText is the kind in words.
@@ -65,8 +58,8 @@ func (w Wanted) kinds(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind,
 	return Served(ctx, c, []string{w.Kind})
 }
 
-// oneReader reads in rounds; each cluster's facts are filled by one goroutine.
-type oneReader struct {
+// namedReader reads in rounds; each cluster's facts are filled by one goroutine.
+type namedReader struct {
 	wanted Wanted
 	facts  map[string]*inspect.Facts
 	// elsewhere are the places that marks lead to, under another name.
@@ -86,7 +79,7 @@ type oneReader struct {
 // ask puts a further question to those clusters that answered the first. Each
 // fills a copy of its facts: a question that hangs is abandoned, and must not
 // write to what is read by then.
-func (r *oneReader) ask(ctx context.Context, f *fleet.Fleet, question func(context.Context, *fleet.Cluster, *inspect.Facts) error) {
+func (r *namedReader) ask(ctx context.Context, f *fleet.Fleet, question func(context.Context, *fleet.Cluster, *inspect.Facts) error) {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 		facts := r.facts[c.Context].Clone()
 		if facts == nil {
@@ -111,7 +104,7 @@ func (r *oneReader) ask(ctx context.Context, f *fleet.Fleet, question func(conte
 }
 
 // find looks for the Jobs of the wanted name.
-func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
+func (r *namedReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 	facts := factsOf(c)
 	facts.Namespace = r.wanted.Namespace
 	facts.Unasked = map[inspect.Part]bool{inspect.PartNamespaces: true, inspect.PartVersion: true}
@@ -134,7 +127,7 @@ func (r *oneReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Facts,
 }
 
 // lookFor reads the objects of the wanted name, of one kind.
-func (r *oneReader) lookFor(ctx context.Context, c *fleet.Cluster, resource schema.GroupVersionResource) ([]map[string]any, error) {
+func (r *namedReader) lookFor(ctx context.Context, c *fleet.Cluster, resource schema.GroupVersionResource) ([]map[string]any, error) {
 	var objects []map[string]any
 	if r.wanted.Namespace == "" {
 		byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", r.wanted.Name).String()}
@@ -148,12 +141,12 @@ func (r *oneReader) lookFor(ctx context.Context, c *fleet.Cluster, resource sche
 	return objects, err
 }
 
-func (r *oneReader) doing(err error) error {
+func (r *namedReader) doing(err error) error {
 	return &kubecontext.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.kindText(), r.wanted.Name), Err: err}
 }
 
 // keep reads objects of a kind into the facts.
-func (r *oneReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, objects []map[string]any) error {
+func (r *namedReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, objects []map[string]any) error {
 	settler := newSettler(c, func(j inspect.Job) { facts.Jobs = append(facts.Jobs, &j) })
 	for _, o := range objects {
 		read, err := readWhole(kind, o)
@@ -195,7 +188,7 @@ func places(clusters []*inspect.Facts) []delegation.Place {
 }
 
 // findElsewhere reads the Jobs that marks lead to.
-func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
+func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 	for _, p := range r.elsewhere {
 		is := p.On(facts.Cluster())
 		isKnown := func(j *inspect.Job) bool { return j.Namespace == p.Namespace && j.Name == p.Name }
@@ -218,7 +211,7 @@ func (r *oneReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *
 // readPlace reads what is of a kind at a place. Where it is not known whether the cluster
 // is the one that is meant, the Job that has the uid is taken, and no other. That there is
 // something that may not be looked at hides nothing else of the cluster.
-func (r *oneReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isMeant bool) error {
+func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isMeant bool) error {
 	o, err := getObject[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
 	if err == nil && o != nil && (isMeant || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
 		err = r.keep(ctx, c, facts, kind, []map[string]any{*o})
@@ -235,7 +228,7 @@ func (r *oneReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *insp
 
 // plan finds out what Kueue is to be asked for. The names of Workloads follow
 // from the Jobs, so that workers can be asked at the same time as managers.
-func (r *oneReader) plan(clusters []*inspect.Facts) {
+func (r *namedReader) plan(clusters []*inspect.Facts) {
 	workloads, queues, spaces := sets.New[string](), sets.New[string](), sets.New[string]()
 	for _, f := range clusters {
 		for _, j := range f.Jobs {
@@ -259,7 +252,7 @@ func (r *oneReader) plan(clusters []*inspect.Facts) {
 }
 
 // follow reads what belongs to the Jobs that were found.
-func (r *oneReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
+func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 	reader := &factReader{cluster: c, facts: facts}
 	if len(r.workloads) > 0 {
 		reader = openKueue(ctx, c, facts)

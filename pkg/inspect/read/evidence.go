@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,73 +11,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
-
-// All reads all that rules judge by, from every cluster at once: Jobs and,
-// of those that are delegated or mirrors, the pods and the warnings, and of those
-// that are dispatched, the Leases; Namespaces; and Kueue's objects. A part that may
-// not be read is a gap.
-func All(ctx context.Context, f *fleet.Fleet, q Query, addresses []kubecontext.Address, now func() time.Time) *inspect.Inventory {
-	clusters := readAllFacts(ctx, f, q, nil)
-	return inspect.NewInventory(now(), clusters, addresses)
-}
-
-// readAllFacts reads every cluster for ReadAll. What was read before, if anything, is not
-// asked for again where it is a list of many.
-func readAllFacts(ctx context.Context, f *fleet.Fleet, q Query, before *inspect.Inventory) []*inspect.Facts {
-	var clusters []*inspect.Facts
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
-		var known *inspect.Capacity
-		if before != nil {
-			if facts := before.Facts(c.Context); facts != nil && facts.Kueue != nil {
-				known = facts.Kueue.Capacity
-			}
-		}
-		return readFacts(ctx, c, q, known)
-	}) {
-		facts := a.Value
-		if facts == nil || a.Err != nil {
-			facts = &inspect.Facts{Context: a.Context, Err: a.Err}
-		}
-		clusters = append(clusters, facts)
-	}
-	return clusters
-}
-
-// readFacts reads one cluster. known is what was listed of it before, nil if nothing was.
-func readFacts(ctx context.Context, c *fleet.Cluster, q Query, known *inspect.Capacity) (*inspect.Facts, error) {
-	facts := factsOf(c)
-	if err := listInto(ctx, facts, c, q); err != nil {
-		return facts, err
-	}
-	r := openKueue(ctx, c, facts)
-	namespace := q.namespace(c)
-	r.readVersion(ctx)
-	r.readNamespaces(ctx)
-	if jobs := interesting(facts); len(jobs) > 0 {
-		r.readPodsOf(ctx, namespace, jobs)
-		r.readWarnings(ctx, namespace, sets.KeySet(jobs))
-	}
-	if jobs := inspect.Dispatched(facts.Jobs); len(jobs) > 0 {
-		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
-	}
-	if r.hasKueue() {
-		k := facts.Kueue
-		r.readConfig(ctx)
-		if all, ok := known.WorkloadsOf(namespace); ok {
-			k.Workloads = all
-		} else {
-			readList(ctx, r, inspect.PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
-		}
-		readList(ctx, r, inspect.PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
-		readList(ctx, r, inspect.PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
-	}
-	r.wg.Wait()
-	facts.Skew = c.Skew()
-	return facts, context.Cause(ctx)
-}
 
 // interesting are the Jobs among facts whose pods and warnings are worth reading, by their
 // uids: those that are delegated, or that carry a mark.
@@ -168,12 +102,12 @@ func (r *factReader) readLeases(ctx context.Context, namespace, selector string)
 }
 
 // readWarnings reads the warnings about these Jobs, and who took the room of Workloads.
-func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs sets.Set[string]) {
+func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")
 		warnings := metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning}
 		err := listObjects(ctx, r.cluster, events, namespace, warnings, func(o *corev1.Event) {
-			if e := readEvent(o); jobs.Has(e.UID) {
+			if e := readEvent(o); jobs[e.UID] != nil {
 				r.store(func() { r.facts.Events = append(r.facts.Events, e) })
 			}
 		})

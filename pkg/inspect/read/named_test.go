@@ -70,7 +70,7 @@ func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 		addresses = append(addresses, kubecontext.Address{Context: name})
 	}
 	now := func() time.Time { return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC) }
-	return read.One(t.Context(), f, read.Wanted{Name: "train", Namespace: "ml"}, addresses, now)
+	return read.Read(t.Context(), f, read.Want{Named: &read.Wanted{Name: "train", Namespace: "ml"}, Addresses: addresses, Now: now})
 }
 
 const (

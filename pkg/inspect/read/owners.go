@@ -1,0 +1,41 @@
+package read
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Owners lists Jobs by who reconciles them, and keeps no more of a cluster than is shown:
+// where they are only counted, its memory does not grow with them. others are those that
+// the filter does not pick, which may be mirrors of the ones that it does; none where they
+// are only counted.
+func Owners(ctx context.Context, f *fleet.Fleet, q Query, filter inspect.Filter, countOnly bool) (list *inspect.OwnerList, others []*inspect.Job) {
+	repeats := !f.Distinct()
+	var tallies []*inspect.Tally
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
+		tally := &inspect.Tally{CountOnly: countOnly, Repeats: repeats}
+		err := List(ctx, c, q, func(j inspect.Job) {
+			if filter.Matches(&j) {
+				tally.Add(j)
+			} else {
+				tally.Hide(j)
+			}
+		})
+		if partial := (*ListError)(nil); errors.As(err, &partial) {
+			tally.Partial(partial.All())
+			err = nil
+		}
+		return tally, err
+	}) {
+		tally := a.Value
+		if tally == nil {
+			tally = &inspect.Tally{}
+		}
+		tally.Context, tally.Err = a.Context, a.Err
+		tallies = append(tallies, tally)
+	}
+	return inspect.Merge(tallies), inspect.Hidden(tallies)
+}
