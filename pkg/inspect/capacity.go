@@ -94,9 +94,10 @@ func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
 	return named(c.Flavors, name, func(f *kueue.ResourceFlavor) string { return f.Name })
 }
 
-// AddGap notes that a part could not be read. The first reason stays.
+// AddGap notes that a part could not be read. Of several reasons one stays, as Facts has
+// it.
 func (c *Capacity) AddGap(part Part, err error) {
-	if c.Gaps[part] == nil {
-		c.Gaps[part] = fmt.Errorf("%s could not be read: %w", part, err)
+	if err = fmt.Errorf("%s could not be read: %w", part, err); comesFirst(err, c.Gaps[part]) {
+		c.Gaps[part] = err
 	}
 }

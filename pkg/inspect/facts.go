@@ -187,12 +187,17 @@ func (f *Facts) SortJobs() {
 	slices.SortFunc(f.Jobs, func(a, b *Job) int { return byName(*a, *b) })
 }
 
-// AddGap notes that a part could not be read. The first reason stays.
+// AddGap notes that a part could not be read. Of several reasons the first in the order
+// of the alphabet stays: a part is read in pieces at once, and which of them fails first
+// is a matter of chance.
 func (f *Facts) AddGap(part Part, err error) {
-	if err != nil && f.Gaps[part] == nil {
+	if err != nil && comesFirst(err, f.Gaps[part]) {
 		f.Gaps[part] = err
 	}
 }
+
+// comesFirst says whether one reason is told in place of another, which may be none.
+func comesFirst(err, other error) bool { return other == nil || err.Error() < other.Error() }
 
 func named[T any](list []*T, name string, nameOf func(*T) string) *T {
 	for _, item := range list {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -29,4 +30,20 @@ func TestFactsInOrder(t *testing.T) {
 	assert.Assert(t, f.Jobs[0] == job && f.Pods[0].Name == "a" && f.Kueue.Workloads[0] == one)
 	assert.Assert(t, f.Events[0] == early && f.Events[1] == same && f.Events[2] == late)
 	assert.Assert(t, jobs[0] == other && workloads[0] == two && kept.Workloads[0] == two)
+}
+
+// TestGapsInOrder: which reason is told does not depend on which came first.
+func TestGapsInOrder(t *testing.T) {
+	one, other := errors.New("get a: no"), errors.New("list a: no")
+	for _, order := range [][]error{{one, other}, {other, one}, {other, nil, one, other}} {
+		f, c := &Facts{Gaps: map[Part]error{}}, &Capacity{Gaps: map[Part]error{}}
+		for _, err := range order {
+			f.AddGap(PartPods, err)
+			if err != nil {
+				c.AddGap(PartPods, err)
+			}
+		}
+		assert.Equal(t, f.Gaps[PartPods], one)
+		assert.Assert(t, errors.Is(c.Gaps[PartPods], one))
+	}
 }
