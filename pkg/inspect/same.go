@@ -99,8 +99,8 @@ func (f *Facts) uids() []string {
 	for _, j := range f.Jobs {
 		add(j.UID)
 	}
-	for _, n := range f.Namespaces {
-		add(n.UID)
+	for _, name := range slices.Sorted(maps.Keys(f.Namespaces)) {
+		add(f.Namespaces[name].UID)
 	}
 	if k := f.Kueue; k != nil {
 		for _, o := range k.Workloads {

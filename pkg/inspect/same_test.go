@@ -174,3 +174,21 @@ func TestWatchedOnce(t *testing.T) {
 	assert.DeepEqual(t, told(change(Deleted, "dev")), []string(nil))
 	assert.DeepEqual(t, told(change(Added, "dev")), []string{"ADDED dev by dev"})
 }
+
+// TestUidsInOrder: where what is recorded of a cluster contradicts itself, so that it is
+// as well the one as the other, it is the same one each time.
+func TestUidsInOrder(t *testing.T) {
+	namespaces := func(names ...string) map[string]Namespace {
+		all := map[string]Namespace{}
+		for _, name := range names {
+			all[name] = Namespace{Name: name, UID: "uid-of-" + name}
+		}
+		return all
+	}
+	for range 50 {
+		one, other, both := through("one", "a"), through("other", "b"), through("both", "")
+		one.Namespaces, other.Namespaces, both.Namespaces = namespaces("x"), namespaces("y"), namespaces("x", "y")
+		assert.DeepEqual(t, contextsOf(inventoryOf(one, other, both).Clusters), []string{"one", "other"})
+		assert.Equal(t, len(inventoryOf(one, other, both).Facts("one").Namespaces), 2)
+	}
+}
