@@ -43,15 +43,19 @@ func (o *Options) isWanted(k delegation.Kind) bool {
 func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
 	kinds, err := read.Served(ctx, r.cluster, kindNames())
 	r.noteGroups(kinds, err)
-	schemas := &schemaReader{}
-	if schemas.discovery, err = r.cluster.Discovery(); err != nil {
+	discovery, err := r.cluster.Discovery()
+	if err != nil {
 		return nil
 	}
+	schemas := &read.Schemas{Discovery: discovery}
 	var wanted []delegation.Kind
 	for _, k := range kinds {
 		told := servedKind(k)
-		if schemas.lack(ctx, k) {
-			told.ManagedBy = ""
+		if !k.IsUnmanaged() && !k.Discovered {
+			// What cannot be found out is taken to be as the table says.
+			if lacks, _ := schemas.Lack(ctx, k); lacks {
+				told.ManagedBy = ""
+			}
 		}
 		switch {
 		case k.IsJob() && told.ManagedBy != "":
@@ -67,7 +71,7 @@ func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
 		}
 		r.context.Kinds = append(r.context.Kinds, told)
 	}
-	r.addOutdated(ctx, schemas.discovery, kinds)
+	r.addOutdated(ctx, discovery, kinds)
 	return wanted
 }
 
@@ -118,31 +122,4 @@ func (r *reader) addOutdated(ctx context.Context, discovery *fleet.Discovery, fo
 			r.context.Kinds = append(r.context.Kinds, told)
 		}
 	}
-}
-
-// schemaReader reads the schemas of groups and versions, each once.
-type schemaReader struct {
-	discovery *fleet.Discovery
-	read      map[schema.GroupVersion]*delegation.Schemas
-}
-
-// lack says whether a kind of the table is served without the field. What cannot be
-// found out is taken to be as the table says.
-func (s *schemaReader) lack(ctx context.Context, k delegation.Kind) bool {
-	if k.IsUnmanaged() || k.Discovered {
-		return false
-	}
-	gv := k.Resource.GroupVersion()
-	schemas, isRead := s.read[gv]
-	if !isRead {
-		if document, err := s.discovery.Schemas(ctx, gv); err == nil && document != nil {
-			// What makes no sense says nothing.
-			schemas, _ = delegation.ParseSchemas(document)
-		}
-		if s.read == nil {
-			s.read = map[schema.GroupVersion]*delegation.Schemas{}
-		}
-		s.read[gv] = schemas
-	}
-	return schemas != nil && schemas.Lacks(k.GroupVersionKind(), k.ManagedBy)
 }

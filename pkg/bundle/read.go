@@ -13,12 +13,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -107,17 +107,15 @@ func (r *reader) readNamespaces(ctx context.Context) {
 			continue
 		}
 		// That these cannot be had is told above.
-		if o, err := r.get(ctx, namespaces(), "", name); err == nil {
-			r.keep(namespaces(), o)
+		if o, err := read.Get[map[string]any](ctx, r.cluster, namespaces().GroupVersionResource, "", name); err == nil && o != nil {
+			r.keep(namespaces(), *o)
 		}
 	}
 }
 
 func (r *reader) readVersion(ctx context.Context) {
-	var info version.Info
-	if err := r.raw(ctx, "/version", &info); err == nil {
-		r.context.Version = info.GitVersion
-	}
+	// That it cannot be had is told of what matters more.
+	r.context.Version, _ = read.Version(ctx, r.cluster)
 }
 
 // readSkew tells how far the clock is off, where it is more than answers take.
@@ -191,13 +189,4 @@ func address(server string) string {
 	}
 	u.User = nil
 	return u.String()
-}
-
-// raw reads what is no object.
-func (r *reader) raw(ctx context.Context, path string, into any) error {
-	client, err := r.cluster.REST(schema.GroupVersion{}, "/")
-	if err != nil {
-		return err
-	}
-	return decode(ctx, client.Get().AbsPath(path).SetHeader("Accept", "application/json"), into)
 }

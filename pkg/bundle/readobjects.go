@@ -4,7 +4,6 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -32,21 +31,6 @@ func (r *reader) list(ctx context.Context, res resource, namespace string, o met
 func (r *reader) visit(ctx context.Context, res resource, namespace string, o metav1.ListOptions, do func(map[string]any)) error {
 	err := fleet.EachObject(ctx, r.cluster, res.GroupVersionResource, namespace, o, do)
 	return causeOf(ctx, err)
-}
-
-// get reads one object.
-func (r *reader) get(ctx context.Context, res resource, namespace, name string) (map[string]any, error) {
-	request, err := r.cluster.JSON(res.GroupVersionResource, namespace)
-	if err != nil {
-		return nil, err
-	}
-	var object map[string]any
-	err = decode(ctx, request.Name(name), &object)
-	return object, err
-}
-
-func decode(ctx context.Context, request *rest.Request, into any) error {
-	return causeOf(ctx, fleet.DecodeJSON(request.Do(ctx), into))
 }
 
 // causeOf is an error, or why ctx is over where it is.

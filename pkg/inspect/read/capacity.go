@@ -101,7 +101,7 @@ func (r *factReader) readTemplates(ctx context.Context, namespaces, names []stri
 	for _, namespace := range namespaces {
 		for _, name := range names {
 			r.read(inspect.PartWorkloads, func() error {
-				o, err := getObject[kueue.PodTemplates](ctx, r.cluster, r.resource("workloads"), namespace, name)
+				o, err := Get[kueue.PodTemplates](ctx, r.cluster, r.resource("workloads"), namespace, name)
 				if err == nil && o != nil {
 					r.store(func() { r.facts.Kueue.Capacity.Templates[o.UID] = o })
 				}
@@ -117,7 +117,7 @@ func (r *factReader) readNamespace(ctx context.Context, c *inspect.Capacity, nam
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	r.wg.Go(func() {
-		o, err := getObject[object](ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
+		o, err := Get[object](ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
 		r.store(func() {
 			switch {
 			case err != nil:

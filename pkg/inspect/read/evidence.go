@@ -7,10 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -28,15 +26,11 @@ func interesting(f *inspect.Facts) map[string]*inspect.Job {
 
 func (r *factReader) readVersion(ctx context.Context) {
 	r.read(inspect.PartVersion, func() error {
-		client, err := r.cluster.REST(corev1.SchemeGroupVersion, "/api")
+		version, err := Version(ctx, r.cluster)
 		if err != nil {
 			return err
 		}
-		var v version.Info
-		if err := fleet.DecodeJSON(client.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v); err != nil {
-			return err
-		}
-		r.store(func() { r.facts.Version = v.GitVersion })
+		r.store(func() { r.facts.Version = version })
 		return nil
 	})
 }

@@ -33,7 +33,7 @@ type factReader struct {
 // openKueue finds out which version of Kueue's API the cluster serves.
 func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factReader {
 	r := &factReader{cluster: c, facts: f}
-	version, err := servedVersion(ctx, c, kueue.Group, kueue.Versions())
+	version, err := KueueVersion(ctx, c)
 	f.AddGap(inspect.PartKueue, err)
 	f.NoKueue = err == nil && version == ""
 	if version != "" {
@@ -102,16 +102,6 @@ func (r *factReader) readConfig(ctx context.Context) {
 	})
 }
 
-func secrets() schema.GroupVersionResource { return corev1.SchemeGroupVersion.WithResource("secrets") }
-
-// secret is the one field of a Secret that is looked at.
-type secret struct {
-	Metadata metav1.ObjectMeta `json:"metadata"`
-	Data     struct {
-		KubeConfig []byte `json:"kubeconfig"`
-	} `json:"data"`
-}
-
 // readAddress reads where a MultiKueueCluster is. That its Secret is missing or
 // wrong is no gap: the MultiKueueCluster's own condition tells of it.
 func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
@@ -119,32 +109,14 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	if name == "" {
 		return nil
 	}
-	found, err := getObject[secret](ctx, r.cluster, secrets(), kueue.Namespace, name)
-	if err == nil && found == nil {
-		// Kueue is installed somewhere else.
-		found, err = r.findSecret(ctx, name)
-	}
-	if err != nil || found == nil {
+	_, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
+	if err != nil {
 		return err
 	}
-	if address, err := AddressIn(found.Data.KubeConfig); err == nil {
+	if address, err := AddressIn(kubeconfig); err == nil {
 		r.store(func() { r.facts.Kueue.Addresses[c.Name] = address })
 	}
 	return nil
-}
-
-func (r *factReader) findSecret(ctx context.Context, name string) (*secret, error) {
-	var found []*secret
-	byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", name).String()}
-	err := listObjects(ctx, r.cluster, secrets(), "", byName, func(s *secret) {
-		if len(s.Data.KubeConfig) > 0 {
-			found = append(found, s)
-		}
-	})
-	if err != nil || len(found) != 1 {
-		return nil, err
-	}
-	return found[0], nil
 }
 
 // readQueue reads the LocalQueue that an object is submitted to, and the
@@ -155,7 +127,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	}
 	r.store(func() { r.facts.Kueue.QueuesAsked = append(r.facts.Kueue.QueuesAsked, namespace+"/"+name) })
 	r.read(inspect.PartQueues, func() error {
-		local, err := getObject[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
+		local, err := Get[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
 		if err != nil || local == nil {
 			return err
 		}
@@ -163,7 +135,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 		if local.Spec.ClusterQueue == "" {
 			return nil
 		}
-		queue, err := getObject[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", local.Spec.ClusterQueue)
+		queue, err := Get[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", local.Spec.ClusterQueue)
 		if err != nil || queue == nil {
 			return err
 		}
@@ -188,7 +160,7 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 			if slices.ContainsFunc(found, func(w *kueue.Workload) bool { return w.Name == name }) {
 				continue
 			}
-			w, err := getObject[kueue.Workload](ctx, r.cluster, r.resource("workloads"), namespace, name)
+			w, err := Get[kueue.Workload](ctx, r.cluster, r.resource("workloads"), namespace, name)
 			if err != nil {
 				return err
 			}

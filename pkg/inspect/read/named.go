@@ -134,7 +134,7 @@ func (r *namedReader) lookFor(ctx context.Context, c *fleet.Cluster, resource sc
 		err := listObjects(ctx, c, resource, "", byName, func(o *map[string]any) { objects = append(objects, *o) })
 		return objects, err
 	}
-	o, err := getObject[map[string]any](ctx, c, resource, r.wanted.Namespace, r.wanted.Name)
+	o, err := Get[map[string]any](ctx, c, resource, r.wanted.Namespace, r.wanted.Name)
 	if o != nil {
 		objects = append(objects, *o)
 	}
@@ -212,7 +212,7 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 // is the one that is meant, the Job that has the uid is taken, and no other. That there is
 // something that may not be looked at hides nothing else of the cluster.
 func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isMeant bool) error {
-	o, err := getObject[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
+	o, err := Get[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
 	if err == nil && o != nil && (isMeant || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
 		err = r.keep(ctx, c, facts, kind, []map[string]any{*o})
 	}

@@ -52,7 +52,7 @@ func (r *factReader) pickWorkloads(ctx context.Context, c *inspect.Capacity, uid
 			continue
 		}
 		// As above: that one may not be read says nothing of the object itself.
-		if w, err := getObject[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
+		if w, err := Get[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
 			keep(w)
 		}
 	}

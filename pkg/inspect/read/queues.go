@@ -47,7 +47,7 @@ func (r *factReader) readLocals(ctx context.Context, namespace string) {
 		}
 		asked.Insert(name)
 		r.wg.Go(func() {
-			queue, err := getObject[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", name)
+			queue, err := Get[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", name)
 			if err == nil && queue != nil {
 				r.store(func() { k.ClusterQueues = append(k.ClusterQueues, queue) })
 			}

@@ -3,17 +3,22 @@ package read
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/version"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// getObject reads one object as JSON into a T, which has only the fields that
-// are wanted. It is nil, without an error, where there is no such object.
-func getObject[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace, name string) (*T, error) {
+// Get reads one object as JSON into a T, which has only the fields that are wanted. It is
+// nil, without an error, where there is no such object.
+func Get[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace, name string) (*T, error) {
 	request, err := c.JSON(r, namespace)
 	if err != nil {
 		return nil, err
@@ -37,27 +42,36 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 	return nil
 }
 
-// servedVersion is the first of the versions of an API group that a cluster
-// serves, "" if it serves none of them.
-func servedVersion(ctx context.Context, c *fleet.Cluster, group string, versions []string) (string, error) {
-	client, err := c.REST(schema.GroupVersion{Group: group, Version: versions[0]}, "/apis")
+// KueueVersion is in which version a cluster serves Kueue's API, "" if it serves none that
+// is known.
+func KueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
+	client, err := c.REST(schema.GroupVersion{Group: kueue.Group, Version: kueue.Versions()[0]}, "/apis")
 	if err != nil {
 		return "", err
 	}
 	var served metav1.APIGroup
-	err = fleet.DecodeJSON(client.Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
+	err = fleet.DecodeJSON(client.Get().AbsPath("/apis", kueue.Group).SetHeader("Accept", "application/json").Do(ctx), &served)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask which versions of %s it serves: %w", group, err)
+		return "", fmt.Errorf("ask which versions of %s it serves: %w", kueue.Group, err)
 	}
-	for _, version := range versions {
-		for _, v := range served.Versions {
-			if v.Version == version {
-				return version, nil
-			}
+	for _, version := range kueue.Versions() {
+		if slices.ContainsFunc(served.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version }) {
+			return version, nil
 		}
 	}
 	return "", nil
+}
+
+// Version is what an API server calls its version, such as "v1.36.3".
+func Version(ctx context.Context, c *fleet.Cluster) (string, error) {
+	client, err := c.REST(corev1.SchemeGroupVersion, "/api")
+	if err != nil {
+		return "", err
+	}
+	var v version.Info
+	err = fleet.DecodeJSON(client.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
+	return v.GitVersion, err
 }

@@ -35,17 +35,18 @@ type survey struct {
 	kinds, without []delegation.Kind
 	// failed says for groups and versions why it is not known which kinds they have.
 	failed map[schema.GroupVersion]error
-	// documents are the schemas of groups and versions that were read, for verify.
-	documents map[schema.GroupVersion]*delegation.Schemas
+	// schemas tell which kinds are served without the field, for verify.
+	schemas *Schemas
 }
 
 // newSurvey asks a cluster what it serves.
 func newSurvey(ctx context.Context, c *fleet.Cluster, names []string) *survey {
-	s := &survey{names: names, api: &fleet.API{}, failed: map[schema.GroupVersion]error{}, documents: map[schema.GroupVersion]*delegation.Schemas{}}
+	s := &survey{names: names, api: &fleet.API{}, failed: map[schema.GroupVersion]error{}, schemas: &Schemas{}}
 	var api *fleet.API
 	if s.discovery, s.unasked = c.Discovery(); s.unasked == nil {
 		api, s.unasked = s.discovery.API(ctx)
 	}
+	s.schemas.Discovery = s.discovery
 	if s.unasked == nil {
 		s.api, s.failed = api, maps.Clone(api.Failed)
 	}
@@ -116,19 +117,11 @@ func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
 	if k.IsUnmanaged() || s.unasked != nil {
 		return false
 	}
-	gv := k.Resource.GroupVersion()
-	schemas, known := s.documents[gv]
-	if !known {
-		document, err := s.discovery.Schemas(ctx, gv)
-		if err == nil && document != nil {
-			schemas, err = delegation.ParseSchemas(document)
-		}
-		s.documents[gv] = schemas
-		if err != nil {
-			s.fail(gv, err)
-		}
+	lacks, err := s.schemas.Lack(ctx, k)
+	if err != nil {
+		s.fail(k.Resource.GroupVersion(), err)
 	}
-	return schemas != nil && schemas.Lacks(k.GroupVersionKind(), k.ManagedBy)
+	return lacks
 }
 
 // versions are those in which a resource is served, the preferred one first.
