@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,22 +121,3 @@ func (o *completionOptions) print(w io.Writer) error {
 	_, err := io.WriteString(w, completionScript(pluginName(o.Environment)))
 	return err
 }
-
-// program is the name of the plugin's file.
-func program(env util.Environment) string { return pluginPrefix + pluginName(env) }
-
-// pluginPrefix is what the names of all plugins' files begin with.
-const pluginPrefix = "kubectl-"
-
-// pluginName is the name of the plugin's file without the prefix: as it was called,
-// or else as it is called after an installation.
-func pluginName(env util.Environment) string {
-	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(env.Program), ".exe"), pluginPrefix)
-	if !ok {
-		return pluginNames()[0]
-	}
-	return name
-}
-
-// pluginNames are the names that the plugin is installed under.
-func pluginNames() []string { return []string{"jobs_managedby", "jobmanagedby"} }

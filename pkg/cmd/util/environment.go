@@ -18,6 +18,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
+// What --color can be.
+const (
+	ColorAuto   = "auto"
+	ColorAlways = "always"
+	ColorNever  = "never"
+)
+
 // Environment is all that a command knows of the process it runs in.
 type Environment struct {
 	genericiooptions.IOStreams

@@ -18,12 +18,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-const (
-	ColorAuto   = "auto"
-	ColorAlways = "always"
-	ColorNever  = "never"
-)
-
 // GlobalFlags are common to all commands: kubectl's own, and ours for several
 // contexts.
 type GlobalFlags struct {

@@ -1,0 +1,184 @@
+// Package architecture holds ARCHITECTURE.md against the code: which packages there are,
+// who imports whom, and that files call each other in one direction alone.
+package architecture
+
+import (
+	"go/ast"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+	"gotest.tools/v3/assert"
+)
+
+const (
+	root   = "../.."
+	module = "github.com/jobmanagedby/kubectl-jobmanagedby/"
+)
+
+// page is ARCHITECTURE.md.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	assert.NilError(t, err)
+	return string(text)
+}
+
+// imports are, for each package that the plugin is made of, those of them that it imports.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports, Dir: root}, "./cmd/...", "./pkg/...")
+	assert.NilError(t, err)
+	known := map[string][]string{}
+	for _, p := range loaded {
+		known[strings.TrimPrefix(p.PkgPath, module)] = nil
+	}
+	for _, p := range loaded {
+		for path := range p.Imports {
+			to := strings.TrimPrefix(path, module)
+			if _, ours := known[to]; ours {
+				name := strings.TrimPrefix(p.PkgPath, module)
+				known[name] = append(known[name], to)
+			}
+		}
+	}
+	assert.Assert(t, len(known) > 30)
+	return known
+}
+
+// TestFloors: every package stands on one floor of the picture, and imports none but those
+// of floors below.
+func TestFloors(t *testing.T) {
+	_, after, ok := strings.Cut(page(t), "\n## Floors\n")
+	assert.Assert(t, ok)
+	picture := strings.Split(after, "```")[1]
+	floors := map[string]int{}
+	for i, line := range strings.Split(picture, "\n") {
+		for _, name := range strings.Fields(line) {
+			_, isTwice := floors[name]
+			assert.Check(t, !isTwice, "%s stands on two floors", name)
+			floors[name] = i
+		}
+	}
+	all := imports(t)
+	for _, from := range slices.Sorted(maps.Keys(all)) {
+		if isForTests(from) {
+			continue
+		}
+		floor, ok := floors[from]
+		assert.Check(t, ok, "ARCHITECTURE.md shows no floor for %s", from)
+		for _, to := range all[from] {
+			assert.Check(t, floor < floors[to], "%s imports %s, which does not stand on a floor below it", from, to)
+		}
+	}
+	for name := range floors {
+		_, ok := all[name]
+		assert.Check(t, ok, "ARCHITECTURE.md shows a floor for %s, which there is not", name)
+	}
+}
+
+// isForTests says whether nothing but tests imports a package.
+func isForTests(name string) bool { return strings.Contains(name, "/internal/") }
+
+// TestPackagesAreDescribed: each package has a row in a table, but for commands, whose
+// names tell what they are; and no row is of one that there is not.
+func TestPackagesAreDescribed(t *testing.T) {
+	all, text := imports(t), page(t)
+	for name := range all {
+		isCommand := strings.HasPrefix(name, "pkg/cmd/") && !strings.HasPrefix(name, "pkg/cmd/util")
+		isLinked := strings.Contains(text, "]("+name+")") || strings.Contains(text, "]("+name+"/main.go)")
+		assert.Check(t, isCommand || isForTests(name) || isLinked, "ARCHITECTURE.md does not describe %s", name)
+	}
+	for _, link := range regexp.MustCompile(`\]\((pkg/[a-z/]+)\)`).FindAllStringSubmatch(text, -1) {
+		_, ok := all[link[1]]
+		assert.Check(t, ok, "ARCHITECTURE.md describes %s, which there is not", link[1])
+	}
+}
+
+// TestImportsOfDispatch: the table of what is below pkg/dispatch tells what imports what.
+func TestImportsOfDispatch(t *testing.T) {
+	const dispatch = "pkg/dispatch/"
+	rows := regexp.MustCompile(`(?m)^\| \[\w+\]\((pkg/dispatch/\w+)\) \|[^|]*\|([^|]*)\|$`).FindAllStringSubmatch(page(t), -1)
+	assert.Assert(t, len(rows) > 5)
+	all := imports(t)
+	for _, row := range rows {
+		told := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' || r == ' ' })
+		var is []string
+		for _, to := range all[row[1]] {
+			if name, isBelow := strings.CutPrefix(to, dispatch); isBelow {
+				is = append(is, name)
+			}
+		}
+		slices.Sort(told)
+		slices.Sort(is)
+		assert.Check(t, slices.Equal(told, is), "%s imports %q, and ARCHITECTURE.md tells %q", row[1], is, told)
+	}
+}
+
+// TestFilesCallInOneDirection: within a package of the commands, the files can be put in an
+// order in which each calls none but those behind it. That a type is named in a file before
+// it does no harm.
+func TestFilesCallInOneDirection(t *testing.T) {
+	mode := packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo |
+		packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedExportFile
+	loaded, err := packages.Load(&packages.Config{Mode: mode, Dir: root}, "./pkg/cmd/...")
+	assert.NilError(t, err)
+	assert.Assert(t, len(loaded) > 10)
+	for _, p := range loaded {
+		assert.Equal(t, len(p.Errors), 0, "%v", p.Errors)
+		calls := callsOf(p)
+		for len(calls) > 0 {
+			before := len(calls)
+			maps.DeleteFunc(calls, func(file string, to map[string]string) bool {
+				maps.DeleteFunc(to, func(file, _ string) bool { return calls[file] == nil })
+				isCalled := func(others map[string]string) bool { return others[file] != "" }
+				return len(to) == 0 || !slices.ContainsFunc(slices.Collect(maps.Values(calls)), isCalled)
+			})
+			if len(calls) == before {
+				t.Errorf("%s: these files call each other in a circle, each with what it calls: %v", p.PkgPath, calls)
+				break
+			}
+		}
+	}
+}
+
+// callsOf are, for each file of a package, the other files whose functions, constants or
+// variables it uses, with the name of one of them.
+func callsOf(p *packages.Package) map[string]map[string]string {
+	calls := map[string]map[string]string{}
+	for _, file := range p.Syntax {
+		from := filepath.Base(p.Fset.Position(file.Pos()).Filename)
+		calls[from] = map[string]string{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			id, isName := n.(*ast.Ident)
+			if !isName {
+				return true
+			}
+			used := p.TypesInfo.Uses[id]
+			if used == nil || used.Pkg() != p.Types {
+				return true
+			}
+			switch f := used.(type) {
+			case *types.Func:
+				used = f.Origin()
+			case *types.Var, *types.Const:
+				if used.Parent() != p.Types.Scope() {
+					return true // It is a field, or in the file itself.
+				}
+			default:
+				return true
+			}
+			if to := filepath.Base(p.Fset.Position(used.Pos()).Filename); to != from {
+				calls[from][to] = used.Name()
+			}
+			return true
+		})
+	}
+	return calls
+}

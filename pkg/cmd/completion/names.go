@@ -1,0 +1,27 @@
+package completion
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// program is the name of the plugin's file.
+func program(env util.Environment) string { return pluginPrefix + pluginName(env) }
+
+// pluginPrefix is what the names of all plugins' files begin with.
+const pluginPrefix = "kubectl-"
+
+// pluginName is the name of the plugin's file without the prefix: as it was called,
+// or else as it is called after an installation.
+func pluginName(env util.Environment) string {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(env.Program), ".exe"), pluginPrefix)
+	if !ok {
+		return pluginNames()[0]
+	}
+	return name
+}
+
+// pluginNames are the names that the plugin is installed under.
+func pluginNames() []string { return []string{"jobs_managedby", "jobmanagedby"} }
