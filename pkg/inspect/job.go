@@ -64,6 +64,9 @@ type Job struct {
 	// Findings are the codes of what is wrong with it; null means that it was
 	// not judged.
 	Findings []string `json:"findings"`
+	// Reason is in a sentence where it is or what it waits for, as a trace of it begins, ""
+	// if its status says it all; null where nobody looked.
+	Reason *string `json:"reason"`
 
 	// Marks are what its labels and annotations tell of its copies; nil if
 	// nothing.
@@ -207,7 +210,7 @@ func (j *Job) deepCopy() *Job {
 	c.FinishedTime, c.StatusWrittenAt = clone(j.FinishedTime), clone(j.StatusWrittenAt)
 	c.Since = clone(j.Since)
 	c.Mirrors, c.Findings = slices.Clone(j.Mirrors), slices.Clone(j.Findings)
-	c.Dispatcher = j.Dispatcher.deepCopy()
+	c.Dispatcher, c.Reason = j.Dispatcher.deepCopy(), clone(j.Reason)
 	c.Sizes = maps.Clone(j.Sizes)
 	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)

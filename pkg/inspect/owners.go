@@ -181,14 +181,14 @@ func Merge(tallies []*Tally) *OwnerList {
 	return list
 }
 
-// Owners lists those Jobs of an inventory that were selected and that a filter picks;
-// others are the rest, which may be mirrors of these.
-func (v *Inventory) Owners(filter Filter) (list *OwnerList, others []*Job) {
+// Owners lists those Jobs of an inventory that were selected and that are picked; others
+// are the rest, which may be mirrors of these.
+func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Job) {
 	var tallies []*Tally
 	for _, f := range v.Clusters {
 		t := &Tally{Context: f.Context, Err: f.Err}
 		for _, j := range f.Jobs {
-			if f.Selects(j) && filter.Matches(j) {
+			if f.Selects(j) && picks(j) {
 				t.Add(*j)
 			} else {
 				others = append(others, j)

@@ -77,22 +77,28 @@ func NewTraceList() *TraceList {
 // Trace follows a pair. The pair is one of the inventory's; a pair without an
 // origin is an orphan, and one without mirrors may be any Job.
 func (v *Inventory) Trace(p Pair) *Trace {
-	t := v.brief(p)
-	t.Hops = v.hops(p, t)
-	for _, m := range p.Mirrors {
-		t.Differences = append(t.Differences, v.Differences(p.Origin, m)...)
-	}
+	t := v.follow(p)
 	t.Timeline = v.timeline(p)
 	for _, f := range v.Clusters {
 		if ahead, ok := NoticeableSkew(f.Skew); ok {
 			t.Clocks = append(t.Clocks, ClockSkew{Context: f.Context, AheadSeconds: ahead})
 		}
 	}
-	t.Summary = v.summary(p, t)
 	t.Errors = v.Errors()
 	if t.Origin != nil && t.Origin.Mirrors == nil && len(t.Errors) == 0 {
 		t.Origin.Mirrors = []Ref{}
 	}
+	return t
+}
+
+// follow is a trace as far as its summary rests on it.
+func (v *Inventory) follow(p Pair) *Trace {
+	t := v.brief(p)
+	t.Hops = v.hops(p, t)
+	for _, m := range p.Mirrors {
+		t.Differences = append(t.Differences, v.Differences(p.Origin, m)...)
+	}
+	t.Summary = v.summary(p, t)
 	return t
 }
 

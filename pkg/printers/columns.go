@@ -25,6 +25,8 @@ type TableOptions struct {
 	Wide   bool
 	// Dispatchers shows who looks after each Job that is dispatched, in a wide table.
 	Dispatchers bool
+	// Reasons shows where each Job is or what it waits for.
+	Reasons bool
 
 	NoHeaders bool
 	Color     bool
@@ -44,6 +46,8 @@ type column[T any] struct {
 	wide, absent bool
 	// shrinks says that its cells may be cut where a terminal is too narrow.
 	shrinks bool
+	// least is to how many columns its cells may be cut, where that is more than usual.
+	least int
 	// spare says that it may be left out where a terminal is too narrow even then, the
 	// one with 1 first; 0 is never.
 	spare int
@@ -60,6 +64,7 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 	t := &table{}
 	for _, c := range columns {
 		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
+		t.least = append(t.least, max(shortest, len(c.title), c.least))
 	}
 	for _, value := range values {
 		cells := make([]string, len(columns))

@@ -12,10 +12,14 @@ import (
 // jobColumns are all columns of a table of Jobs.
 func jobColumns(o TableOptions) []column[*inspect.Job] {
 	p := palette{o.Color}
-	spareCompletions := 0
+	spareCompletions, spareDuration, spareMirror := 0, 0, 0
 	if o.Kinds {
 		// Only Jobs have some.
 		spareCompletions = 4
+	}
+	if o.Reasons {
+		// Why it does not run matters more, and tells where it does.
+		spareDuration, spareCompletions, spareMirror = 4, 5, 6
 	}
 	return []column[*inspect.Job]{
 		{title: "CONTEXT", absent: !o.Contexts, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Context) }},
@@ -26,13 +30,13 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		{title: "MANAGED-BY", absent: !o.Owners, shrinks: true, cell: func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) }},
 		{title: "STATUS", cell: func(j *inspect.Job) string { return p.status(j.Status) }},
 		{title: "COMPLETIONS", spare: spareCompletions, cell: (*inspect.Job).Progress},
-		{title: "DURATION", cell: func(j *inspect.Job) string {
+		{title: "DURATION", spare: spareDuration, cell: func(j *inspect.Job) string {
 			if d, ok := j.Duration(o.Now); ok {
 				return duration.HumanDuration(d)
 			}
 			return none
 		}},
-		{title: "MIRROR", shrinks: true, cell: mirror},
+		{title: "MIRROR", shrinks: true, spare: spareMirror, cell: mirror},
 		{title: "AGE", cell: func(j *inspect.Job) string { return duration.HumanDuration(o.Now.Sub(j.CreationTimestamp.Time)) }},
 		{title: "KIND", wide: true, spare: 3, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
 		{title: "SINCE", wide: true, spare: 2, cell: func(j *inspect.Job) string {
@@ -43,9 +47,21 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		}},
 		{title: "FINDINGS", wide: true, cell: findings},
 		{title: "UID", wide: true, spare: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
-		// It is not always there and its cells have blanks, so it is the last one.
+		// They are not always there and their cells have blanks, so they are the last ones.
 		{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o.Now) }},
+		{title: "REASON", absent: !o.Reasons, shrinks: true, least: 30, cell: reason},
 	}
+}
+
+// reason is why a Job is where it is, in a line.
+func reason(j *inspect.Job) string {
+	switch {
+	case j.Reason == nil:
+		return unknown
+	case *j.Reason == "":
+		return none
+	}
+	return Safe(*j.Reason)
 }
 
 // nobody is the dispatcher of a Job that should have one.

@@ -24,6 +24,8 @@ type table struct {
 	rows   [][]string
 	// shrinks tells which columns may be cut to fit a terminal.
 	shrinks []bool
+	// least tells to how many columns.
+	least []int
 	// spare are the titles of columns that are left out, one after the other, where
 	// that is not enough. Where nothing is, rows end at the edge.
 	spare []string
@@ -128,7 +130,7 @@ func (t *table) widths() (widths, least []int) {
 		}
 		least[c] = widths[c]
 		if t.shrinks[c] {
-			least[c] = min(widths[c], max(shortest, len(title)))
+			least[c] = min(widths[c], t.least[c])
 		}
 	}
 	return widths, least
@@ -145,7 +147,7 @@ func sum(widths []int) int {
 
 // leaveOut takes columns away.
 func (t *table) leaveOut(columns []int) {
-	t.titles, t.shrinks = without(t.titles, columns), without(t.shrinks, columns)
+	t.titles, t.shrinks, t.least = without(t.titles, columns), without(t.shrinks, columns), without(t.least, columns)
 	for i := range t.rows {
 		t.rows[i] = without(t.rows[i], columns)
 	}

@@ -26,7 +26,7 @@ type listFlags struct {
 	managedBy                    string
 	statuses                     []string
 	findings                     []string
-	summary                      bool
+	summary, merged              bool
 	watch, watchOnly, events     bool
 	output                       string
 	noHeaders                    bool
@@ -44,6 +44,7 @@ type listOptions struct {
 	sorter   *printers.Sorter
 	table    printers.TableOptions
 	summary  bool
+	merged   bool
 	// restrictions tells in words what was selected by.
 	restrictions             string
 	watch, watchOnly, events bool
@@ -69,7 +70,11 @@ alone it is Unknown where none of the usual conditions tells it.
 With -o wide, FINDINGS are the codes of what check finds, and DISPATCHER, shown
 where any of the Jobs is dispatched, is who dispatches it and for how long, by its
 Lease: nobody means that nothing copies its status. A watch looks for neither. With
---finding, Jobs are listed that have one of some codes.`,
+--finding, Jobs are listed that have one of some codes.
+
+With --merged, mirrors are not listed besides the Jobs that they run, which are
+looked for on all chosen contexts; a mirror whose origin is not found keeps its row.
+REASON is what a trace of the Job begins with: where it is, or what it waits for.`,
 		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
   NAME ls -A --all-contexts
 
@@ -84,6 +89,9 @@ Lease: nobody means that nothing copies its status. A watch looks for neither. W
 
   # Jobs that nobody takes up, and whose owner is not known
   NAME ls -A --all-contexts --finding JM101,JM102
+
+  # Each Job once, and why it does not run
+  NAME ls -A --all-contexts --merged
 
   # Follow MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.DisplayName()),
@@ -122,10 +130,11 @@ func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
+	flags.BoolVar(&f.merged, "merged", false, "Show each Job once, without the mirrors that run it, and why it is where it is")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
-	util.Describe(cmd, util.ForOutput, nil, "summary", "no-headers")
+	util.Describe(cmd, util.ForOutput, nil, "summary", "merged", "no-headers")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
 	// What the model knows (see printers.NewSorter).
 	util.Describe(cmd, util.ForOutput, util.OneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
@@ -145,8 +154,8 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 		Environment: env,
 		flags:       f.GlobalFlags,
 		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds},
-		summary:     f.summary,
-		watch:       f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
+		summary:     f.summary, merged: f.merged,
+		watch: f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
 		restrictions: f.restrictions(),
 	}
 	var err, formatErr, sortErr error
@@ -168,6 +177,7 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 		Namespaces: f.AllNamespaces,
 		Kinds:      !o.query.OnlyJobs(),
 		Wide:       o.format.Wide(),
+		Reasons:    f.merged,
 		NoHeaders:  f.noHeaders,
 		Color:      env.WantsColor(f.Color),
 	}
@@ -191,6 +201,10 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 		return errors.New("--output-watch-events needs --watch or --watch-only")
 	case format == nil:
 		return nil
+	case f.merged && watch:
+		return errors.New("--merged cannot be combined with --watch: what a Job waits for stands in other objects")
+	case f.merged && f.fieldSelector != "":
+		return errors.New("--merged cannot be combined with --field-selector, which mirrors may not match")
 	case f.summary && watch:
 		return errors.New("--summary cannot be combined with --watch")
 	case f.summary && format.IsPerJob():
@@ -235,19 +249,21 @@ func (o *listOptions) Run(ctx context.Context) error {
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
+	// Whether all was read that tells of a Job, and not the Jobs alone.
+	isWhole := isJudged || o.merged && len(o.filter.Findings) == 0
 	switch {
-	case isJudged:
-		list, others = o.listJudged(ctx, f, addresses)
+	case isWhole:
+		list, others = o.listJudged(ctx, f, addresses, isJudged)
 	case len(o.filter.Findings) > 0:
 		return &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
 	default:
 		list, others = read.Owners(ctx, f, o.query, o.filter, o.summary)
 	}
 	if !o.summary {
-		o.findMirrors(ctx, f, addresses, list, others, isJudged)
+		o.findMirrors(ctx, f, addresses, list, others, isWhole)
 	}
 	if o.showsFindings() {
-		o.findDispatchers(ctx, f, list, isJudged)
+		o.findDispatchers(ctx, f, list, isWhole)
 	}
 	if err := util.Interrupted(ctx); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -59,18 +61,30 @@ func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) 
 		len(clusters) > 0 && o.looksAt(f, clusters[0].Namespace)
 }
 
-// listJudged lists Jobs with the codes of what check would find.
-func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (list *inspect.OwnerList, others []*inspect.Job) {
+// listJudged lists Jobs with what others on all clusters tell of them: the codes of what
+// check would find, if they can be judged, and why they are where they are.
+func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
-	codes := rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}).Codes()
+	var codes map[inspect.Ref][]string
+	if isJudged {
+		codes = rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}).Codes()
+	}
+	var mirrors sets.Set[*inspect.Job]
+	var reasons map[*inspect.Job]string
+	if o.merged {
+		mirrors, reasons = inventory.Merged(), inventory.Reasons()
+	}
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {
 			j.Findings = codes[inspect.RefOf(j)]
-			if j.Findings == nil && len(facts.Gaps) == 0 {
+			if isJudged && j.Findings == nil && len(facts.Gaps) == 0 {
 				// Not everything is judged where something may not be looked at.
 				j.Findings = []string{}
 			}
+			if reason, isKnown := reasons[j]; isKnown {
+				j.Reason = &reason
+			}
 		}
 	}
-	return inventory.Owners(o.filter)
+	return inventory.Owners(func(j *inspect.Job) bool { return o.filter.Matches(j) && !mirrors.Has(j) })
 }

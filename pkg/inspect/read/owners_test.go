@@ -33,7 +33,7 @@ func TestOwnersAgree(t *testing.T) {
 
 			r = recordedFleet(t, tt.fields, tt.items)
 			inventory := read.Read(t.Context(), r.Fleet, read.Want{Jobs: &q, Now: r.clock})
-			again, otherJobs := inventory.Owners(filter)
+			again, otherJobs := inventory.Owners(filter.Matches)
 			assert.DeepEqual(t, again.Errors, list.Errors)
 			assert.DeepEqual(t, names(again.All()), names(list.All()))
 			assert.DeepEqual(t, names(otherJobs), names(others))
