@@ -21,6 +21,10 @@ type Capacity struct {
 	Flavors       []*kueue.ResourceFlavor
 	// Claims are the Workloads that hold quota or wait for it.
 	Claims []*kueue.Claim
+	// ClaimsWithin are those of one namespace, Within, where all may not be listed; Within is
+	// "" where nobody asked for them or might not list them either.
+	ClaimsWithin []*kueue.Claim
+	Within       string
 	// Workloads are all those of the namespaces that were asked for, whole: they came with
 	// the others, and need not be asked for again.
 	Workloads []*kueue.Workload

@@ -106,6 +106,37 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
 		assert.Assert(t, len(jobs["sweep"].Mirrors) == 0 && jobs["sweep"].Mirrors != nil)
 	})
+	t.Run("ls has each Job once, with the reason that trace gives", func(t *testing.T) {
+		jobs := ls(t, "-n", ns, healthy, "--merged", "--sort-by", ".creationTimestamp")
+		assert.Equal(t, jobs["train"].Context, management)
+		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
+		assert.Equal(t, *jobs["train"].Reason, trace(t, "train", "-n", ns, healthy).Summary)
+		assert.Equal(t, *jobs["sweep"].Reason, "no worker has taken it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu")
+		assert.Equal(t, *jobs["forgotten"].Reason, "a mirror on worker-2; its origin may be where nobody looked: broken, dead")
+	})
+	t.Run("queues", func(t *testing.T) {
+		// Other tests use the ClusterQueues, too.
+		queues := queuesOf(t, healthy)
+		assert.Equal(t, queues[management].Name, "cluster-queue")
+		assert.Equal(t, *queues[management].Nominal, "1k")
+		assert.DeepEqual(t, queues[management].Workers.Clusters, []string{"paris", "tokyo"})
+		assert.Equal(t, queues[management].Workers.Nominal, "8")
+		assert.Assert(t, queues[worker1].Workers == nil && *queues[worker1].Nominal == "4")
+		queues = queuesOf(t, "-n", ns, healthy)
+		assert.Equal(t, queues[management].ClusterQueue, "cluster-queue")
+		assert.Equal(t, *queues[worker1].Used, "4")
+		// The orphan holds its quota still.
+		assert.Equal(t, *queues[worker2].Used, "4")
+		assert.Equal(t, *queues[worker2].Pending, "4")
+	})
+	t.Run("queues, as far as somebody sees who may look into a namespace alone", func(t *testing.T) {
+		allow(t, client(t, worker1), ns, "teammate", "kueue.x-k8s.io", "*")
+		out, told := succeeds(t, "queues", "-n", ns, "--context", worker1, "--as", "teammate")
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		assert.Equal(t, len(lines), 2, out)
+		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu cluster-queue - a100 gpu ? 4 ? 4"))
+		assert.Assert(t, contains(told, "note: teammate may not read clusterqueues, workloads"), told)
+	})
 	t.Run("what may not be looked at leaves the rest standing", func(t *testing.T) {
 		allow(t, c, ns, "nobody", "batch", "jobs")
 		cmd := command(t, "jobs-managedby", "trace", "train", "-n", ns, "--contexts", "nobody,"+worker1)
@@ -143,6 +174,21 @@ func TestTraceOfManyPods(t *testing.T) {
 	tr := trace(t, "wide", "-n", ns, healthy)
 	assert.Equal(t, tr.Mirrors[0].Relation, inspect.ByName)
 	assert.Equal(t, tr.Mirrors[0].Context, worker2)
+}
+
+// queuesOf are the first rows of each context.
+func queuesOf(t *testing.T, args ...string) map[string]inspect.QueueQuota {
+	t.Helper()
+	out, _ := succeeds(t, append([]string{"queues", "-o", "json"}, args...)...)
+	var list inspect.QueueList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	queues := map[string]inspect.QueueQuota{}
+	for _, q := range list.Items {
+		if _, isKnown := queues[q.Context]; !isKnown {
+			queues[q.Context] = q
+		}
+	}
+	return queues
 }
 
 func hopStates(tr inspect.Trace) (states []string) {

@@ -31,40 +31,124 @@ func Locals(v *inspect.Inventory) []inspect.QueueQuota {
 func (c *cluster) localRows(q *kueue.LocalQueue) []inspect.QueueQuota {
 	base := c.row(inspect.KindLocalQueue, q.Name)
 	base.Namespace, base.ClusterQueue, base.Problem = q.Namespace, q.Spec.ClusterQueue, problemOf(q.Status.Conditions)
-	n := c.tree.Queue(q.Spec.ClusterQueue)
-	if n == nil {
-		return c.ownAccount(q, base)
+	rows := c.ownRows(q, base)
+	if n := c.tree.Queue(q.Spec.ClusterQueue); n != nil {
+		base.Cohorts = cohortsOf(n)
+		if base.Problem == "" {
+			base.Problem = problemOf(n.Queue.Status.Conditions)
+		}
+		rows = c.quotaRows(n, base)
 	}
-	base.Cohorts = cohortsOf(n)
-	if base.Problem == "" {
-		base.Problem = problemOf(n.Queue.Status.Conditions)
-	}
-	rows := c.quotaRows(n, base, q)
-	if c.hasClaims() {
-		return rows
-	}
-	// What the others of its ClusterQueue use is not told by that.
+	through := c.through(q)
 	for i := range rows {
-		rows[i].Used = reservedBy(q, rows[i].Flavor, rows[i].Resource)
+		row := &rows[i]
+		// What others use of the same ClusterQueue is not told by its name here.
+		row.Borrowed, row.Workers, row.Used = nil, nil, through.used(row.Flavor, row.Resource)
+		if !row.HasMore && row.Resource != "" {
+			row.Pending = through.pending(row.Resource)
+		}
 	}
 	return rows
 }
 
-// ownAccount is what a LocalQueue itself says, where its ClusterQueue is not known.
-func (c *cluster) ownAccount(q *kueue.LocalQueue, base inspect.QueueQuota) []inspect.QueueQuota {
+// ownRows are the quotas that are in use through a LocalQueue, for where its ClusterQueue is
+// not known.
+func (c *cluster) ownRows(q *kueue.LocalQueue, base inspect.QueueQuota) []inspect.QueueQuota {
 	var rows []inspect.QueueQuota
-	for _, flavor := range q.Status.FlavorsReservation {
-		for _, r := range flavor.Resources {
-			row := base
-			row.Flavor, row.Resource = flavor.Name, r.Name
-			row.Used = reservedBy(q, row.Flavor, row.Resource)
-			rows = append(rows, row)
-		}
+	told := map[string]bool{}
+	for _, fr := range c.through(q).quotas() {
+		row := base
+		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, told[fr.Resource]
+		told[fr.Resource] = true
+		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
 		rows = append(rows, base)
 	}
 	return rows
+}
+
+// passage is what goes through a LocalQueue: by its Workloads, or where these are not
+// known, by its own account.
+type passage struct {
+	queue   *kueue.LocalQueue
+	isKnown bool
+	claims  []*kueue.Claim
+}
+
+func (c *cluster) through(q *kueue.LocalQueue) passage {
+	p := passage{queue: q, isKnown: c.hasClaims()}
+	all := c.room.Claims
+	if !p.isKnown && c.room.Within == q.Namespace {
+		p.isKnown, all = true, c.room.ClaimsWithin
+	}
+	for _, claim := range all {
+		if p.isKnown && claim.Namespace == q.Namespace && claim.LocalQueue == q.Name {
+			p.claims = append(p.claims, claim)
+		}
+	}
+	return p
+}
+
+// quotas are those in use, and resources without a flavor that are only waited for.
+func (p passage) quotas() []capacity.FlavorResource {
+	var all []capacity.FlavorResource
+	add := func(fr capacity.FlavorResource) {
+		if !slices.Contains(all, fr) {
+			all = append(all, fr)
+		}
+	}
+	for _, f := range p.queue.Status.FlavorsReservation {
+		for _, r := range f.Resources {
+			add(capacity.FlavorResource{Flavor: f.Name, Resource: r.Name})
+		}
+	}
+	for _, claim := range p.claims {
+		for _, h := range claim.Holds {
+			add(capacity.FlavorResource{Flavor: h.Flavor, Resource: h.Resource})
+		}
+	}
+	for _, claim := range p.claims {
+		for _, set := range claim.Asks {
+			for name := range set.Resources {
+				isNamed := slices.ContainsFunc(all, func(fr capacity.FlavorResource) bool { return fr.Resource == string(name) })
+				if !isNamed {
+					add(capacity.FlavorResource{Resource: string(name)})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b capacity.FlavorResource) int {
+		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
+	})
+	return all
+}
+
+// used is what its Workloads hold of a quota, nil where that is not known.
+func (p passage) used(flavor, resource string) *string {
+	if resource == "" {
+		return nil
+	}
+	if !p.isKnown {
+		return reservedBy(p.queue, flavor, resource)
+	}
+	var total capacity.Amount
+	for _, claim := range p.claims {
+		for _, h := range claim.Holds {
+			if h.Flavor == flavor && h.Resource == resource {
+				total = total.Plus(capacity.AmountOf(h.Resource, h.Quantity))
+			}
+		}
+	}
+	return text(total, resource)
+}
+
+// pending is what waits in it for a resource, nil where that is not known.
+func (p passage) pending(resource string) *string {
+	if !p.isKnown {
+		return nil
+	}
+	return asked(slices.DeleteFunc(slices.Clone(p.claims), func(c *kueue.Claim) bool { return c.ClusterQueue != "" }), resource)
 }
 
 // reservedBy is what a LocalQueue says that its Workloads hold, nil if it says nothing.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -150,12 +151,11 @@ func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []inspec
 func (c *cluster) queueRows(n *capacity.Node) []inspect.QueueQuota {
 	base := c.row(inspect.KindClusterQueue, n.Name)
 	base.Cohorts, base.Problem = cohortsOf(n), problemOf(n.Queue.Status.Conditions)
-	return c.quotaRows(n, base, nil)
+	return c.quotaRows(n, base)
 }
 
-// quotaRows are a row for each quota of a ClusterQueue: of all of it, or of what comes
-// through one LocalQueue.
-func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota, through *kueue.LocalQueue) []inspect.QueueQuota {
+// quotaRows are a row for each quota of a ClusterQueue.
+func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota) []inspect.QueueQuota {
 	quotas := n.Resources()
 	if len(quotas) == 0 {
 		return []inspect.QueueQuota{base}
@@ -168,20 +168,15 @@ func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota, through *
 		own, _ := n.Quota(fr)
 		row.Nominal = text(own.Nominal, fr.Resource)
 		if c.knowsUse(n) {
-			row.Used = text(c.usedThrough(n, fr, through), fr.Resource)
-			if through == nil {
-				row.Borrowed = text(n.Borrowed(fr), fr.Resource)
-			}
+			row.Used, row.Borrowed = text(n.Used(fr), fr.Resource), text(n.Borrowed(fr), fr.Resource)
 		}
 		if c.knowsFree(n) {
 			row.Free = text(n.Free(fr), fr.Resource)
 		}
 		if row.HasMore = told[fr.Resource]; !row.HasMore {
 			told[fr.Resource] = true
-			row.Pending = c.pending([]*capacity.Node{n}, fr.Resource, through)
-			if through == nil {
-				row.Workers = c.workers(n, fr.Resource)
-			}
+			row.Pending = c.pending([]*capacity.Node{n}, fr.Resource)
+			row.Workers = c.workers(n, fr.Resource)
 		}
 		rows = append(rows, row)
 	}
@@ -247,7 +242,7 @@ func (c *cluster) fillSum(row *inspect.QueueQuota) {
 	if isKnown {
 		row.Used, row.Free = text(used, row.Resource), text(max(0, nominal.Minus(used)), row.Resource)
 	}
-	row.Pending = c.pending(c.tree.Queues(), row.Resource, nil)
+	row.Pending = c.pending(c.tree.Queues(), row.Resource)
 }
 
 // knowsUse is whether it is known what a ClusterQueue has given: by its Workloads, or else
@@ -274,53 +269,32 @@ func (c *cluster) knowsFree(n *capacity.Node) bool {
 	return true
 }
 
-// usedThrough is what Workloads hold of a quota: all, or those of one LocalQueue.
-func (c *cluster) usedThrough(n *capacity.Node, fr capacity.FlavorResource, through *kueue.LocalQueue) capacity.Amount {
-	if through == nil {
-		return n.Used(fr)
-	}
-	var total capacity.Amount
-	for _, claim := range n.Claims {
-		if !isThrough(claim, through) {
-			continue
-		}
-		for _, h := range claim.Holds {
-			if h.Flavor == fr.Flavor && h.Resource == fr.Resource {
-				total = total.Plus(capacity.AmountOf(h.Resource, h.Quantity))
-			}
-		}
-	}
-	return total
-}
-
 // pending is what waits for a resource, nil where that is not known of all.
-func (c *cluster) pending(nodes []*capacity.Node, resource string, through *kueue.LocalQueue) *string {
+func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
 	if !c.hasClaims() {
 		return nil
 	}
-	var total capacity.Amount
+	var waiting []*kueue.Claim
 	for _, n := range nodes {
-		for _, claim := range n.Pending {
-			if through != nil && !isThrough(claim, through) {
-				continue
-			}
-			if claim.Asks == nil {
-				return nil
-			}
-			for _, set := range claim.Asks {
-				for name, quantity := range set.Resources {
-					if string(name) == resource {
-						total = total.Plus(capacity.AmountOf(resource, quantity))
-					}
-				}
+		waiting = append(waiting, n.Pending...)
+	}
+	return asked(waiting, resource)
+}
+
+// asked is what Workloads ask for of a resource, nil where that is not known of one.
+func asked(waiting []*kueue.Claim, resource string) *string {
+	var total capacity.Amount
+	for _, claim := range waiting {
+		if claim.Asks == nil {
+			return nil
+		}
+		for _, set := range claim.Asks {
+			if quantity, asks := set.Resources[corev1.ResourceName(resource)]; asks {
+				total = total.Plus(capacity.AmountOf(resource, quantity))
 			}
 		}
 	}
 	return text(total, resource)
-}
-
-func isThrough(claim *kueue.Claim, q *kueue.LocalQueue) bool {
-	return claim.Namespace == q.Namespace && claim.LocalQueue == q.Name
 }
 
 // cohortsOf are the names of the cohorts above, the nearest first.

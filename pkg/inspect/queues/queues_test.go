@@ -89,12 +89,13 @@ func TestList(t *testing.T) {
 	for _, c := range []struct {
 		name, objects string
 		gaps          []inspect.Part
+		within        string
 		list, locals  string
 	}{
 		{
 			name: "all is known", objects: shared,
 			list:   "team 10 ? 7 3 ?; a 6 0 1 3 0; b 4 2 6 3 4; c 2 0 0 2 0",
-			locals: "lost ? ? 3 ? ?; other 4 ? 0 3 4; q 4 ? 6 3 0",
+			locals: "lost ? ? 0 ? 0; other 4 ? 0 3 4; q 4 ? 6 3 0",
 		},
 		{
 			name: "Workloads of others may not be listed", objects: shared, gaps: []inspect.Part{inspect.PartClaims},
@@ -116,11 +117,21 @@ func TestList(t *testing.T) {
 			objects: "cohorts: [{metadata: {name: p}, spec: {parentName: r}}, {metadata: {name: r}, spec: {parentName: p}}]\nqueues: [" + queue("a", "p", "3", "0") + "]\n",
 			list:    "p 3 ? 0 3 ?; a 3 0 0 0 0; r 3 ? 0 3 ?",
 		},
+		{
+			name: "only Workloads of a namespace", objects: shared, within: "ml", gaps: []inspect.Part{inspect.PartClaims, inspect.PartCohorts, inspect.PartClusterQueues},
+			list:   "",
+			locals: "lost ? ? 0 ? 0; other ? ? 0 ? 4; q ? ? 6 ? 0",
+		},
 		{name: "no quota at all", objects: "queues: [{metadata: {name: empty}}]", list: "empty ? ? ? ? ?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			assert.Equal(t, lines(queues.List(fleet(t, "", c.objects, c.gaps...))), c.list)
-			assert.Equal(t, lines(queues.Locals(fleet(t, "ml", c.objects, c.gaps...))), c.locals)
+			v := fleet(t, "ml", c.objects, c.gaps...)
+			if room := v.Clusters[0].Kueue.Capacity; c.within != "" {
+				room.Within = c.within
+				room.ClaimsWithin = fleet(t, "", c.objects).Clusters[0].Kueue.Capacity.Claims
+			}
+			assert.Equal(t, lines(queues.Locals(v)), c.locals)
 			assert.Equal(t, len(queues.Locals(fleet(t, "other", c.objects, c.gaps...))), 0)
 		})
 	}

@@ -36,6 +36,9 @@ func (r *factReader) readLocals(ctx context.Context, namespace string) {
 		})
 		r.gap(inspect.PartQueues, err)
 	}
+	if k.Capacity.Gaps[inspect.PartClaims] != nil {
+		r.wg.Go(func() { r.readClaimsWithin(ctx, namespace) })
+	}
 	if k.Capacity.Gaps[inspect.PartClusterQueues] == nil {
 		return
 	}
@@ -52,5 +55,19 @@ func (r *factReader) readLocals(ctx context.Context, namespace string) {
 				r.store(func() { k.ClusterQueues = append(k.ClusterQueues, queue) })
 			}
 		})
+	}
+}
+
+// readClaimsWithin reads the Workloads of a namespace. That those of all may not be listed
+// is a gap already.
+func (r *factReader) readClaimsWithin(ctx context.Context, namespace string) {
+	var claims []*kueue.Claim
+	err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.ClaimedWorkload) {
+		if claim := w.Claim(); claim != nil {
+			claims = append(claims, claim)
+		}
+	})
+	if err == nil {
+		r.store(func() { r.facts.Kueue.Capacity.ClaimsWithin, r.facts.Kueue.Capacity.Within = claims, namespace })
 	}
 }

@@ -89,7 +89,10 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 			r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context))
 		}
 		if r.hasKueue() {
-			r.readConfig(ctx)
+			if w.Evidence || w.Room || w.Quotas == ClusterScope {
+				// Whoever may look into namespaces alone need not be refused what is not shown.
+				r.readConfig(ctx)
+			}
 			w.readQueues(ctx, r)
 		}
 		r.wg.Wait()
