@@ -127,14 +127,14 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Equal(t, *queues[worker1].Used, "4")
 		// The orphan holds its quota still.
 		assert.Equal(t, *queues[worker2].Used, "4")
-		assert.Equal(t, *queues[worker2].Pending, "4")
+		assert.Equal(t, *queues[worker2].Pending, "1")
 	})
 	t.Run("queues, as far as somebody sees who may look into a namespace alone", func(t *testing.T) {
 		allow(t, client(t, worker1), ns, "teammate", "kueue.x-k8s.io", "*")
 		out, told := succeeds(t, "queues", "-n", ns, "--context", worker1, "--as", "teammate")
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		assert.Equal(t, len(lines), 2, out)
-		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu cluster-queue - a100 gpu ? 4 ? 4"))
+		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu cluster-queue - a100 gpu ? 4 ? 1"))
 		assert.Assert(t, contains(told, "note: teammate may not read clusterqueues, workloads"), told)
 	})
 	t.Run("what may not be looked at leaves the rest standing", func(t *testing.T) {
