@@ -164,7 +164,7 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
 	var codesErr error
 	o.filter.Findings, codesErr = f.codes(o.watch)
-	if err := errors.Join(err, formatErr, sortErr, codesErr, f.conflicts(o.format), f.RefuseWatch(o.watch)); err != nil {
+	if err := errors.Join(err, formatErr, sortErr, codesErr, f.conflicts(o.format), f.mergedConflicts(), f.RefuseWatch(o.watch)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 
@@ -192,6 +192,19 @@ func (f *listFlags) codes(watch bool) ([]string, error) {
 	return util.KnownCodes(f.findings)
 }
 
+// mergedConflicts says what makes no sense together with --merged.
+func (f *listFlags) mergedConflicts() error {
+	switch {
+	case !f.merged:
+		return nil
+	case f.watch || f.watchOnly:
+		return errors.New("--merged cannot be combined with --watch: what a Job waits for stands in other objects")
+	case f.fieldSelector != "":
+		return errors.New("--merged cannot be combined with --field-selector, which mirrors may not match")
+	}
+	return nil
+}
+
 // conflicts says which flags make no sense together. It is called even where
 // the format was not understood.
 func (f *listFlags) conflicts(format *printers.Format) error {
@@ -201,10 +214,6 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 		return errors.New("--output-watch-events needs --watch or --watch-only")
 	case format == nil:
 		return nil
-	case f.merged && watch:
-		return errors.New("--merged cannot be combined with --watch: what a Job waits for stands in other objects")
-	case f.merged && f.fieldSelector != "":
-		return errors.New("--merged cannot be combined with --field-selector, which mirrors may not match")
 	case f.summary && watch:
 		return errors.New("--summary cannot be combined with --watch")
 	case f.summary && format.IsPerJob():

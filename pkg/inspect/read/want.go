@@ -84,26 +84,31 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 		}
 	}
 	if w.Evidence || w.Room || w.Quotas != NoScope {
-		r := openKueue(ctx, c, facts)
-		if w.Evidence && w.Jobs != nil {
-			r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context))
-		}
-		if r.hasKueue() {
-			if w.Evidence || w.Room || w.Quotas == ClusterScope {
-				// Whoever may look into namespaces alone need not be refused what is not shown.
-				r.readConfig(ctx)
-			}
-			w.readQueues(ctx, r)
-		}
-		r.wg.Wait()
-		if r.hasKueue() && w.Quotas == NamespaceScope {
-			facts.Namespace = c.Namespace
-			r.readLocals(ctx, c.Namespace)
-			r.wg.Wait()
-		}
+		w.readKueue(ctx, c, facts)
 	}
 	facts.Skew = c.Skew()
 	return facts, context.Cause(ctx)
+}
+
+// readKueue reads what is wanted of Kueue's objects, and what stands beside them.
+func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) {
+	r := openKueue(ctx, c, facts)
+	if w.Evidence && w.Jobs != nil {
+		r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context))
+	}
+	if r.hasKueue() {
+		if w.Evidence || w.Room || w.Quotas == ClusterScope {
+			// Whoever may look into namespaces alone need not be refused what is not shown.
+			r.readConfig(ctx)
+		}
+		w.readQueues(ctx, r)
+	}
+	r.wg.Wait()
+	if r.hasKueue() && w.Quotas == NamespaceScope {
+		facts.Namespace = c.Namespace
+		r.readLocals(ctx, c.Namespace)
+		r.wg.Wait()
+	}
 }
 
 // readQueues reads the queues that are wanted, and what room they have.
