@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -101,6 +102,10 @@ func TestInterruptedAnywhere(t *testing.T) {
 
 // TestHangUp: a terminal that is closed ends a command as Ctrl-C does.
 func TestHangUp(t *testing.T) {
+	// Whoever runs the tests may have them ignore it, as nohup does.
+	heeded := make(chan os.Signal, 1)
+	signal.Notify(heeded, syscall.SIGHUP)
+	defer signal.Stop(heeded)
 	ctx, stop := withSignals(t.Context())
 	defer stop()
 	self, err := os.FindProcess(os.Getpid())
