@@ -26,7 +26,8 @@ func managerGivesTooMuch() Rule {
 		Reads: readsOfShortfall(),
 		Why: `What is submitted is given quota on the management cluster first, and then waits for quota on a worker. Where
 the manager's ClusterQueue has more of a resource than any ClusterQueue of its workers, what asks for more than these
-have gets quota there and keeps it, and never runs; without that, its owner would be told at once.`,
+have gets quota there and keeps it, and never runs; without that, its owner would be told at once. Where Kueue on the
+workers says already that none has the room, JM029 tells it.`,
 		Shows: `A Workload waits for a worker and holds more of a resource in the manager's ClusterQueue than the nominal
 quota of the largest ClusterQueue behind it, in all flavors together. Cohorts, whose members may borrow, are not judged.`,
 		Remedy: `Give the manager's ClusterQueue no more of the resource than its workers have, or a worker more.`,

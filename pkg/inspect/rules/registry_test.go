@@ -101,7 +101,7 @@ func TestRecordings(t *testing.T) {
 		"starting":                           {},
 		"no-queue-name":                      {"JM013"},
 		"wrong-queue":                        {"JM019"},
-		"no-quota-on-workers":                {"JM029", "JM133"},
+		"no-quota-on-workers":                {"JM029"},
 		"localqueue-missing-on-workers":      {"JM026"},
 		"same-name-on-workers":               {"JM034"},
 		"unknown-owner":                      {"JM014"},

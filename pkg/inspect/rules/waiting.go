@@ -44,7 +44,9 @@ ExceedsMaxQuota or NoMatchingFlavor (before Kueue 0.19 Pending, and only the mes
 management cluster says so.`,
 		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, tolerate a taint or ask for other labels, or delete
 the Job.`,
-		Link:   "https://github.com/kubernetes-sigs/kueue/issues/8602",
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/8602",
+		// That the manager gives quota to what no worker can take comes after that none has it.
+		Covers: []string{"JM133"},
 		Detect: detectNoQuota,
 	}
 }
