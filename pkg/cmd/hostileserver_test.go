@@ -95,6 +95,8 @@ func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
 func TestHostileServers(t *testing.T) {
 	const evilJob = `{"metadata":{"name":"x\u001b[2J\u202e\n\tforged  Complete","namespace":"default\u001b[31m","uid":"\u0007","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"managedBy":"a/b\u001b]0;t\u0007"}}`
 	var pages atomic.Int64
+	// The others need some time, too, where much else is tested.
+	inTime := []string{"--context-timeout", "10s"}
 	for _, tt := range []struct {
 		name   string
 		answer func(http.ResponseWriter, *http.Request)
@@ -105,7 +107,7 @@ func TestHostileServers(t *testing.T) {
 		{"a list that never ends", answered(200, "application/json", fmt.Sprintf(jobList, "again", "")), util.ExitPartial, "the same continue token again", nil},
 		{"a list that goes on for ever", func(w http.ResponseWriter, r *http.Request) {
 			answered(200, "application/json", fmt.Sprintf(jobList, fmt.Sprint(pages.Add(1)), ""))(w, r)
-		}, util.ExitPartial, "no answer within 2s", []string{"--context-timeout", "2s"}},
+		}, util.ExitPartial, "no answer within 10s", inTime},
 		{"an expired token for ever", answered(410, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"old\u001b[2J","metadata":{"continue":"again"}}`), util.ExitPartial, `old\x1b[2J`, nil},
 		{"a page", answered(200, "text/html", "<html><script>x</script>\x1b[2J"), util.ExitPartial, "could not list jobs", nil},
 		{"a page as an error", answered(502, "text/html", "<html>\x1b[2J bad gateway"), util.ExitPartial, "could not list jobs", nil},
@@ -121,8 +123,8 @@ func TestHostileServers(t *testing.T) {
 		{"later", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "86400")
 			answered(429, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)(w, r)
-		}, util.ExitPartial, "no answer within 2s", []string{"--context-timeout", "2s"}},
-		{"a list that grows", packed(`{"kind":"JobList",`, 300), util.ExitPartial, "larger than 256 MiB", nil},
+		}, util.ExitPartial, "no answer within 10s", inTime},
+		{"a list that grows", packed(`{"kind":"JobList",`, 300), util.ExitPartial, "larger than 256 MiB", []string{"--context-timeout", "10m"}},
 		{"names that move the cursor", answered(200, "application/json", fmt.Sprintf(jobList, "", evilJob)), util.ExitOK, "", nil},
 		{"a warning that moves the cursor", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Warning", "299 - \"careful\u009b2J\u202e\"")
@@ -148,7 +150,7 @@ func TestHostileServers(t *testing.T) {
 			if tt.code != util.ExitOK {
 				assert.Assert(t, strings.Contains(out, "worker-2") && strings.Contains(out, tt.want), out)
 			}
-			if tt.args != nil || strings.Contains(tt.want, "larger") {
+			if tt.args != nil {
 				// It takes its time.
 				return
 			}
