@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // Queues writes a row for each quota of a queue, the members of a cohort indented below
@@ -154,7 +155,7 @@ func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
 	var names []string
 	for i := range list.Items {
 		q := &list.Items[i]
-		name := Safe(strings.ToLower(string(q.Kind)) + "." + kueueGroup + "/" + q.Name)
+		name := Safe(strings.ToLower(string(q.Kind)) + "." + kueue.Group + "/" + q.Name)
 		if q.Kind == inspect.KindCluster {
 			name = Safe(q.Name)
 		}
@@ -164,6 +165,3 @@ func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
 	}
 	return writeLines(w, names...)
 }
-
-// kueueGroup is the API group of queues.
-const kueueGroup = "kueue.x-k8s.io"

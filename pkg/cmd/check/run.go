@@ -30,21 +30,14 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	readAgain := func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil }
+	again := &util.Repeated[*checked]{
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Read: func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil },
+	}
 	if o.watch {
-		again := &util.Repeated[*checked]{
-			Environment: o.Environment, IsTable: o.format.IsTable(), Read: readAgain, Write: o.write, Show: o.show,
-		}
 		return again.Run(ctx, f)
 	}
-	found, err := readAgain(ctx)
-	if stopped := util.Interrupted(ctx); stopped != nil {
-		return stopped
-	}
-	if err != nil {
-		return err
-	}
-	return o.show(found)
+	return again.Once(ctx)
 }
 
 // readSurely reads once, and once more a little later if something was found only

@@ -134,21 +134,14 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	readAgain := func(ctx context.Context) (*queuesRead, error) { return o.read(ctx, f, addresses), nil }
+	again := &util.Repeated[*queuesRead]{
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Read: func(ctx context.Context) (*queuesRead, error) { return o.read(ctx, f, addresses), nil },
+	}
 	if o.watch {
-		again := &util.Repeated[*queuesRead]{
-			Environment: o.Environment, IsTable: o.format.IsTable(), Read: readAgain, Write: o.write, Show: o.show,
-		}
 		return again.Run(ctx, f)
 	}
-	found, err := readAgain(ctx)
-	if stopped := util.Interrupted(ctx); stopped != nil {
-		return stopped
-	}
-	if err != nil {
-		return err
-	}
-	return o.show(found)
+	return again.Once(ctx)
 }
 
 // queuesRead is what was read, with what is to be told beside it.

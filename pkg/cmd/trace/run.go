@@ -27,20 +27,14 @@ func (o *traceOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	if !o.watch {
-		list, err := o.readSurely(ctx, f, addresses)
-		if interrupted := util.Interrupted(ctx); interrupted != nil {
-			return interrupted
-		}
-		if err != nil {
-			return err
-		}
-		return o.show(list)
-	}
 	again := &util.Repeated[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) },
+		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.readSurely(ctx, f, addresses) },
 	}
+	if !o.watch {
+		return again.Once(ctx)
+	}
+	again.Read = func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) }
 	return again.Run(ctx, f)
 }
 

@@ -38,6 +38,18 @@ type Repeated[T any] struct {
 	Show  func(T) error
 }
 
+// Once reads and shows a single time.
+func (r *Repeated[T]) Once(ctx context.Context) error {
+	value, err := r.Read(ctx)
+	if stopped := Interrupted(ctx); stopped != nil {
+		return stopped
+	}
+	if err != nil {
+		return err
+	}
+	return r.Show(value)
+}
+
 // Run reads and shows until ctx is over.
 func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	var screen *printers.Screen

@@ -110,20 +110,3 @@ func (n *Node) most(fr FlavorResource) Amount {
 	}
 	return total
 }
-
-// Waiting is what the Workloads that wait in a ClusterQueue ask for of a resource, in
-// whatever flavor they get; isAll is false where it is not known of all of them.
-func (n *Node) Waiting(resource string) (total Amount, isAll bool) {
-	isAll = true
-	for _, c := range n.Pending {
-		isAll = isAll && c.Asks != nil
-		for _, set := range c.Asks {
-			for name, quantity := range set.Resources {
-				if string(name) == resource {
-					total = total.Plus(AmountOf(resource, quantity))
-				}
-			}
-		}
-	}
-	return total, isAll
-}
