@@ -58,7 +58,7 @@ with what it may borrow now. Of a cohort, NOMINAL and USED are of all its member
 PENDING is what waits for the resource; as it waits for any flavor, it stands with the
 first one. WORKERS, of a queue that MultiKueue gives to other clusters, is what the
 queues there have that its Jobs get into: as much as it has itself, at the least, or
-Jobs get quota that they cannot run with.
+Jobs can get quota that they cannot run with.
 
 With --namespace or -A it is LocalQueues that are shown: USED and PENDING are then
 what came through them, and the rest is of the ClusterQueue that they lead to.
