@@ -100,6 +100,7 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 	}{
 		{"contexts", []string{"ls", "--context", ""}, "hub twin west", 0},
 		{"contexts to dispatch to", []string{"dispatch", "--to", ""}, "twin west", 0},
+		{"another context to dispatch to", []string{"dispatch", "--to", "twin,"}, "twin,west", 0},
 		{"contexts to dispatch to from another", []string{"dispatch", "--context", "west", "--to", ""}, "hub twin", 0},
 		{"clusters", []string{"ls", "--cluster", "c-w"}, "c-west", 0},
 		{"users", []string{"ls", "--user", ""}, "admin", 0},

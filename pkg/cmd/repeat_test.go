@@ -70,7 +70,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
 			}
-			commands := dispatch.NewAgain(util.Environment{}, before, "mana ger", "-w")
+			commands := dispatch.NewAgain(util.Environment{}, before, "mana ger", []string{"-w"})
 			again := commands.GoOn("ml", []string{"train", "jobset/x"})
 			words := shelltest.Words(t, again.Shell())
 			assert.DeepEqual(t, words, again.Words())
@@ -78,7 +78,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 
 			after := given(t, "dispatch", words[3:]...)
 			assert.DeepEqual(t, after.Flags().Args(), []string{"train", "jobset/x"})
-			assert.Equal(t, after.Flag("namespace").Value.String()+" "+after.Flag("context").Value.String()+" "+after.Flag("to").Value.String(), "ml mana ger -w")
+			assert.Equal(t, after.Flag("namespace").Value.String()+" "+after.Flag("context").Value.String()+" "+after.Flag("to").Value.String(), "ml mana ger [-w]")
 			switch flag := after.Flag(name); {
 			case slices.Contains([]string{"namespace", "context", "to"}, name):
 			case slices.Contains([]string{"filename", "selector", "kinds", "detach-after-start"}, name):
@@ -100,8 +100,12 @@ func TestGoOnWithAllFlags(t *testing.T) {
 func TestGoOn(t *testing.T) {
 	was := given(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
-	commands := dispatch.NewAgain(util.Environment{}, was, "management", "worker-1")
+	commands := dispatch.NewAgain(util.Environment{}, was, "management", []string{"worker-1"})
 	assert.Equal(t, commands.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
+	several := dispatch.NewAgain(util.Environment{}, given(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
+	assert.Equal(t, several.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-2,worker-1 --spread")
+	odd := dispatch.NewAgain(util.Environment{}, given(t, "dispatch"), "management", []string{"a,b", "c"})
+	assert.Equal(t, odd.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to a,b --to c")
 	assert.Equal(t, commands.EndIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
 }

@@ -25,6 +25,10 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 		t.abort(err)
 		return nil, nil
 	}
+	if where := t.onAnother(ctx); where != "" {
+		t.abort(fmt.Errorf("%s: somebody else has made its mirror on %s meanwhile, and it is gone on with there", t.ref.WithKind(), where))
+		return nil, nil
+	}
 	if err := t.fence(ctx, origin); err != nil {
 		return nil, err
 	}

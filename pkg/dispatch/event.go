@@ -15,6 +15,8 @@ const (
 	Refused EventType = "Refused"
 	// Warned: something that does not keep the Job from running, but may surprise.
 	Warned EventType = "Warned"
+	// PassedOver: why a worker was that comes before the one which the Job is given to.
+	PassedOver EventType = "PassedOver"
 	// OriginCreated: the origin was created from a file.
 	OriginCreated EventType = "OriginCreated"
 	// LeaseWaiting: somebody holds the Job's Lease, and it is seen whether they
@@ -61,7 +63,7 @@ const (
 // EventTypes returns all of them.
 func EventTypes() []EventType {
 	return []EventType{
-		Refused, Warned, OriginCreated, LeaseWaiting, LeaseTaken, LeaseLost, DependencyCopied, MirrorCreated, MirrorFound,
+		Refused, Warned, PassedOver, OriginCreated, LeaseWaiting, LeaseTaken, LeaseLost, DependencyCopied, MirrorCreated, MirrorFound,
 		SpecPushed, StatusCopied, StatusRefused, Disconnected, Reconnected, MirrorDeleted, MirrorRemoved, OriginDeleted,
 		Completed, JobFailed, Cancelled, Detached, Interrupted, TimedOut, Aborted,
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -54,6 +55,11 @@ type Task struct {
 	UID             types.UID
 	// Dependencies are copied to the worker before the mirror is created.
 	Dependencies []dependency.Object
+	// Worker is the mirror's cluster; nil is the Loop's own.
+	Worker *apiserver.Side
+	// Others are the clusters that the mirror might have been put on as well. Somebody who
+	// was told the same of the Job may have done so, and not have noted it yet.
+	Others []*apiserver.Side
 }
 
 // Outcome is how a task ended.
@@ -70,40 +76,63 @@ type Outcome struct {
 	Err error
 }
 
-// Loop carries tasks out, any number of them, each of which fails by itself.
+// Loop carries tasks out, any number of them, each of which fails by itself, and none of
+// which waits for another's worker.
 type Loop struct {
-	origin, worker *apiserver.Side
-	options        LoopOptions
-	clock          clock.WithTicker
-	events         *Recorder
+	// origin is the cluster of all origins, and usual that of mirrors that are meant for no
+	// other.
+	origin, usual *apiserver.Side
+	options       LoopOptions
+	clock         clock.WithTicker
+	events        *Recorder
 
-	queue workqueue.TypedRateLimitingInterface[*task]
+	// queues are of each worker's tasks.
+	queues map[*apiserver.Side]taskQueue
 	// informers are those of each cluster's namespaces and kinds.
 	informers   map[scope]cache.SharedIndexInformer
 	connections map[*apiserver.Side]*connection
 }
 
-// NewLoop makes a loop from one cluster to another.
+// taskQueue has tasks that are to be looked at.
+type taskQueue = workqueue.TypedRateLimitingInterface[*task]
+
+// NewLoop makes a loop from one cluster to another, which is that of all tasks that name
+// no other.
 func NewLoop(origin, worker *apiserver.Side, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
 	l := &Loop{
-		origin: origin, worker: worker, options: o, clock: c, events: events,
+		origin: origin, usual: worker, options: o, clock: c, events: events,
 		informers:   map[scope]cache.SharedIndexInformer{},
-		connections: map[*apiserver.Side]*connection{origin: {}, worker: {}},
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[*task](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[*task]{Name: "dispatch", Clock: c},
-		),
+		connections: map[*apiserver.Side]*connection{},
+		queues:      map[*apiserver.Side]taskQueue{},
 	}
-	for _, side := range []*apiserver.Side{origin, worker} {
+	l.connect(origin)
+	return l
+}
+
+// connect notes from now on whether a cluster answers.
+func (l *Loop) connect(side *apiserver.Side) {
+	if l.connections[side] == nil {
+		l.connections[side] = &connection{}
 		side.OnAnswer = func() { l.found(side) }
 	}
-	return l
+}
+
+// queueOf is that of a worker's tasks. The first one makes it.
+func (l *Loop) queueOf(worker *apiserver.Side) taskQueue {
+	if l.queues[worker] == nil {
+		l.connect(worker)
+		l.queues[worker] = workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[*task](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[*task]{Name: "dispatch", Clock: l.clock},
+		)
+	}
+	return l.queues[worker]
 }
 
 const (
 	// firstRetry and lastRetry bound how long is waited after an error.
 	firstRetry, lastRetry = 20 * time.Millisecond, 10 * time.Second
-	// workers is how many Jobs are worked on at once.
+	// workers is how many Jobs of one worker are worked on at once.
 	workers = 32
 	// patience is how long the clean-up after the end of a loop may take.
 	patience = 15 * time.Second
@@ -125,24 +154,25 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 
 	var watching, leasing, pool sync.WaitGroup
 	l.watch(working, &watching, ordered)
-	if len(ordered) > 0 {
-		first, origin, mirror := ordered[0].Kind, ordered[0].ref, ordered[0].mirrorRef
-		watching.Go(func() { l.listen(working, first, origin, mirror) })
-	}
+	l.listen(working, &watching, ordered)
 	slots := make(chan struct{}, workers)
 	for _, t := range ordered {
 		leasing.Go(func() { t.keepLease(outlive, slots) })
 	}
 	for _, t := range ordered {
 		// An origin that is gone before the informers begin is told by nobody.
-		l.queue.Add(t)
+		t.queue.Add(t)
 	}
-	for range min(workers, len(ordered)) {
-		pool.Go(func() { l.work(working) })
+	for _, queue := range l.queues {
+		for range min(workers, len(ordered)) {
+			pool.Go(func() { l.work(working, queue) })
+		}
 	}
 	l.await(ctx, ordered)
 	stop()
-	l.queue.ShutDown()
+	for _, queue := range l.queues {
+		queue.ShutDown()
+	}
 	pool.Wait()
 	watching.Wait()
 	l.wrapUp(ctx, ordered)
@@ -175,16 +205,24 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, workers)
+	open := map[*apiserver.Side][]*task{}
 	for _, t := range tasks {
-		if t.hasEnded() {
-			continue
+		if !t.hasEnded() {
+			open[t.worker] = append(open[t.worker], t)
 		}
-		slots <- struct{}{}
+	}
+	var wg sync.WaitGroup
+	for _, ofWorker := range open {
 		wg.Go(func() {
-			defer func() { <-slots }()
-			t.leave(bounded, end)
+			var group errgroup.Group
+			group.SetLimit(workers)
+			for _, t := range ofWorker {
+				group.Go(func() error {
+					t.leave(bounded, end)
+					return nil
+				})
+			}
+			_ = group.Wait() // Each tells of its own end.
 		})
 	}
 	wg.Wait()
@@ -192,11 +230,12 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 
 func (l *Loop) add(t Task, timing leaseTiming) *task {
 	t.Kind = object.OrJob(t.Kind)
+	worker := cmp.Or(t.Worker, l.usual)
 	gvk := t.Kind.GroupVersionKind()
 	origin := apiserver.RefTo(l.origin, gvk, t.Namespace, t.Name, string(t.UID))
 	return &task{
-		Loop: l, Task: t, ref: origin,
-		mirrorRef: apiserver.RefTo(l.worker, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
+		Loop: l, Task: t, ref: origin, worker: worker, queue: l.queueOf(worker),
+		mirrorRef: apiserver.RefTo(worker, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
 		lease:     &lease{side: l.origin, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
 		copier:    workloadOf(t.Kind).copier(l.options.OriginMinor),
 		ended:     make(chan struct{}),
@@ -205,9 +244,9 @@ func (l *Loop) add(t Task, timing leaseTiming) *task {
 }
 
 // work syncs tasks, one after the other, until the queue is shut down.
-func (l *Loop) work(ctx context.Context) {
+func (l *Loop) work(ctx context.Context, queue taskQueue) {
 	for {
-		t, shutdown := l.queue.Get()
+		t, shutdown := queue.Get()
 		if shutdown {
 			return
 		}
@@ -216,25 +255,25 @@ func (l *Loop) work(ctx context.Context) {
 }
 
 func (l *Loop) workOn(ctx context.Context, t *task) {
-	defer l.queue.Done(t)
+	defer t.queue.Done(t)
 	if t.hasEnded() || ctx.Err() != nil {
 		return
 	}
 	again, err := t.sync(ctx)
 	switch {
 	case t.hasEnded() || ctx.Err() != nil:
-		l.queue.Forget(t)
+		t.queue.Forget(t)
 	case apierrors.IsConflict(err):
 		// What we know is old, and news of it is on its way.
-		l.queue.AddRateLimited(t)
+		t.queue.AddRateLimited(t)
 	case err != nil:
 		t.tell(err)
-		l.queue.AddRateLimited(t)
+		t.queue.AddRateLimited(t)
 	default:
 		t.told = ""
-		l.queue.Forget(t)
+		t.queue.Forget(t)
 		if again > 0 {
-			l.queue.AddAfter(t, again)
+			t.queue.AddAfter(t, again)
 		}
 	}
 }

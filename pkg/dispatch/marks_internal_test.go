@@ -17,7 +17,7 @@ import (
 // second one is made.
 func TestExpectNoPlace(t *testing.T) {
 	side := func(context string) *apiserver.Side { return &apiserver.Side{Context: context, ClusterUID: context} }
-	at := &task{Loop: &Loop{origin: side("management"), worker: side("worker-1")}, Task: Task{Kind: delegation.Job()}}
+	at := &task{Loop: &Loop{origin: side("management")}, worker: side("worker-1"), Task: Task{Kind: delegation.Job()}}
 	at.ref = apiserver.RefTo(at.origin, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
 	at.mirrorRef = apiserver.RefTo(at.worker, at.Kind.GroupVersionKind(), "ml", "train", "")
 	origin := &unstructured.Unstructured{}

@@ -25,6 +25,9 @@ type task struct {
 	*Loop
 	Task
 	ref apiserver.Ref
+	// worker is the mirror's cluster, and queue that of its tasks.
+	worker *apiserver.Side
+	queue  taskQueue
 	// mirrorRef has a uid once the mirror is known. It is then ours, and no other
 	// Job of that name is.
 	mirrorRef apiserver.Ref

@@ -43,7 +43,7 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 		for _, at := range []struct {
 			side *apiserver.Side
 			ref  apiserver.Ref
-		}{{l.origin, t.ref}, {l.worker, t.mirrorRef}} {
+		}{{l.origin, t.ref}, {t.worker, t.mirrorRef}} {
 			s := scope{at.side, t.Kind.Resource, at.ref.Namespace}
 			if wanted[s] == nil {
 				wanted[s] = map[string]*task{}
@@ -80,9 +80,23 @@ func (l *Loop) newInformer(s scope, known map[string]*task) cache.SharedIndexInf
 // a connection that hangs tells nobody.
 const heartbeat = 10 * time.Second
 
-// listen asks both clusters for a Job now and then, so that it is known when one
+// listen asks each cluster for a Job now and then, so that it is known when one
 // does not answer.
-func (l *Loop) listen(ctx context.Context, k delegation.Kind, origin, mirror apiserver.Ref) {
+func (l *Loop) listen(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
+	asked := map[*apiserver.Side]bool{}
+	ask := func(side *apiserver.Side, k delegation.Kind, r apiserver.Ref) {
+		if !asked[side] {
+			asked[side] = true
+			wg.Go(func() { l.listenTo(ctx, side, k, r) })
+		}
+	}
+	for _, t := range tasks {
+		ask(l.origin, t.Kind, t.ref)
+		ask(t.worker, t.Kind, t.mirrorRef)
+	}
+}
+
+func (l *Loop) listenTo(ctx context.Context, side *apiserver.Side, k delegation.Kind, r apiserver.Ref) {
 	ticker := l.clock.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
@@ -91,10 +105,8 @@ func (l *Loop) listen(ctx context.Context, k delegation.Kind, origin, mirror api
 			return
 		case <-ticker.C():
 		}
-		for side, ref := range map[*apiserver.Side]apiserver.Ref{l.origin: origin, l.worker: mirror} {
-			if _, err := side.Get(ctx, k, ref); err != nil && apiserver.IsConnection(err) && ctx.Err() == nil {
-				l.lost(side, err)
-			}
+		if _, err := side.Get(ctx, k, r); err != nil && apiserver.IsConnection(err) && ctx.Err() == nil {
+			l.lost(side, err)
 		}
 	}
 }
@@ -109,12 +121,12 @@ func (l *Loop) heard(s scope, known map[string]*task, old, object any) {
 	if !ok {
 		return
 	}
-	if before, ok := old.(*unstructured.Unstructured); ok && s.side == l.worker {
+	if before, ok := old.(*unstructured.Unstructured); ok && s.side != l.origin {
 		if now, ok := object.(*unstructured.Unstructured); ok && !apiequality.Semantic.DeepEqual(before.Object["status"], now.Object["status"]) {
 			t.seen.CompareAndSwap(0, l.clock.Now().UnixNano())
 		}
 	}
-	l.queue.Add(t)
+	t.queue.Add(t)
 }
 
 // slim keeps of Jobs that are none of ours no more than their names.
@@ -147,7 +159,7 @@ func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatche
 				// A mirror has its origin's name.
 				o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()
 			}
-		case s.side == l.worker:
+		case s.side != l.origin:
 			o.LabelSelector = delegation.OriginUIDLabel
 		}
 	}

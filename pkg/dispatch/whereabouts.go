@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -67,6 +68,50 @@ func MirrorOf(ctx context.Context, worker *apiserver.Side, k delegation.Kind, or
 func (m *Mirror) IsOn(ctx context.Context, s *apiserver.Side, k delegation.Kind) bool {
 	_, is, err := locate(ctx, s, k, m.Place)
 	return err == nil && is == delegation.CertainlySame
+}
+
+// Unnoted says whether a cluster has a mirror of an origin that names none: whoever made
+// it had no time to note it. namespace is where it is meant to be, "" for the origin's.
+func Unnoted(ctx context.Context, s *apiserver.Side, k delegation.Kind, origin *unstructured.Unstructured, namespace string) (bool, error) {
+	ref := apiserver.RefTo(s, k.GroupVersionKind(), cmp.Or(namespace, origin.GetNamespace()), origin.GetName(), "")
+	found, err := s.Get(ctx, k, ref)
+	if apiserver.IsUnserved(err) {
+		return false, nil
+	}
+	if err != nil || found == nil || found.GetDeletionTimestamp() != nil {
+		return false, err
+	}
+	uid := string(origin.GetUID())
+	return uid != "" && found.GetLabels()[delegation.OriginUIDLabel] == uid, nil
+}
+
+// WasBegun says whether somebody has begun to dispatch an origin, and has not ended that:
+// there is a Lease for it.
+func WasBegun(ctx context.Context, s *apiserver.Side, k delegation.Kind, origin *unstructured.Unstructured) (bool, error) {
+	l := &lease{side: s, kind: k, origin: apiserver.RefOf(s, origin)}
+	found, err := l.get(ctx)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, s.Failed(err)
+	}
+	return found.GetLabels()[delegation.OriginUIDLabel] == l.origin.UID, nil
+}
+
+// onAnother is which of the other clusters has a mirror of ours, "" if none is known to.
+func (t *task) onAnother(ctx context.Context) string {
+	origin := &unstructured.Unstructured{}
+	origin.SetNamespace(t.Namespace)
+	origin.SetName(t.Name)
+	origin.SetUID(t.UID)
+	for _, other := range t.Others {
+		// One that does not answer was passed over, or is by now as good as that.
+		if is, err := Unnoted(ctx, other, t.Kind, origin, t.options.Plan.Namespace); err == nil && is {
+			return other.Context
+		}
+	}
+	return ""
 }
 
 // Unknown says why it cannot be told whether a mirror is on a worker, and what to do.

@@ -88,7 +88,7 @@ func TestMirrorOf(t *testing.T) {
 func TestExpect(t *testing.T) {
 	origin := jobNamed("train", "origin", map[string]string{delegation.MirrorAnnotation: "unknown/ml/train/u"})
 	expect := func(worker *apiserver.Side) (*task, error, error) {
-		x := &task{Loop: &Loop{worker: worker}, Task: Task{Kind: delegation.Job()}}
+		x := &task{worker: worker, Loop: &Loop{}, Task: Task{Kind: delegation.Job()}}
 		x.mirrorRef = apiserver.RefTo(worker, delegation.Job().GroupVersionKind(), "ml", "train", "")
 		final, err := x.expect(t.Context(), origin)
 		return x, final, err

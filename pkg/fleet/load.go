@@ -42,6 +42,9 @@ type Selection struct {
 	Patterns []string
 	// All means every context there is; Patterns are then ignored.
 	All bool
+	// Behind is a context that comes first, and behind it those of Patterns as SelectInOrder
+	// takes them, in their order; "" for none.
+	Behind string
 }
 
 // several says whether more than one context may be meant.
@@ -102,6 +105,8 @@ func (s Selection) pick(names []string, current string) ([]string, error) {
 	switch {
 	case s.All:
 		return names, nil
+	case s.Behind != "":
+		return s.pickBehind(names)
 	case len(s.Patterns) > 0:
 		return Select(s.Patterns, names)
 	case current == "":
@@ -110,6 +115,19 @@ func (s Selection) pick(names []string, current string) ([]string, error) {
 		return nil, &UnknownContextError{Pattern: current, Nearest: Nearest(current, names), Available: names}
 	}
 	return []string{current}, nil
+}
+
+// pickBehind returns the one that comes first, and those of the patterns.
+func (s Selection) pickBehind(names []string) ([]string, error) {
+	if !slices.Contains(names, s.Behind) {
+		return nil, &UnknownContextError{Pattern: s.Behind, Nearest: Nearest(s.Behind, names), Available: names}
+	}
+	selected, err := SelectInOrder(s.Patterns, names)
+	if err != nil {
+		return nil, err
+	}
+	selected = slices.DeleteFunc(selected, func(name string) bool { return name == s.Behind })
+	return slices.Insert(selected, 0, s.Behind), nil
 }
 
 // sortedNames returns the names of all contexts, the current one first.

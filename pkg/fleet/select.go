@@ -82,6 +82,50 @@ func Select(patterns, available []string) ([]string, error) {
 	return selected, nil
 }
 
+// SelectInOrder is Select with the result in the order of the patterns: what one of them
+// matches comes before what the next one does. Each may be several with commas between
+// them, unless it is a context's name as it stands.
+func SelectInOrder(patterns, available []string) ([]string, error) {
+	var all []string
+	for _, p := range patterns {
+		if slices.Contains(available, p) {
+			all = append(all, p)
+			continue
+		}
+		for part := range strings.SplitSeq(p, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, &UnknownContextError{Available: available}
+	}
+	chosen, err := Select(all, available)
+	if err != nil {
+		return nil, err
+	}
+	var ordered []string
+	for _, p := range all {
+		if strings.HasPrefix(p, "^") {
+			continue
+		}
+		matched, err := match(p, available)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range matched {
+			if slices.Contains(chosen, name) && !slices.Contains(ordered, name) {
+				ordered = append(ordered, name)
+			}
+		}
+	}
+	if len(ordered) == 0 {
+		return chosen, nil // All patterns take away.
+	}
+	return ordered, nil
+}
+
 // match returns the available names that one pattern matches, at least one.
 func match(pattern string, available []string) ([]string, error) {
 	if slices.Contains(available, pattern) {

@@ -33,7 +33,9 @@ type Placement struct {
 	Context string `json:"context"`
 	Cluster string `json:"cluster"`
 	// Manager is whether it is the cluster that gives to others, and gives quota first.
-	Manager bool    `json:"manager"`
+	Manager bool `json:"manager"`
+	// Chosen is whether a dispatch would go there.
+	Chosen  bool    `json:"chosen,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	Message string  `json:"message"`
 	// Conditions are what has to hold, in the order in which it is asked. Behind the first
@@ -50,6 +52,14 @@ type Placement struct {
 	SaidAt *metav1.Time `json:"saidAt"`
 	// Changes are what would let it run there, each by itself, the smallest first.
 	Changes []PlacementChange `json:"changes"`
+}
+
+// NewPlacement is a placement of which nothing is known.
+func NewPlacement(context string) *Placement {
+	return &Placement{
+		Context: context, Verdict: Unknown,
+		Conditions: []PlacementCondition{}, Flavors: []FlavorTried{}, Holders: []Holder{}, Changes: []PlacementChange{},
+	}
 }
 
 // State says whether a condition of a placement holds.
@@ -83,11 +93,13 @@ const (
 	ConditionFlavor    = "flavor"
 	ConditionQuota     = "quota"
 	ConditionChecks    = "checks"
+	// ConditionPreflight is what the dispatch command finds out before it makes anything.
+	ConditionPreflight = "preflight"
 )
 
 // PlacementConditions are their names.
 func PlacementConditions() []string {
-	return []string{ConditionReached, ConditionNamespace, ConditionQueue, ConditionFlavor, ConditionQuota, ConditionChecks}
+	return []string{ConditionReached, ConditionNamespace, ConditionQueue, ConditionFlavor, ConditionQuota, ConditionChecks, ConditionPreflight}
 }
 
 // Condition is one of a placement's, by its name.

@@ -2,6 +2,7 @@ package printers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (b *liveBoard) one(p palette) (who, pods []part) {
 func (b *liveBoard) all(p palette) (who, pods []part) {
 	counts, kinds := map[string]int{starting: b.expected - len(b.jobs)}, map[string]bool{}
 	var sum liveJob
-	worker := ""
+	workers := map[string]bool{}
 	for _, j := range b.jobs {
 		counts[j.state()]++
 		kinds[j.kind] = true
@@ -81,8 +82,16 @@ func (b *liveBoard) all(p palette) (who, pods []part) {
 			sum.active += j.active
 		}
 		if j.worker != "" {
-			worker = " on " + j.worker
+			workers[j.worker] = true
 		}
+	}
+	worker := ""
+	switch names := slices.Collect(maps.Keys(workers)); len(names) {
+	case 0:
+	case 1:
+		worker = " on " + names[0]
+	default:
+		worker = fmt.Sprintf(" on %d clusters", len(names))
 	}
 	total := max(b.expected, len(b.jobs))
 	between := ": "

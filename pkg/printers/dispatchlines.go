@@ -22,6 +22,7 @@ func wordingOf(t dispatch.EventType) wording {
 	known := map[dispatch.EventType]wording{
 		dispatch.Refused:          {"refused", lipgloss.Red},
 		dispatch.Warned:           {"warning", lipgloss.Yellow},
+		dispatch.PassedOver:       {"passed over", lipgloss.Yellow},
 		dispatch.OriginCreated:    {"origin created", nil},
 		dispatch.LeaseWaiting:     {"waiting", lipgloss.Yellow},
 		dispatch.LeaseTaken:       {"Lease taken", nil},

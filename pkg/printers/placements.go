@@ -3,6 +3,7 @@ package printers
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	for i := range t.Placements {
 		candidates[i] = candidate{&t.Placements[i], placementName(t, i)}
 	}
-	lines, err := titled("Where it could run", newTable(placementColumns(palette{o.Color}), candidates, o), o)
+	lines, err := titled("Where it could run", newTable(placementColumns(t, palette{o.Color}), candidates, o), o)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +62,34 @@ type candidate struct {
 	name string
 }
 
+// Outlooks tell where Jobs could run, one after the other, and where they would.
+func Outlooks(w io.Writer, traces []inspect.Trace, o TableOptions) error {
+	for i := range traces {
+		lines, err := placementLines(&traces[i], o)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, wrap(Safe(traces[i].Summary), o.Width, "")...)
+		if i > 0 {
+			lines = slices.Insert(lines, 0, "")
+		}
+		if err := writeLines(w, lines...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAsked says whether a condition has a column: that of preflight has one only where
+// preflight was asked.
+func isAsked(t *inspect.Trace, name string) bool {
+	return name != inspect.ConditionPreflight || slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool {
+		return p.Condition(name).State != inspect.NotAsked
+	})
+}
+
 // placementColumns have one for each condition.
-func placementColumns(p palette) []column[candidate] {
+func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 	columns := []column[candidate]{{title: "CONTEXT", shrinks: true, cell: func(c candidate) string {
 		if c.Manager {
 			return absentIfEmpty(c.name + " (manager)")
@@ -70,6 +97,9 @@ func placementColumns(p palette) []column[candidate] {
 		return absentIfEmpty(c.name)
 	}}}
 	for _, name := range inspect.PlacementConditions() {
+		if !isAsked(t, name) {
+			continue
+		}
 		columns = append(columns, column[candidate]{title: strings.ToUpper(name), shrinks: true, cell: func(c candidate) string {
 			return conditionCell(c.Condition(name), p)
 		}})

@@ -21,6 +21,8 @@ type JobProblems struct {
 	// Job is namespace/name.
 	Job      string
 	Problems []preflight.Problem
+	// PassedOver are those of clusters that it might have been given to, and was not.
+	PassedOver []preflight.Problem
 }
 
 // name tells it apart from those of other kinds.
@@ -35,7 +37,7 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 	var all []problemRow
 	for _, g := range groups {
 		for _, problem := range g.problems {
-			all = append(all, problemRow{problem, g.objectOf(problem)})
+			all = append(all, problemRow{problem, g.objectOf(problem.Problem)})
 		}
 	}
 	if len(all) == 0 {
@@ -62,7 +64,7 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 		}
 		for _, problem := range g.problems {
 			row++
-			lines = append(lines, problemLines(problem, rows[row], width, o)...)
+			lines = append(lines, problemLines(problem.Problem, rows[row], width, o)...)
 		}
 	}
 	return writeLines(w, lines...)
@@ -70,14 +72,26 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 
 // problemRow is a problem, and what it is about.
 type problemRow struct {
-	preflight.Problem
+	knownProblem
 	object string
+}
+
+// knownProblem is a problem of some Jobs.
+type knownProblem struct {
+	preflight.Problem
+	// isPassedOver is whether they are elsewhere because of it.
+	isPassedOver bool
 }
 
 // problemColumns stand before the message.
 func problemColumns(p palette) []column[problemRow] {
 	return []column[problemRow]{
-		{title: "SEVERITY", cell: func(r problemRow) string { return p.severity(severityOf(r.Problem)) }},
+		{title: "SEVERITY", cell: func(r problemRow) string {
+			if r.isPassedOver {
+				return "passed over"
+			}
+			return p.severity(severityOf(r.Problem))
+		}},
 		{title: "CONTEXT", shrinks: true, cell: func(r problemRow) string { return p.absent(absentIfEmpty(r.Context)) }},
 		{title: "OBJECT", shrinks: true, cell: func(r problemRow) string { return Safe(r.object) }},
 	}
@@ -111,7 +125,7 @@ type problemGroup struct {
 	// kind is theirs, "" for Job; mixed is whether there are others among them.
 	kind     string
 	mixed    bool
-	problems []preflight.Problem
+	problems []knownProblem
 }
 
 // objectOf is what a problem is about.
@@ -141,11 +155,11 @@ func (g problemGroup) title(all bool) string {
 // problemGroups puts equal problems of several Jobs together, and then those that
 // the same Jobs have, in the order in which they first come.
 func problemGroups(jobs []JobProblems) []problemGroup {
-	var distinct []preflight.Problem
-	having, kinds := map[preflight.Problem][]string{}, map[string]string{}
+	var distinct []knownProblem
+	having, kinds := map[knownProblem][]string{}, map[string]string{}
 	for _, j := range jobs {
 		kinds[j.name()] = j.Kind
-		for _, problem := range j.Problems {
+		for _, problem := range j.known() {
 			if _, ok := having[problem]; !ok {
 				distinct = append(distinct, problem)
 			}
@@ -155,7 +169,7 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 		}
 	}
 	// Within a group, and among groups, what blocks comes first.
-	slices.SortStableFunc(distinct, func(a, b preflight.Problem) int {
+	slices.SortStableFunc(distinct, func(a, b knownProblem) int {
 		return rank(a) - rank(b)
 	})
 	var groups []problemGroup
@@ -172,11 +186,26 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 	return groups
 }
 
-func rank(problem preflight.Problem) int {
-	if problem.Blocking {
+func rank(problem knownProblem) int {
+	switch {
+	case problem.isPassedOver:
+		return 1
+	case problem.Blocking:
 		return 0
 	}
-	return 1
+	return 2
+}
+
+// known are all problems of a Job.
+func (j JobProblems) known() []knownProblem {
+	var all []knownProblem
+	for _, problem := range j.PassedOver {
+		all = append(all, knownProblem{problem, true})
+	}
+	for _, problem := range j.Problems {
+		all = append(all, knownProblem{problem, false})
+	}
+	return all
 }
 
 // detailIndent is where the texts of details begin: behind an indent, a label and a gap.

@@ -9,6 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -77,4 +79,27 @@ func TestProblems(t *testing.T) {
 		})
 	}
 	assert.ErrorIs(t, printers.Problems(&full{}, one, printers.TableOptions{}), errFull)
+}
+
+// TestProblemsPassedOver: what kept Jobs from one cluster is no error of theirs.
+func TestProblemsPassedOver(t *testing.T) {
+	jobs := []printers.JobProblems{
+		{Job: "ml/a", PassedOver: someProblems()[2:3]},
+		{Job: "ml/b", PassedOver: someProblems()[2:3], Problems: someProblems()[:1]},
+		{Job: "ml/c", Problems: someProblems()[2:3]},
+	}
+	out := printed(t, func(out *bytes.Buffer) error { return printers.Problems(out, jobs, printers.TableOptions{Width: 80}) })
+	golden.Assert(t, out, "problems-passed-over.txt")
+}
+
+func TestOutcomes(t *testing.T) {
+	train := apiserver.Ref{Kind: "Job", Namespace: "ml", Name: "train"}
+	outcomes := []dispatch.Outcome{
+		{Origin: train, Mirror: &apiserver.Ref{Context: "worker-1"}, End: dispatch.Completed},
+		{Origin: apiserver.Ref{Kind: "JobSet", Namespace: "ml", Name: evil}, Mirror: &apiserver.Ref{Context: evil}, End: dispatch.JobFailed},
+		{Origin: train, End: dispatch.Aborted},
+	}
+	out := printed(t, func(out *bytes.Buffer) error { return printers.Outcomes(out, outcomes, printers.TableOptions{}) })
+	golden.Assert(t, visible(out), "outcomes.txt")
+	assert.ErrorIs(t, printers.Outcomes(&full{}, outcomes, printers.TableOptions{}), errFull)
 }

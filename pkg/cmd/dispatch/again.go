@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,15 +16,16 @@ import (
 type Again struct {
 	util.Environment
 	// given are the flags as they were parsed.
-	given          *pflag.FlagSet
-	origin, worker string
+	given   *pflag.FlagSet
+	origin  string
+	workers []string
 	// cancel is the command of that name.
 	cancel *cobra.Command
 }
 
 // NewAgain makes them for a command of dispatch, with its flags as they were parsed.
-func NewAgain(env util.Environment, dispatch *cobra.Command, origin, worker string) *Again {
-	a := &Again{Environment: env, given: dispatch.Flags(), origin: origin, worker: worker}
+func NewAgain(env util.Environment, dispatch *cobra.Command, origin string, workers []string) *Again {
+	a := &Again{Environment: env, given: dispatch.Flags(), origin: origin, workers: workers}
 	for _, c := range dispatch.Parent().Commands() {
 		if c.Name() == "cancel" {
 			a.cancel = c
@@ -35,8 +37,20 @@ func NewAgain(env util.Environment, dispatch *cobra.Command, origin, worker stri
 // GoOn is the command that goes on with Jobs of a namespace.
 func (a *Again) GoOn(namespace string, which []string) command.Command {
 	isOpen := func(flag string) bool { return !slices.Contains(toldOtherwise(), flag) }
-	return a.Own("dispatch").With(which...).With("-n", namespace, "--context", a.origin, "--to", a.worker).
+	return a.Own("dispatch").With(which...).With("-n", namespace, "--context", a.origin).With(a.to()...).
 		With(util.RepeatedFlags(a.given, isOpen)...)
+}
+
+// to are the words that name the workers. A name with a comma in it has a flag of its own.
+func (a *Again) to() []string {
+	if !slices.ContainsFunc(a.workers, func(name string) bool { return strings.Contains(name, ",") }) {
+		return []string{"--to", strings.Join(a.workers, ",")}
+	}
+	var words []string
+	for _, name := range a.workers {
+		words = append(words, "--to", name)
+	}
+	return words
 }
 
 // EndIt is the command that ends their dispatch, wherever their mirrors are.

@@ -31,7 +31,8 @@ const (
 // dispatchFlags are dispatch's flags as the user gave them.
 type dispatchFlags struct {
 	*util.GlobalFlags
-	to            string
+	to            []string
+	spread        bool
 	filenames     []string
 	labelSelector string
 	// choosesKinds is whether --kinds was given.
@@ -73,6 +74,12 @@ and nothing is created while there is something. Then a copy of the Job, its
 mirror, is made on the other cluster. What the user changes on the origin while it
 runs, such as suspend or parallelism, is written to the mirror.
 
+--to may name several contexts, comma-separated and as patterns. Each Job goes to the
+first one, in this order, that preflight has nothing against, or with --spread to the one
+that has fewest of them; it is told why others were passed over. A Job that has its mirror
+already stays where that is. --dry-run then tells of each context what is in the way
+there (as JSON, in the placements of a Trace), and asks the servers either way.
+
 Nothing is lost when this command ends, for whatever reason: the mirror goes on
 running, and the same command finds it again and goes on. Ctrl-C does that, or
 removes the mirror with --on-interrupt=delete. Deleting the origin deletes the
@@ -94,6 +101,10 @@ delegated to MultiKueue, where that is not installed.`,
   NAME dispatch -l experiment=a -n ml --to worker-1 \
       --with-dependencies
 
+  # On whichever cluster takes it, the first one first; or on all in turn
+  NAME dispatch train -n ml --to worker-1,worker-2
+  NAME dispatch -l experiment=a -n ml --to 'worker-*' --spread
+
   # A JobSet, and a TrainJob that nobody but MultiKueue may own
   NAME dispatch jobset/train -n ml --to worker-1
   NAME dispatch trainjob/tune -n ml --to worker-1 \
@@ -110,8 +121,10 @@ delegated to MultiKueue, where that is not installed.`,
 
 func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "Context of the cluster to run the Jobs on")
-	util.Describe(cmd, util.ForClusters, ask.Asks(ask.OtherContexts), "to")
+	flags.StringArrayVar(&f.to, "to", nil, "Context of the cluster to run the Jobs on. Of several, comma-separated, as names, globs, or /regexes/, ^ in front of one leaves out what it matches: each Job goes to the first that preflight has nothing against, and stays where it has its mirror")
+	util.Describe(cmd, util.ForClusters, util.ListOf(ask.Asks(ask.OtherContexts), "^"), "to")
+	flags.BoolVar(&f.spread, "spread", false, "If present, put the Jobs on several contexts of --to in turn: each on the one that has fewest of them, of those that preflight has nothing against")
+	util.Describe(cmd, util.ForClusters, nil, "spread")
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist already are gone on with as they are")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
@@ -164,9 +177,11 @@ type dispatchOptions struct {
 	util.Environment
 	flags *dispatchFlags
 	// called is the command, with its flags as they were parsed.
-	called         *cobra.Command
-	targets        []writing.Target
-	origin, worker fleet.Context
+	called  *cobra.Command
+	targets []writing.Target
+	origin  fleet.Context
+	// workers are those that Jobs may be given to, the first that takes one before others.
+	workers []fleet.Context
 	// kinds are those that the origin's cluster serves.
 	kinds  *writing.KindFinder
 	loop   dispatch.LoopOptions
@@ -199,7 +214,7 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 	if o.format, err = printers.NewFormat(f.output, false); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	o.origin, o.worker, err = f.LoadPair(env, f.to)
+	o.origin, o.workers, err = f.LoadWorkers(env, f.to)
 	return o, err
 }
 
@@ -216,13 +231,18 @@ func (f *dispatchFlags) check(names []string) error {
 		return errors.New("dispatch takes the NAMEs of Jobs, or --selector, or --filename, and one of these only")
 	case f.choosesKinds && f.labelSelector == "":
 		return errors.New("--kinds goes with --selector: the kind of a NAME is told as KIND/NAME, and files tell it themselves")
-	case f.to == "":
-		return errors.New("--to is required: the context to run the Jobs on")
+	case strings.Trim(strings.Join(f.to, ""), ", ") == "":
+		return errors.New("--to is required: the context to run the Jobs on, or several to choose from")
+	case f.spread && len(f.to) == 1 && isPlain(f.to[0]):
+		return errors.New("--spread puts Jobs on several contexts: name them with --to, comma-separated, or as a pattern")
 	case f.AllContexts || len(f.Contexts) > 0:
-		return errors.New("dispatch works from one context, --context or the current one, to another, --to; --contexts and --all-contexts make no sense here")
+		return errors.New("dispatch works from one context, --context or the current one, to others, --to; --contexts and --all-contexts make no sense here")
 	}
 	return f.checkValues()
 }
+
+// isPlain says whether a text is one name, and no list and no pattern.
+func isPlain(to string) bool { return !strings.ContainsAny(to, ",*?[^/") }
 
 // checkValues says which flags have values that make no sense.
 func (f *dispatchFlags) checkValues() error {

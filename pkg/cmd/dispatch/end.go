@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 // refusedError says that preflight found something. What it is has been told
@@ -27,6 +28,36 @@ func (e *refusedError) Error() string {
 		return fmt.Sprintf("the %s cannot run on %s as it is; nothing was made there", e.noun, e.worker)
 	}
 	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; nothing was made there for them", e.refused, e.total, e.noun, e.worker)
+}
+
+// sift returns the Jobs that have nothing in their way, and why the others are left
+// out.
+func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, errs []error) {
+	refused := 0
+	for _, c := range candidates {
+		switch {
+		case !o.isList() && len(c.verdicts) > 0 && c.verdicts[0].err != nil:
+			errs = append(errs, c.verdicts[0].err)
+		case c.refused():
+			refused++
+		default:
+			accepted = append(accepted, c)
+		}
+	}
+	if refused > 0 {
+		errs = append(errs, &refusedError{noun: nounOf(candidates), refused: refused, total: len(candidates), worker: o.target()})
+	}
+	return accepted, errs
+}
+
+// nounOf is what candidates are called, one by one.
+func nounOf(candidates []*candidate) string {
+	for _, c := range candidates {
+		if c.kind.Kind != candidates[0].kind.Kind {
+			return "object"
+		}
+	}
+	return candidates[0].kind.Kind
 }
 
 // failedError says that dispatched Jobs have failed.
@@ -81,6 +112,13 @@ func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome
 	return util.Joined(append(errs, util.Interrupted(ctx)))
 }
 
+// sum tells where each Job is, or was, where there was a choice.
+func (o *dispatchOptions) sum(outcomes []dispatch.Outcome) {
+	if o.isList() && o.flags.output == "" {
+		_ = printers.Outcomes(o.Out, outcomes, o.table())
+	}
+}
+
 // manyNames is how many names are too many for a command that is to be read.
 const manyNames = 10
 
@@ -90,7 +128,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
 		return
 	}
-	again := NewAgain(o.Environment, o.called, o.origin.Name, o.worker.Name)
+	again := NewAgain(o.Environment, o.called, o.origin.Name, nameList(o.workers))
 	byNamespace := map[string][]string{}
 	for _, outcome := range outcomes {
 		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}

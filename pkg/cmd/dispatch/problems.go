@@ -9,7 +9,9 @@ import (
 func (o *dispatchOptions) tellProblems(candidates []*candidate) {
 	var jobs []printers.JobProblems
 	for _, c := range candidates {
-		jobs = append(jobs, printers.JobProblems{Kind: c.kind.Kind, Job: c.Origin.GetNamespace() + "/" + c.Origin.GetName(), Problems: c.problems})
+		jobs = append(jobs, printers.JobProblems{
+			Kind: c.kind.Kind, Job: c.Origin.GetNamespace() + "/" + c.Origin.GetName(), Problems: c.problems(), PassedOver: c.passedOver(),
+		})
 	}
 	_ = printers.Problems(o.ErrOut, jobs, o.table())
 }
@@ -17,7 +19,12 @@ func (o *dispatchOptions) tellProblems(candidates []*candidate) {
 // recordProblems tells the same as events.
 func (o *dispatchOptions) recordProblems(events *dispatch.Recorder, candidates []*candidate) {
 	for _, c := range candidates {
-		for _, p := range c.problems {
+		for _, p := range c.passedOver() {
+			e := dispatch.ProblemEvent(o.origin.Name, c.Origin, p)
+			e.Event = dispatch.PassedOver
+			events.Record(e)
+		}
+		for _, p := range c.problems() {
 			events.Record(dispatch.ProblemEvent(o.origin.Name, c.Origin, p))
 		}
 	}

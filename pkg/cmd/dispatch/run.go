@@ -5,45 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 const (
-	// checkedAtOnce is how many Jobs preflight takes in hand together.
-	checkedAtOnce = 8
 	// few is how many Jobs are few, and frugal how much memory may be taken beside
 	// what is in use where there are more, in percent.
 	few, frugal = 50, 40
 )
 
-// candidate is a Job on its way to be dispatched.
-type candidate struct {
-	request
-	problems     []preflight.Problem
-	dependencies []dependency.Object
-	err          error
-}
-
-// refused says whether nothing may be created for it.
-func (c *candidate) refused() bool {
-	return c.err != nil || slices.ContainsFunc(c.problems, func(p preflight.Problem) bool { return p.Blocking })
-}
-
 func (o *dispatchOptions) Run(ctx context.Context) error {
-	origin, worker, err := o.connect(ctx)
+	origin, workers, err := o.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,10 +43,10 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 		// Jobs by the hundreds stay in memory as long as this runs; garbage need not.
 		debug.SetGCPercent(frugal)
 	}
-	candidates, ended := o.plan(ctx, worker, wanted)
+	candidates, ended := o.plan(ctx, origin, workers, wanted)
 	candidates = apart(candidates, wanted)
-	if o.flags.dryRun != writing.DryRunClient {
-		err := o.preflight(ctx, origin, worker, candidates)
+	if o.flags.dryRun != writing.DryRunClient || o.isList() {
+		err := o.choose(ctx, workers, candidates)
 		if interrupted := util.Interrupted(ctx); interrupted != nil {
 			return interrupted
 		}
@@ -76,34 +57,35 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if o.flags.dryRun != writing.DryRunNone {
 		return util.Joined(append(wanted.errs, o.printPlans(candidates)))
 	}
-	return o.dispatch(ctx, origin, worker, candidates, ended, wanted.errs)
+	return o.dispatch(ctx, origin, workers, candidates, ended, wanted.errs)
 }
 
 // plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
 // Jobs that were dispatched to the same place before, and have ended, are returned
 // apart: the same command goes on with the others, and tells their end.
-func (o *dispatchOptions) plan(ctx context.Context, worker *apiserver.Side, wanted *wantedJobs) (candidates []*candidate, ended []request) {
-	for _, r := range wanted.requests {
-		named, unseen := dispatch.MirrorOf(ctx, worker, r.kind, r.Origin, o.flags.namespaceTo)
-		if named != nil && named.Here && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == writing.DryRunNone {
-			ended = append(ended, r)
+func (o *dispatchOptions) plan(ctx context.Context, origin *apiserver.Side, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
+	homes := o.homes(ctx, origin, workers, wanted.requests)
+	for i, r := range wanted.requests {
+		c := &candidate{request: r, at: homes[i].at, isBound: homes[i].at != nil}
+		if c.isBound && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == writing.DryRunNone {
+			ended = append(ended, c)
 			continue
 		}
 		how := o.loop.Plan
 		how.Kind = r.kind
 		made, err := plan.New(r.Origin, how)
 		if err == nil {
-			err = unseen
+			err = homes[i].err
 		}
-		if err == nil && named != nil && !named.Here {
-			err = o.elsewhere(ctx, r, named)
+		if err == nil && len(homes[i].away) > 0 {
+			err = o.elsewhere(ctx, workers, r, homes[i].away)
 		}
 		if err != nil {
 			wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
 			continue
 		}
-		r.Plan = made
-		candidates = append(candidates, &candidate{request: r})
+		c.Plan = made
+		candidates = append(candidates, c)
 	}
 	return candidates, ended
 }
@@ -126,26 +108,8 @@ func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 	return kept
 }
 
-// preflight looks at all candidates. The error is for what concerns none of them.
-func (o *dispatchOptions) preflight(ctx context.Context, origin, worker *apiserver.Side, candidates []*candidate) error {
-	check := &preflight.Checker{Origin: origin, Worker: worker, Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
-	var group errgroup.Group
-	group.SetLimit(checkedAtOnce)
-	for _, c := range candidates {
-		group.Go(func() error {
-			c.problems, c.dependencies, c.err = check.Check(ctx, c.Request)
-			return nil
-		})
-	}
-	_ = group.Wait() // Each has its own error.
-	if unused := check.UnusedSecrets(); len(unused) > 0 && len(candidates) > 0 {
-		return fmt.Errorf("no pod of these Jobs needs the Secrets that --with-secret names: %s", strings.Join(unused, ", "))
-	}
-	return nil
-}
-
 // dispatch creates what has to be created, and lets the loop do the rest.
-func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *apiserver.Side, candidates []*candidate, ended []request, errs []error) error {
+func (o *dispatchOptions) dispatch(ctx context.Context, origin *apiserver.Side, workers []*worker, candidates, ended []*candidate, errs []error) error {
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.Event)
 	defer view.Close()
@@ -161,15 +125,15 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *apiserve
 		return util.Joined(append(errs, errors.New("no Job of the file was created: it is dispatched as a whole or not at all")))
 	}
 	var tasks []dispatch.Task
-	for _, r := range ended {
-		tasks = append(tasks, dispatch.Task{Kind: r.kind, Namespace: r.Origin.GetNamespace(), Name: r.Origin.GetName(), UID: r.Origin.GetUID()})
+	for _, c := range ended {
+		tasks = append(tasks, taskOf(c, c.Origin))
 	}
 	for _, c := range accepted {
 		if err := util.Interrupted(ctx); err != nil {
 			view.Close()
 			return util.Joined(append(errs, err))
 		}
-		task, err := o.prepare(ctx, origin, events, c)
+		task, err := o.prepare(ctx, origin, workers, events, c)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -181,44 +145,24 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin, worker *apiserve
 		return util.Joined(errs)
 	}
 	o.loop.OriginMinor = writing.Minor(origin)
-	outcomes := o.follow(ctx, dispatch.NewLoop(origin, worker, o.loop, o.Clock, events), tasks, view)
+	outcomes := o.follow(ctx, dispatch.NewLoop(origin, reached(workers)[0].side, o.loop, o.Clock, events), tasks, view)
 	view.Close()
+	o.sum(outcomes)
 	o.hint(outcomes)
 	return util.Joined(append(errs, o.judge(ctx, outcomes)))
 }
 
-// sift returns the Jobs that have nothing in their way, and why the others are left
-// out.
-func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, errs []error) {
-	refused := 0
-	for _, c := range candidates {
-		switch {
-		case c.err != nil:
-			errs = append(errs, c.err)
-		case c.refused():
-			refused++
-		default:
-			accepted = append(accepted, c)
-		}
+// taskOf is what is to be done for a Job, on the worker that it is given to.
+func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
+	t := dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Worker: c.at.side}
+	if v := c.of(c.at); v != nil {
+		t.Dependencies = v.dependencies
 	}
-	if refused > 0 {
-		errs = append(errs, &refusedError{noun: nounOf(candidates), refused: refused, total: len(candidates), worker: o.worker.Name})
-	}
-	return accepted, errs
-}
-
-// nounOf is what candidates are called, one by one.
-func nounOf(candidates []*candidate) string {
-	for _, c := range candidates {
-		if c.kind.Kind != candidates[0].kind.Kind {
-			return "object"
-		}
-	}
-	return candidates[0].kind.Kind
+	return t
 }
 
 // prepare creates an origin where that is wanted.
-func (o *dispatchOptions) prepare(ctx context.Context, origin *apiserver.Side, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
+func (o *dispatchOptions) prepare(ctx context.Context, origin *apiserver.Side, workers []*worker, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
 	job := c.Origin
 	if c.Create {
 		created, err := dispatch.CreateOrigin(ctx, origin, c.kind, job)
@@ -228,7 +172,13 @@ func (o *dispatchOptions) prepare(ctx context.Context, origin *apiserver.Side, e
 		events.Record(dispatch.CreatedEvent(origin, created))
 		job = created
 	}
-	return dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Dependencies: c.dependencies}, nil
+	t := taskOf(c, job)
+	for _, w := range reached(workers) {
+		if w != c.at && !c.isBound {
+			t.Others = append(t.Others, w.side)
+		}
+	}
+	return t, nil
 }
 
 // follow runs the loop, and has the view move while it does.
@@ -250,18 +200,4 @@ func (o *dispatchOptions) follow(ctx context.Context, loop *dispatch.Loop, tasks
 			view.Tick()
 		}
 	}
-}
-
-// printPlans prints the mirrors that would be made, and what is in their way.
-func (o *dispatchOptions) printPlans(candidates []*candidate) error {
-	var plans []*plan.Plan
-	for _, c := range candidates {
-		plans = append(plans, c.Plan)
-	}
-	o.tellProblems(candidates)
-	if err := printers.Plans(o.Out, o.format, plans, o.table()); err != nil {
-		return fmt.Errorf("could not print: %w", err)
-	}
-	_, errs := o.sift(candidates)
-	return util.Joined(errs)
 }

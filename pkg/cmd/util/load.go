@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -98,25 +97,22 @@ func (f *GlobalFlags) namesServer() bool {
 	return *f.Kube.APIServer != "" || *f.Kube.ClusterName != "" || *f.Kube.AuthInfoName != "" || *f.Kube.BearerToken != ""
 }
 
-// LoadPair prepares the context of the origins, and the one named to.
-func (f *GlobalFlags) LoadPair(env Environment, to string) (origin, worker fleet.Context, err error) {
+// LoadWorkers prepares the context of the origins, and those that to asks for, each as
+// --contexts takes it, in their order. The first is none of them.
+func (f *GlobalFlags) LoadWorkers(env Environment, to []string) (origin fleet.Context, workers []fleet.Context, err error) {
 	here, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
-		return origin, worker, err
+		return origin, nil, err
 	}
-	both, err := fleet.Load(f.Kube, fleet.Selection{Patterns: []string{here[0].Name, to}})
+	all, err := fleet.Load(f.Kube, fleet.Selection{Behind: here[0].Name, Patterns: to})
 	if err != nil {
-		return origin, worker, err
+		return origin, nil, err
 	}
-	if here[0].Name == to {
-		return origin, worker, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", to)
+	if len(all) == 1 {
+		return origin, nil, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", strings.Join(to, ","))
 	}
-	i := slices.IndexFunc(both, func(c fleet.Context) bool { return c.Name == to })
-	if i < 0 || len(both) != 2 {
-		return origin, worker, &UsageError{Err: fmt.Errorf("--to names one context, and no pattern: %q", to)}
-	}
-	f.Introduce(env, both)
-	return both[1-i], both[i], nil
+	f.Introduce(env, all)
+	return all[0], all[1:], nil
 }
 
 // OneNamespace has the same namespace looked at on all clusters, that of the first

@@ -36,6 +36,22 @@ type Checker struct {
 	ofOrigin, ofWorker memo
 	// named are the names of Secrets that pods refer to.
 	named sync.Map
+	// first is the one that remembers what the origin's side has answered, and what pods
+	// refer to; nil is this one.
+	first *Checker
+}
+
+// Beside makes a Checker for another worker that asks the origin's side nothing which this
+// one has asked it.
+func (p *Checker) Beside(worker *apiserver.Side) *Checker {
+	return &Checker{Origin: p.Origin, Worker: worker, Dependencies: p.Dependencies, first: p.root()}
+}
+
+func (p *Checker) root() *Checker {
+	if p.first != nil {
+		return p.first
+	}
+	return p
 }
 
 // Request is one Job that is to be dispatched.
@@ -58,7 +74,7 @@ type Request struct {
 func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency.Object, error) {
 	c := &check{
 		Checker: p, Request: r, kind: object.OrJob(r.Plan.Kind), mirror: r.Plan.Mirror,
-		origin: Probe{p.Origin, &p.ofOrigin}, worker: Probe{p.Worker, &p.ofWorker},
+		origin: Probe{p.Origin, &p.root().ofOrigin}, worker: Probe{p.Worker, &p.ofWorker},
 	}
 	if err := c.reach(ctx); err != nil {
 		return nil, nil, err
@@ -72,7 +88,7 @@ func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency
 	unread := c.readTemplates()
 	for _, ref := range c.references {
 		if ref.kind == dependency.Secret {
-			p.named.Store(ref.name, true)
+			p.root().named.Store(ref.name, true)
 		}
 	}
 	problems := together(ctx, c.originSide, c.workerSide)
@@ -87,7 +103,7 @@ func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency
 func (p *Checker) UnusedSecrets() []string {
 	var unused []string
 	for _, name := range p.Dependencies.Secrets {
-		if _, ok := p.named.Load(name); !ok {
+		if _, ok := p.root().named.Load(name); !ok {
 			unused = append(unused, name)
 		}
 	}

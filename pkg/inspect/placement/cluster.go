@@ -33,9 +33,7 @@ type site struct {
 // On judges a request on one cluster. own is the Workload that it has there, nil if it has
 // none; f is nil where nothing was read.
 func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspect.Placement {
-	s := &site{facts: f, request: r, own: own, now: now, Placement: &inspect.Placement{
-		Conditions: []inspect.PlacementCondition{}, Flavors: []inspect.FlavorTried{}, Holders: []inspect.Holder{}, Changes: []inspect.PlacementChange{},
-	}}
+	s := &site{facts: f, request: r, own: own, now: now, Placement: inspect.NewPlacement("")}
 	if f != nil {
 		s.Context = f.Context
 	}

@@ -227,15 +227,17 @@ func (c *Completer) Namespaces(ctx context.Context, w word, found *choices) {
 	collect(ctx, contexts, coreOf("namespaces", metav1.NamespaceAll), found.add)
 }
 
-// NamespacesThere are those of the context that --to names.
+// NamespacesThere are those of the contexts that --to names.
 func (c *Completer) NamespacesThere(ctx context.Context, w word, found *choices) {
-	to := w.flag("to")
-	if to == "" {
+	to, err := w.cmd.Flags().GetStringArray("to")
+	if err != nil || len(to) == 0 {
 		c.Namespaces(ctx, w, found)
 		return
 	}
-	if _, there, err := c.flags.LoadPair(c.env, to); err == nil && there.Err == nil {
-		collect(ctx, []fleet.Context{there}, coreOf("namespaces", metav1.NamespaceAll), found.add)
+	_, there, err := c.flags.LoadWorkers(c.env, to)
+	there = slices.DeleteFunc(there, func(one fleet.Context) bool { return one.Err != nil })
+	if err == nil {
+		collect(ctx, there[:min(mostContexts, len(there))], coreOf("namespaces", metav1.NamespaceAll), found.add)
 	}
 }
 

@@ -1,0 +1,130 @@
+package dispatch
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// printPlans prints the mirrors that would be made, and what is in their way. Of several
+// workers it tells which of them take each Job, and which one it would be given to.
+func (o *dispatchOptions) printPlans(candidates []*candidate) error {
+	o.tellProblems(candidates)
+	if err := o.writePlans(candidates); err != nil {
+		return fmt.Errorf("could not print: %w", err)
+	}
+	_, errs := o.sift(candidates)
+	return util.Joined(errs)
+}
+
+func (o *dispatchOptions) writePlans(candidates []*candidate) error {
+	if !o.isList() || o.format.Is("name") {
+		var plans []*plan.Plan
+		for _, c := range candidates {
+			plans = append(plans, c.Plan)
+		}
+		return printers.Plans(o.Out, o.format, plans, o.table())
+	}
+	list := inspect.NewTraceList()
+	for _, c := range candidates {
+		list.Items = append(list.Items, *o.outlook(c))
+	}
+	if o.format.IsTable() {
+		return printers.Outlooks(o.Out, list.Items, o.table())
+	}
+	return util.Written(o.Out, func(w io.Writer) error {
+		object := runtime.Object(list)
+		if len(list.Items) == 1 {
+			object = &list.Items[0]
+		}
+		return o.format.PrintObject(w, object)
+	})
+}
+
+// outlook is what is known of where a Job could run.
+func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
+	t := inspect.Unsubmitted(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
+	t.Origin.Context, t.Origin.UID = o.origin.Name, string(c.Origin.GetUID())
+	t.Origin.ManagedBy = o.loop.Plan.Owner
+	chosen := ""
+	for _, v := range c.verdicts {
+		p := placementOf(v)
+		if p.Chosen = v.worker == c.at; p.Chosen {
+			chosen = v.worker.context
+		}
+		t.Placements = append(t.Placements, p)
+	}
+	name := kindAndName(c.Origin)
+	switch {
+	case chosen == "":
+		t.Summary = name + " would be given to none of them"
+	case c.isBound:
+		t.Summary = fmt.Sprintf("%s has its mirror on %s, and stays there", name, chosen)
+	default:
+		t.Summary = fmt.Sprintf("%s would be given to %s", name, chosen)
+	}
+	return t
+}
+
+// placementOf is a verdict as trace tells it.
+func placementOf(v *verdict) inspect.Placement {
+	p := inspect.NewPlacement(v.worker.context)
+	if v.err != nil {
+		p.Verdict, p.Message = inspect.Unknown, v.told()[0].Message
+		p.Conditions = append(p.Conditions, inspect.PlacementCondition{Name: inspect.ConditionReached, State: inspect.No, Text: "no"})
+		return *p
+	}
+	p.Conditions = append(p.Conditions, inspect.PlacementCondition{Name: inspect.ConditionReached, State: inspect.Yes, Text: "yes"})
+	var blocking, others []preflight.Problem
+	isQuota := true
+	for _, found := range v.problems {
+		if !found.Blocking {
+			others = append(others, found)
+			continue
+		}
+		blocking = append(blocking, found)
+		isQuota = isQuota && strings.HasPrefix(found.Object, "ResourceQuota ")
+		if strings.HasPrefix(found.Object, "Namespace ") && found.Context == v.worker.context {
+			p.Conditions = append(p.Conditions, inspect.PlacementCondition{Name: inspect.ConditionNamespace, State: inspect.No, Text: "no"})
+		}
+	}
+	condition := inspect.PlacementCondition{Name: inspect.ConditionPreflight, State: inspect.Yes, Text: "passes"}
+	switch {
+	case len(blocking) > 0:
+		condition.State, condition.Text = inspect.No, counted(len(blocking), "problem")
+		// What others use of a quota may be free one day.
+		if p.Verdict = inspect.Never; isQuota {
+			p.Verdict = inspect.Waits
+		}
+		p.Message = inOneLine(blocking[0])
+		if more := len(blocking) - 1; more > 0 {
+			p.Message += fmt.Sprintf("; and %d more", more)
+		}
+	default:
+		p.Verdict, p.Message = inspect.Fits, "preflight has nothing against it"
+		if len(others) > 0 {
+			condition.Text = counted(len(others), "warning")
+			p.Message += "; " + inOneLine(others[0])
+		}
+	}
+	p.Conditions = append(p.Conditions, condition)
+	return *p
+}
+
+// inOneLine is a problem without its remedy.
+func inOneLine(p preflight.Problem) string { return strings.TrimSpace(p.Object + " " + p.Message) }
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

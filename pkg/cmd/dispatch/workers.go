@@ -1,0 +1,115 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// checkedAtOnce is how many Jobs are looked at together.
+const checkedAtOnce = 8
+
+// worker is a cluster that Jobs may be dispatched to.
+type worker struct {
+	context string
+	// side is nil where it cannot be reached, and err says why.
+	side  *apiserver.Side
+	err   error
+	check *preflight.Checker
+	// jobs is how many it was given, or had before.
+	jobs int
+}
+
+// isList says whether there are several to choose from.
+func (o *dispatchOptions) isList() bool { return len(o.workers) > 1 }
+
+// connect reaches the clusters, and makes sure that no worker is the origin's, or another
+// worker's. What is not reached of several workers is none that a Job is given to.
+func (o *dispatchOptions) connect(ctx context.Context) (origin *apiserver.Side, workers []*worker, err error) {
+	all := slices.Insert(slices.Clone(o.workers), 0, o.origin)
+	sides, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(failed) > 0 && (!o.isList() || failed[o.origin.Name] != nil) {
+		return nil, nil, writing.Failures(all, failed)
+	}
+	aliases := map[string]string{}
+	for _, a := range opened.Aliases() {
+		aliases[a.Context] = a.SameAs
+	}
+	if !o.isList() && len(aliases) > 0 {
+		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster: a Job runs there without being dispatched; --to names a context of another cluster", o.origin.Name, o.workers[0].Name)
+	}
+	o.tellLeftOut(aliases)
+	for _, c := range o.workers {
+		if aliases[c.Name] == "" {
+			workers = append(workers, &worker{context: c.Name, side: sides[c.Name], err: failed[c.Name]})
+		}
+	}
+	switch {
+	case len(workers) == 0:
+		return nil, nil, fmt.Errorf("contexts %s all reach the cluster of %s: a Job runs there without being dispatched; --to names contexts of other clusters", namesOf(o.workers), o.origin.Name)
+	case len(reached(workers)) == 0:
+		return nil, nil, fmt.Errorf("none of the contexts that --to asks for can be reached:\n%w", writing.Failures(all, failed))
+	}
+	o.kinds = writing.FindKinds(opened, o.origin.Name)
+	first := &preflight.Checker{Origin: sides[o.origin.Name], Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
+	for _, w := range workers {
+		w.check = first.Beside(w.side)
+	}
+	return sides[o.origin.Name], workers, nil
+}
+
+// tellLeftOut says which of several contexts are no workers, though they are asked for.
+func (o *dispatchOptions) tellLeftOut(aliases map[string]string) {
+	if slices.Contains(strings.Split(strings.Join(o.flags.to, ","), ","), o.origin.Name) {
+		util.Tell(o.ErrOut, "note: %s is the context that the Jobs are in, and is left out", o.origin.Name)
+	}
+	for _, c := range o.workers {
+		if same := aliases[c.Name]; same != "" {
+			util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s, and is left out", c.Name, same)
+		}
+	}
+}
+
+// reached are those that can be.
+func reached(workers []*worker) []*worker {
+	return slices.DeleteFunc(slices.Clone(workers), func(w *worker) bool { return w.side == nil })
+}
+
+// unreached are the names of the others.
+func unreached(workers []*worker) (names []string) {
+	for _, w := range workers {
+		if w.side == nil {
+			names = append(names, w.context)
+		}
+	}
+	return names
+}
+
+func namesOf(contexts []fleet.Context) string { return strings.Join(nameList(contexts), ", ") }
+
+func nameList(contexts []fleet.Context) []string {
+	var names []string
+	for _, c := range contexts {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// target is where Jobs are to run, for people.
+func (o *dispatchOptions) target() string {
+	if o.isList() {
+		return "any of " + namesOf(o.workers)
+	}
+	return o.workers[0].Name
+}

@@ -1,0 +1,83 @@
+package dispatch
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// TestSeveralWorkers: however many Jobs wait for a worker that does not answer, those of
+// another one run.
+func TestSeveralWorkers(t *testing.T) {
+	s := newStage(t)
+	frozen := dispatchtest.NewServer(t)
+	thaw := make(chan struct{})
+	frozen.Before = func(*http.Request) *apierrors.StatusError {
+		<-thaw
+		return nil
+	}
+	stuck := sideOf(t, frozen, "stuck")
+	for i := range workers + 1 {
+		job := dispatchtest.SmallJob(t)
+		job.SetName(fmt.Sprintf("job-%d", i))
+		job = s.here.Create(t, delegation.Job().Resource, job)
+		s.tasks = append([]Task{{Namespace: "ml", Name: job.GetName(), UID: job.GetUID(), Worker: stuck}}, s.tasks...)
+	}
+	events, ended, stop := s.begins()
+	defer func() {
+		close(thaw)
+		stop()
+		awaits(t, ended, "it ends")
+	}()
+	created := awaits(t, events, "an event")
+	for ; created.Event != MirrorCreated; created = awaits(t, events, "an event") {
+		// Who waits for those would hear first that they do not answer.
+		assert.Assert(t, created.Event != Disconnected && created.Event != Warned, created.Message)
+	}
+	assert.Equal(t, created.Mirror.Context, "there")
+	assert.Equal(t, created.Origin.Name, "small")
+}
+
+// TestMadeElsewhere: who was told the same of a Job may have put its mirror on another
+// worker, and not have noted it yet; then no second one is made.
+func TestMadeElsewhere(t *testing.T) {
+	s := newStage(t)
+	other := dispatchtest.NewServer(t)
+	there := sideOf(t, other, "other")
+	is := func() bool {
+		found, err := Unnoted(t.Context(), there, delegation.Job(), s.origin, "")
+		assert.NilError(t, err)
+		return found
+	}
+	assert.Assert(t, !is())
+	mirror := dispatchtest.SmallJob(t)
+	mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: "another"})
+	mirror = other.Create(t, delegation.Job().Resource, mirror)
+	assert.Assert(t, !is(), "it is another origin's")
+	mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
+	other.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetLabels(mirror.GetLabels()) })
+	assert.Assert(t, is())
+
+	begun := func() bool {
+		was, err := WasBegun(t.Context(), sideOf(t, s.here, "here"), delegation.Job(), s.origin)
+		assert.NilError(t, err)
+		return was
+	}
+	assert.Assert(t, !begun())
+	s.tasks[0].Others = []*apiserver.Side{there}
+	events, ended, _ := s.begins()
+	expects(t, events, LeaseTaken)
+	assert.Assert(t, begun())
+	outcome := awaits(t, ended, "it ends")
+	assert.Equal(t, outcome.End, Aborted)
+	assert.ErrorContains(t, outcome.Err, "made its mirror on other meanwhile")
+	assert.Assert(t, s.mirror() == nil)
+}

@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// spaces makes a namespace on some clusters, in which pods can be made.
+func spaces(t *testing.T, ns string, on ...string) {
+	t.Helper()
+	for _, cluster := range on {
+		assert.NilError(t, makeSpace(t, cluster, ns))
+	}
+}
+
+// ours makes a Job that is delegated to dispatch.
+func ours(t *testing.T, ns, name string, options ...fixture.Option) {
+	t.Helper()
+	createJobs(t, management, fixture.New(ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...))
+}
+
+// passed are the messages of workers that were passed over.
+func (d *dispatcher) passed() string {
+	var all []string
+	for _, e := range d.seen {
+		if e.Event == dispatch.PassedOver {
+			all = append(all, e.Message)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestDispatchToTheFirstThatPasses: the first worker of a list lacks the namespace, the
+// second one does not answer, and the third one takes the Job. It stays there, whatever
+// comes before it later, and whoever goes on with it, also where it does not name its mirror
+// yet.
+func TestDispatchToTheFirstThatPasses(t *testing.T) {
+	t.Parallel()
+	const ns, list, reversed = "spread-first", "worker-1,dead,worker-2", "worker-2,worker-1,twin"
+	spaces(t, ns, management, worker2)
+	ours(t, ns, "train", fixture.RunsFor("1h"))
+	first := dispatchesTo(t, list, ns, "train")
+	made := first.expect(dispatch.MirrorCreated, "train")
+	assert.Equal(t, made.Mirror.Context, worker2)
+	assert.Assert(t, contains(first.passed(), "context worker-1: does not exist", "create namespace "+ns, "context dead: ", "refused"), first.passed())
+	eventuallyJob(t, management, ns, "train", isReady)
+	first.signal(syscall.SIGKILL)
+	first.end()
+	shorten(t, ns, "train")
+
+	// Now the first one would take it.
+	spaces(t, ns, worker1)
+	for _, to := range []string{"worker-1,worker-2", reversed} {
+		again := dispatchesTo(t, to, ns, "train")
+		found := again.expect(dispatch.MirrorFound, "train")
+		assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
+		again.signal(syscall.SIGKILL)
+		again.end()
+		shorten(t, ns, "train")
+	}
+	// Killed between making the mirror and noting it.
+	change(t, management, ns, "train", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, delegation.MirrorAnnotation))
+	d := dispatchesTo(t, "dead,worker-1", ns, "train")
+	assert.Equal(t, d.end(), 1, "%v", d.seen)
+	assert.Assert(t, contains(d.told.String(), "its dispatch was begun before", "has a mirror on dead"), d.told.String())
+	d = dispatchesTo(t, "worker-1,worker-2", ns, "train")
+	found := d.expect(dispatch.MirrorFound, "train")
+	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
+	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Annotations[delegation.MirrorAnnotation] != "" })
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
+
+	// A list that does not have its worker is refused, as one other worker is.
+	d = dispatchesTo(t, "worker-1,dead", ns, "train")
+	assert.Equal(t, d.end(), 1)
+	assert.Assert(t, contains(d.told.String(), "job "+ns+"/train is dispatched to "+ns+"/train on worker-2 already"), d.told.String())
+}
+
+// TestDispatchToNone: where no worker takes it, nothing is made, and each says why.
+func TestDispatchToNone(t *testing.T) {
+	t.Parallel()
+	const ns = "spread-none"
+	spaces(t, ns, management)
+	ours(t, ns, "train")
+	_, stderr, code := run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "worker-*,dead")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(stderr, "worker-1", "worker-2", "Namespace "+ns, "could not reach the cluster", "the Job cannot run on any of worker-1, worker-2, dead as it is; nothing was made there"), stderr)
+	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "dead,expired")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(stderr, "none of the contexts that --to asks for can be reached", "context dead", "context expired"), stderr)
+	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "twin,elsewhere,management")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(stderr, "management is the context that the Jobs are in", "all reach the cluster of management"), stderr)
+	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "worker-1,wrker-2")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, contains(stderr, `no context "wrker-2" in the kubeconfig; did you mean "worker-2"?`), stderr)
+}
+
+// TestDispatchSpread: Jobs are put on two workers in turn, those that are there already
+// count, and the summary names the worker of each.
+func TestDispatchSpread(t *testing.T) {
+	t.Parallel()
+	const ns = "spread-two"
+	spaces(t, ns, management, worker1, worker2)
+	mine := fixture.Labels("experiment", "a")
+	ours(t, ns, "job-0", mine, fixture.RunsFor("1h"))
+	d := dispatchesTo(t, worker2, ns, "job-0", "--detach-after-start")
+	assert.Equal(t, d.end(), 0, d.told.String())
+	for i := 1; i < 4; i++ {
+		ours(t, ns, fmt.Sprintf("job-%d", i), mine, fixture.RunsFor("1h"))
+	}
+	out, stderr, code := run(t, "dispatch", "-l", "experiment=a", "-n", ns, "--context", management, "--to", "worker-*", "--spread", "--timeout", "20s")
+	assert.Equal(t, code, 124, stderr)
+	for name, cluster := range map[string]string{"job-0": worker2, "job-1": worker1, "job-2": worker1, "job-3": worker2} {
+		other := worker1
+		if cluster == worker1 {
+			other = worker2
+		}
+		assert.Assert(t, jobOf(t, cluster, ns, name) != nil && jobOf(t, other, ns, name) == nil, "%s is not on %s:\n%s", name, cluster, out)
+		assert.Assert(t, strings.Contains(strings.Join(strings.Fields(out), " "), ns+"/"+name+" "+cluster+" timed out"), out)
+	}
+	assert.Assert(t, contains(stderr, "to go on:  kubectl jobs-managedby dispatch job-0 job-1 job-2 job-3 -n "+ns+" --context management --to worker-1,worker-2 --spread"), stderr)
+}
+
+// TestDispatchPastFewRights: on one worker the user may do nothing, and on the other one
+// there is no room for all.
+func TestDispatchPastFewRights(t *testing.T) {
+	t.Parallel()
+	const ns = "spread-rights"
+	spaces(t, ns, management, worker1, worker2)
+	developers(t, ns, management, worker2)
+	config := kubeconfigWith(t, "management=management developer", "worker-1=worker-1 developer", "worker-2=worker-2 developer")
+	ours(t, ns, "train", fixture.RunsFor("2s"))
+	d := dispatchesTo(t, "worker-1,worker-2", ns, "train", config)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Assert(t, contains(d.passed(), "context worker-1: "), d.passed())
+	assert.Assert(t, jobOf(t, worker2, ns, "train").Status.CompletionTime != nil)
+	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
+}
+
+// TestDispatchListDry: a row a worker, with preflight's verdict, and nothing is made.
+func TestDispatchListDry(t *testing.T) {
+	t.Parallel()
+	const ns = "spread-dry"
+	spaces(t, ns, management, worker1, worker2)
+	_, err := client(t, worker1).CoreV1().ResourceQuotas(ns).Create(t.Context(), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/jobs.batch": resource.MustParse("0")}},
+	}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	ours(t, ns, "train")
+	args := []string{"dispatch", "train", "-n", ns, "--context", management, "--to", "dead,worker-*"}
+	for _, how := range []string{"client", "server"} {
+		var out, stderr string
+		// What admission knows of quotas comes from a cache.
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+			var code int
+			out, stderr, code = run(t, append(args, "--dry-run="+how)...)
+			return code == 0 && strings.Contains(out, "3 clusters: 1 with room, 1 busy, 1 unknown"), nil
+		})
+		assert.NilError(t, err, "%s%s", out, stderr)
+		assert.Assert(t, contains(out, "CONTEXT", "REACHED", "PREFLIGHT", "VERDICT", "dead: cannot know", "worker-2: fits", "job "+ns+"/train would be given to worker-2"), out)
+		assert.Assert(t, contains(stderr, "passed over", "ResourceQuota"), stderr)
+	}
+	out, _, code := run(t, append(args, "--dry-run", "-o", "json")...)
+	assert.Equal(t, code, 0)
+	var trace inspect.Trace
+	assert.NilError(t, json.Unmarshal([]byte(out), &trace))
+	var got []string
+	for _, p := range trace.Placements {
+		got = append(got, fmt.Sprint(p.Context, " ", p.Verdict, " ", p.Chosen))
+	}
+	assert.Equal(t, got[0]+", "+got[2], "dead unknown false, worker-2 fits true")
+	assert.Assert(t, strings.HasPrefix(got[1], "worker-1 ") && !strings.Contains(got[1], "fits"), got[1])
+	out, _, code = run(t, append(args, "--dry-run", "-o", "name")...)
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, "job.batch/train\n")
+	assert.Assert(t, jobOf(t, worker2, ns, "train") == nil)
+}
