@@ -52,6 +52,8 @@ type Cluster struct {
 
 	mu        sync.Mutex
 	discovery *Discovery
+	// memory is what is known of it, nil where it is not watched.
+	memory *memory
 }
 
 func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, error) {

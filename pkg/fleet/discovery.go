@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/disk"
-	"k8s.io/client-go/discovery/cached/memory"
+	memcache "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/openapi"
 	"k8s.io/klog/v2"
 )
@@ -60,6 +60,8 @@ var ErrGroupDown = errors.New("its API server does not answer")
 // Discovery makes what tells about the cluster's API; in one round of questions it
 // is always the same.
 func (c *Cluster) Discovery() (*Discovery, error) {
+	// This is the beginning of the time for which it is believed.
+	_, _ = Keep(c, discoveryKey, Seldom, func() (struct{}, error) { return struct{}{}, nil })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.discovery == nil {
@@ -72,8 +74,14 @@ func (c *Cluster) Discovery() (*Discovery, error) {
 	return c.discovery, nil
 }
 
+// discoveryKey is by what a memory knows what the cluster serves.
+const discoveryKey = "discovery"
+
 // forget has the next one who asks for Discovery find out anew.
 func (c *Cluster) forget() {
+	if c.memory != nil && c.memory.has(discoveryKey) {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.discovery = nil
@@ -85,7 +93,7 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 		if err != nil {
 			return nil, err
 		}
-		return memory.NewMemCacheClientWithContext(client), nil
+		return memcache.NewMemCacheClientWithContext(client), nil
 	}
 	// It wraps the transport of all other clients.
 	client, err := disk.NewCachedDiscoveryClientForConfig(

@@ -47,6 +47,8 @@ type Fleet struct {
 	clock    clock.PassiveClock
 	cacheDir string
 	waiting  *waiting
+	// retry is how long a cluster is left alone that did not answer, where it is watched.
+	retry time.Duration
 }
 
 // member is one cluster of a fleet, or one context whose cluster did not answer
@@ -78,7 +80,7 @@ type Answer[T any] struct {
 // one cluster stands for it: the first that may, by Options.Stands, in the order they
 // are given in.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}}
+	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}, retry: soon}
 	if f.parallel == 0 {
 		f.parallel = 16
 	}
@@ -142,6 +144,9 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	if m.err != nil {
 		return answer
 	}
+	if answer.Err = m.ways[0].isDown(); answer.Err != nil {
+		return answer
+	}
 	start := f.clock.Now()
 	defer func() { m.spent += f.clock.Since(start) }()
 	timeout := f.timeout
@@ -155,6 +160,7 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	}
 	if answer.Err != nil {
 		answer.Err = kubecontext.InContext(answer.Context, "", answer.Err)
+		m.ways[0].noteAnswer(answer.Err)
 	}
 	return answer
 }
@@ -162,15 +168,18 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 // Again begins a new round of questions: every cluster has its whole time again,
 // is asked anew what it serves, and those that did not answer when the fleet was
 // opened are tried once more. What turns out to be one of the others then is joined
-// with that.
+// with that. Of clusters that are watched, neither is asked that has been a moment ago.
 func (f *Fleet) Again(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
 		m.spent = 0
 		for _, way := range m.ways {
 			way.forget()
+			if way.memory != nil {
+				way.memory.begin()
+			}
 		}
-		if m.err != nil && len(m.ways) > 0 {
+		if m.err != nil && len(m.ways) > 0 && m.ways[0].isDown() == nil {
 			m.err = f.identify(ctx, m)
 		}
 	})

@@ -39,7 +39,12 @@ func DecodeJSON(result rest.Result, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, into); err != nil {
+	return DecodeText(body, into)
+}
+
+// DecodeText reads JSON that a server has sent.
+func DecodeText(text []byte, into any) error {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, into); err != nil {
 		return fmt.Errorf("the server's answer makes no sense: %w", err)
 	}
 	return nil
@@ -52,46 +57,66 @@ const chunk = 500
 // EachObject lists objects of any kind in chunks, as JSON that is decoded into Ts,
 // and calls visit for each. Where the snapshot that the chunks come from was compacted
 // away in between, the server offers a token to go on from the same place in the
-// present state, and that is taken.
+// present state, and that is taken. Of a cluster that is watched, the same Ts may come
+// again: nobody may change them.
 func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) error {
-	// client-go's scheme knows the options of lists in this version; they are the
-	// same for every group.
-	optionsVersion := schema.GroupVersion{Version: "v1"}
+	if c.recalls(ctx) == nil {
+		_, err := eachObject(ctx, c, r, namespace, o, visit)
+		return err
+	}
+	return Recall(ctx, c, jsonSource[T](c, r, namespace, o), visit)
+}
+
+// eachObject also tells the resource version of the first chunk.
+func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
 	o.Limit = chunk
 	for {
-		request, err := c.JSON(r, namespace)
-		if err != nil {
-			return err
+		var page page[T]
+		if err := page.ask(ctx, c, r, namespace, o); err != nil {
+			return version, err
 		}
-		var page struct {
-			Kind            string `json:"kind"`
-			metav1.ListMeta `json:"metadata"`
-			Items           []T `json:"items"`
-		}
-		err = DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion).Do(ctx), &page)
-		var status apierrors.APIStatus
-		if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-			page.Continue, err = status.Status().Continue, nil
-		}
-		switch {
-		case err != nil:
-		case page.Items == nil && page.Continue == "" && !strings.HasSuffix(page.Kind, "List"):
-			// From there being none nothing could be told from anything else.
-			err = errors.New("the server's answer makes no sense: it is no list")
-		default:
-			err = GoesOn(o.Continue, page.Continue)
-		}
-		if err != nil {
-			return err
+		if o.Continue == "" {
+			version = page.ResourceVersion
 		}
 		for _, item := range page.Items {
 			visit(item)
 		}
 		if page.Continue == "" {
-			return nil
+			return version, nil
 		}
 		o.Continue = page.Continue
 	}
+}
+
+// page is a chunk of a list.
+type page[T any] struct {
+	Kind            string `json:"kind"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []T `json:"items"`
+}
+
+// ask asks for a chunk.
+func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions) error {
+	// client-go's scheme knows the options of lists in this version; they are the
+	// same for every group.
+	optionsVersion := schema.GroupVersion{Version: "v1"}
+	request, err := c.JSON(r, namespace)
+	if err != nil {
+		return err
+	}
+	err = DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion).Do(ctx), p)
+	var status apierrors.APIStatus
+	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		p.Continue, err = status.Status().Continue, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case p.Items == nil && p.Continue == "" && !strings.HasSuffix(p.Kind, "List"):
+		// From there being none nothing could be told from anything else.
+		return errors.New("the server's answer makes no sense: it is no list")
+	}
+	return GoesOn(o.Continue, p.Continue)
 }
 
 // ErrNoEnd is why a list is given up whose server never comes to its end.

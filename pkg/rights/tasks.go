@@ -38,23 +38,24 @@ func identity() Right {
 func look() Task {
 	return Task{
 		Name: Look, Title: "Look at Jobs and queues: `ls`, `trace`, `check`, `queues`, and `--watch`", Where: "every cluster that is looked at",
+		// Who may not watch what is listed gets it listed again every two seconds with --watch.
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch"}, Without: "no Job is seen"},
-			{Resource: core("pods"), Verbs: []string{"list"}, Without: "what became of pods is not told", IsOptional: true},
-			{Resource: core("events"), Verbs: []string{"list"}, Without: "what events tell is not told", IsOptional: true},
-			{Resource: core("limitranges"), Verbs: []string{"list"}, Without: noPlacement, IsOptional: true},
+			{Resource: core("pods"), Verbs: []string{"list", "watch"}, Without: "what became of pods is not told", IsOptional: true},
+			{Resource: core("events"), Verbs: []string{"list", "watch"}, Without: "what events tell is not told", IsOptional: true},
+			{Resource: core("limitranges"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
 			{Resource: core("namespaces"), Verbs: []string{"get"}, Without: noPlacement, IsOptional: true},
-			{Resource: leases(), Verbs: []string{"list"}, Without: "it is not told who dispatches a Job", IsOptional: true},
-			{Resource: kueue("workloads"), Verbs: []string{"get", "list"}, Without: "it is not told where in Kueue a Job is", IsOptional: true},
-			{Resource: kueue("localqueues"), Verbs: []string{"get", "list"}, Without: "queues are not judged", IsOptional: true},
+			{Resource: leases(), Verbs: []string{"list", "watch"}, Without: "it is not told who dispatches a Job", IsOptional: true},
+			{Resource: kueue("workloads"), Verbs: []string{"get", "list", "watch"}, Without: "it is not told where in Kueue a Job is", IsOptional: true},
+			{Resource: kueue("localqueues"), Verbs: []string{"get", "list", "watch"}, Without: "queues are not judged", IsOptional: true},
 			identity(),
-			{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"list"}, Without: "it is not judged whether workers have the namespaces of Jobs", IsOptional: true},
-			{Scope: InCluster, Resource: kueue("clusterqueues"), Verbs: []string{"get", "list"}, Without: "queues are not judged", IsOptional: true},
-			{Scope: InCluster, Resource: kueue("cohorts"), Verbs: []string{"list"}, Without: noPlacement, IsOptional: true},
-			{Scope: InCluster, Resource: kueue("resourceflavors"), Verbs: []string{"list"}, Without: noPlacement, IsOptional: true},
-			{Scope: InCluster, Resource: kueue("admissionchecks"), Verbs: []string{"list"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
-			{Scope: InCluster, Resource: kueue("multikueueconfigs"), Verbs: []string{"list"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
-			{Scope: InCluster, Resource: kueue("multikueueclusters"), Verbs: []string{"list"}, Without: "it is not told which context a worker is", IsOptional: true},
+			{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"list", "watch"}, Without: "it is not judged whether workers have the namespaces of Jobs", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("clusterqueues"), Verbs: []string{"get", "list", "watch"}, Without: "queues are not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("cohorts"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
+			{Scope: InCluster, Resource: kueue("resourceflavors"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
+			{Scope: InCluster, Resource: kueue("admissionchecks"), Verbs: []string{"list", "watch"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("multikueueconfigs"), Verbs: []string{"list", "watch"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("multikueueclusters"), Verbs: []string{"list", "watch"}, Without: "it is not told which context a worker is", IsOptional: true},
 		},
 	}
 }

@@ -97,7 +97,7 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForFindings, util.OneOf(severities()...), "fail-on")
 	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME, where * stands for anything")
 	util.Describe(cmd, util.ForFindings, util.ListOf(util.OneOf(util.Codes()...), ""), "suppress")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every few seconds, and show what has changed")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	formats := append(printers.Formats(), junit, sarif)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")

@@ -35,6 +35,12 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		Read: func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil },
 	}
 	if o.watch {
+		var surely util.Surely
+		again.Read = func(ctx context.Context) (*checked, error) {
+			found := o.read(ctx, f, addresses)
+			surely.Keep(o.Clock.Now(), &found.List.Items)
+			return found, nil
+		}
 		return again.Run(ctx, f)
 	}
 	return again.Once(ctx)

@@ -17,9 +17,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// redraw is how long changes are collected before the screen is drawn anew.
-const redraw = 200 * time.Millisecond
-
 // watchView shows a watch: on a terminal a screen that is drawn anew, elsewhere
 // rows or documents, one behind the other.
 type watchView interface {
@@ -58,7 +55,7 @@ func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 // follow takes changes in and has them shown.
 func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes <-chan inspect.Change, view watchView) error {
 	started := false
-	refresh := o.Clock.NewTicker(redraw)
+	refresh := o.Clock.NewTicker(util.Redraw)
 	defer refresh.Stop()
 	// A context that does not answer must not keep the others from being shown.
 	var late <-chan time.Time

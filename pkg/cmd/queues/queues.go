@@ -83,7 +83,7 @@ What may not be looked at, or cannot be known without, is a question mark.`,
 	util.Describe(cmd, util.ForObjects, nil, "all-namespaces")
 	f.AddFromFlag(cmd)
 	flags.BoolVar(&f.summary, "summary", false, "Show one row for each cluster and resource, of all ClusterQueues and flavors together")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every few seconds, and show what has changed")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles and reasons")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")

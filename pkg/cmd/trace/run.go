@@ -34,7 +34,19 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	if !o.watch {
 		return again.Once(ctx)
 	}
-	again.Read = func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses) }
+	var surely util.Surely
+	again.Read = func(ctx context.Context) (*inspect.TraceList, error) {
+		list, err := o.read(ctx, f, addresses)
+		if err != nil {
+			return nil, err
+		}
+		var found []*[]inspect.Finding
+		for i := range list.Items {
+			found = append(found, &list.Items[i].Findings)
+		}
+		surely.Keep(o.Clock.Now(), found...)
+		return list, nil
+	}
 	return again.Run(ctx, f)
 }
 

@@ -115,7 +115,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	util.Describe(cmd, util.ForObjects, nil, "orphans")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "Look again every two seconds, and show what has changed")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	formats := append(printers.Formats(), mermaid)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")

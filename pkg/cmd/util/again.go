@@ -13,20 +13,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// lookAgain is how often something is read anew with --watch. What it tells of
-// stands in a dozen kinds of objects on every cluster; reading them again is less
-// to a server than a watch for each.
+// lookAgain is how often it is judged anew with --watch although no watch has told of a
+// change: what is in progress gets old. It is judged from what is known, and nobody is
+// asked but for what cannot be watched.
 const lookAgain = 2 * time.Second
+
+// Redraw is how long changes are collected before they are shown: a screen is drawn anew no
+// more than five times a second.
+const Redraw = 200 * time.Millisecond
 
 // Tick is how often a screen is drawn anew without any change, so that ages move.
 const Tick = time.Second
 
-// restful is how many times as long as reading took is waited before it is done
-// again, where that is longer.
+// restful is how many times as long as reading and judging took is waited before it is done
+// again, where that is longer: no more than a fifth of a core is used.
 const restful = 4
 
-// Repeated is something that is read again and again, and shown when it has
-// changed.
+// Repeated is something that is watched, and shown when it has changed.
 type Repeated[T any] struct {
 	Environment
 	// IsTable is whether it is shown as a table, which a terminal redraws.
@@ -50,13 +53,16 @@ func (r *Repeated[T]) Once(ctx context.Context) error {
 	return r.Show(value)
 }
 
-// Run reads and shows until ctx is over.
+// Run reads and shows until ctx is over. What was read is watched, so that reading it again
+// asks the clusters for nothing else than what cannot be.
 func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
-	var screen *printers.Screen
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changed := f.Remember(ctx)
+	v := &view[T]{Repeated: r, fleet: f, told: map[string]bool{}}
 	if _, isTerminal := r.Terminal(); isTerminal && r.IsTable {
-		screen = printers.NewScreen(r.Out)
+		v.screen = printers.NewScreen(r.Out)
 	}
-	var shown []byte
 	for {
 		start := r.Clock.Now()
 		value, err := r.Read(ctx)
@@ -66,49 +72,115 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 		if err != nil {
 			return err
 		}
-		if shown, err = r.update(screen, value, shown); err != nil {
+		if err := v.update(value); err != nil {
 			return err
 		}
-		timer := r.Clock.NewTimer(max(lookAgain, restful*r.Clock.Since(start)))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return Interrupted(ctx)
-		case <-timer.C():
+		if err := v.wait(ctx, changed, r.Clock.Since(start)); err != nil {
+			return err
 		}
 		f.Again(ctx)
 	}
 }
 
-// update shows a value if it differs from what is shown, or, on a screen, anyway:
-// ages move.
-func (r *Repeated[T]) update(screen *printers.Screen, value T, shown []byte) ([]byte, error) {
+// view is what is shown of something that is watched.
+type view[T any] struct {
+	*Repeated[T]
+	fleet *fleet.Fleet
+	// screen is nil where no terminal is drawn on.
+	screen *printers.Screen
+	// value is what was read last, and shown as it was written last.
+	value T
+	shown []byte
+	// told are the notes that were.
+	told map[string]bool
+}
+
+// wait waits until there is a reason to read again: a change, or the time that has passed,
+// by which also what is not watched is due. A screen is drawn meanwhile.
+func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) error {
+	rest := restful * took
+	next := v.Clock.NewTimer(max(lookAgain, rest))
+	defer next.Stop()
+	pause := v.Clock.NewTimer(max(Redraw, rest))
+	defer pause.Stop()
+	ticker := v.Clock.NewTicker(Tick)
+	defer ticker.Stop()
+	isRested, isChanged := false, false
+	for !isRested || !isChanged {
+		select {
+		case <-ctx.Done():
+			return Interrupted(ctx)
+		case <-next.C():
+			return nil
+		case <-pause.C():
+			isRested = true
+		case <-changed:
+			isChanged = true
+		case <-ticker.C():
+			if v.screen == nil {
+				continue
+			}
+			if err := v.draw(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// update shows a value if it differs from what is shown.
+func (v *view[T]) update(value T) error {
 	content, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("could not print: %w", err)
+		return fmt.Errorf("could not print: %w", err)
 	}
-	if screen != nil {
-		var text bytes.Buffer
-		if err := r.Write(&text, value); err != nil {
-			return nil, err
-		}
-		size, _ := r.Terminal()
-		return content, screen.Draw(text.String(), int(size.Width), int(size.Height))
+	v.value = value
+	if v.screen != nil {
+		return v.draw()
 	}
-	if bytes.Equal(content, shown) {
-		return shown, nil
+	v.tellUnwatched()
+	if bytes.Equal(content, v.shown) {
+		return nil
 	}
-	if len(shown) > 0 && r.IsTable {
-		if _, err := io.WriteString(r.Out, "\n"); err != nil {
-			return nil, err
+	if len(v.shown) > 0 && v.IsTable {
+		if _, err := io.WriteString(v.Out, "\n"); err != nil {
+			return err
 		}
 	}
-	err = r.Show(value)
+	v.shown = content
+	err = v.Show(value)
 	// While it is watched, neither what was found nor who does not answer ends it.
 	var partial *PartialError
 	var found *FindingsError
 	if errors.As(err, &partial) || errors.As(err, &found) {
 		err = nil
 	}
-	return content, err
+	return err
+}
+
+// draw draws the screen.
+func (v *view[T]) draw() error {
+	var text bytes.Buffer
+	if err := v.Write(&text, v.value); err != nil {
+		return err
+	}
+	for _, u := range v.fleet.Unwatched() {
+		Tell(&text, "%s", noteOf(u))
+	}
+	size, _ := v.Terminal()
+	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
+}
+
+// tellUnwatched tells, once each, of what is read again and again.
+func (v *view[T]) tellUnwatched() {
+	for _, u := range v.fleet.Unwatched() {
+		if note := noteOf(u); !v.told[note] {
+			v.told[note] = true
+			Tell(v.ErrOut, "%s", note)
+		}
+	}
+}
+
+func noteOf(u fleet.Unwatched) string {
+	return fmt.Sprintf("note: context %s: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err)
 }

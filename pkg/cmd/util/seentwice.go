@@ -47,3 +47,32 @@ func SeenTwice(first, second []inspect.Finding) []inspect.Finding {
 		return IsUndated(f) && !slices.ContainsFunc(first, isAlike)
 	})
 }
+
+// Surely is what was found again and again by somebody who watches.
+type Surely struct {
+	// since is when undated findings were seen first of those that are seen ever since, by
+	// the objects that they are about.
+	since map[aboutObject]time.Time
+}
+
+type aboutObject struct{ context, kind, namespace, name string }
+
+// Keep removes from findings that were made now those that have to be seen for longer.
+func (s *Surely) Keep(now time.Time, found ...*[]inspect.Finding) {
+	since := map[aboutObject]time.Time{}
+	for _, findings := range found {
+		*findings = slices.DeleteFunc(*findings, func(f inspect.Finding) bool {
+			if !IsUndated(f) {
+				return false
+			}
+			about := aboutObject{f.Context, f.Kind, f.Namespace, f.Name}
+			first, isKnown := s.since[about]
+			if !isKnown {
+				first = now
+			}
+			since[about] = first
+			return now.Sub(first) < lookAgain
+		})
+	}
+	s.since = since
+}

@@ -76,22 +76,33 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity) {
 // those of the namespaces that were asked for as they are.
 func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity) {
 	names := interner{}
+	keep := func(o *kueue.ClaimedWorkload) {
+		if place := &o.Metadata; !c.Asked.Has(place.Namespace) {
+			c.Places[place.UID] = types.NamespacedName{Namespace: names.one(place.Namespace), Name: place.Name}
+		}
+		if claim := o.Claim(); claim != nil {
+			names.claim(claim)
+			c.Claims = append(c.Claims, claim)
+		}
+	}
+	if r.cluster.IsWatched() {
+		// What is kept to be read again is no more than is wanted of each.
+		readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), "", keep)
+		for _, namespace := range sets.List(c.Asked) {
+			readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), namespace, func(w *kueue.Workload) { c.Workloads = append(c.Workloads, w) })
+		}
+		return
+	}
 	readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), "", func(o *listedWorkload) {
-		place := &o.part.Metadata
-		if c.Asked.Has(place.Namespace) {
+		if c.Asked.Has(o.part.Metadata.Namespace) {
 			w := &kueue.Workload{}
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(o.text, w); err != nil {
 				c.AddGap(inspect.PartClaims, err)
 				return
 			}
 			c.Workloads = append(c.Workloads, w)
-		} else {
-			c.Places[place.UID] = types.NamespacedName{Namespace: names.one(place.Namespace), Name: place.Name}
 		}
-		if claim := o.part.Claim(); claim != nil {
-			names.claim(claim)
-			c.Claims = append(c.Claims, claim)
-		}
+		keep(&o.part)
 	})
 }
 

@@ -118,6 +118,13 @@ func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids [
 	claimed := sets.New[string]()
 	for _, version := range kueue.Versions() {
 		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
+		if c.IsWatched() {
+			err = fleet.Recall(ctx, c, claimsOf(client, workloads, namespace), func(uid string) { claimed.Insert(uid) })
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			return claimed, err
+		}
 		list, err := client.Resource(workloads).Namespace(namespace).List(ctx, madeForThem)
 		if apierrors.IsNotFound(err) {
 			continue

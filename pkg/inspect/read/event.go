@@ -2,9 +2,23 @@ package read
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
+
+// eventObject is an event, of which no more is kept than the model keeps.
+type eventObject struct{ event inspect.Event }
+
+// UnmarshalJSON reads the whole, and keeps what is wanted.
+func (e *eventObject) UnmarshalJSON(text []byte) error {
+	var o corev1.Event
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &o); err != nil {
+		return err
+	}
+	e.event = *readEvent(&o)
+	return nil
+}
 
 func readEvent(o *corev1.Event) *inspect.Event {
 	e := &inspect.Event{

@@ -68,10 +68,10 @@ func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[
 	for _, label := range sets.List(ofKinds) {
 		r.read(inspect.PartPods, func() error {
 			ofJobs := metav1.ListOptions{LabelSelector: label}
-			return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJobs, func(o *corev1.Pod) {
-				p := readPod(o)
-				if jobs[p.JobUID] != nil || wanted.Has(labelled{p.Namespace, label, o.Labels[label]}) && label != delegation.Job().PodLabel {
-					r.store(func() { r.facts.AddPod(p) })
+			return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJobs, func(o *podObject) {
+				p := o.pod
+				if jobs[p.JobUID] != nil || wanted.Has(labelled{p.Namespace, label, o.labels[label]}) && label != delegation.Job().PodLabel {
+					r.store(func() { r.facts.AddPod(&p) })
 				}
 			})
 		})
@@ -100,18 +100,18 @@ func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs ma
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")
 		warnings := metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning}
-		err := listObjects(ctx, r.cluster, events, namespace, warnings, func(o *corev1.Event) {
-			if e := readEvent(o); jobs[e.UID] != nil {
-				r.store(func() { r.facts.Events = append(r.facts.Events, e) })
+		err := listObjects(ctx, r.cluster, events, namespace, warnings, func(o *eventObject) {
+			if e := o.event; jobs[e.UID] != nil {
+				r.store(func() { r.facts.Events = append(r.facts.Events, &e) })
 			}
 		})
 		if err != nil || r.facts.NoKueue {
 			return err
 		}
 		preemptions := metav1.ListOptions{FieldSelector: "reason=" + inspect.PreemptedReason}
-		return listObjects(ctx, r.cluster, events, namespace, preemptions, func(o *corev1.Event) {
-			if e := readEvent(o); e.IsPreemption() {
-				r.store(func() { r.facts.Events = append(r.facts.Events, e) })
+		return listObjects(ctx, r.cluster, events, namespace, preemptions, func(o *eventObject) {
+			if e := o.event; e.IsPreemption() {
+				r.store(func() { r.facts.Events = append(r.facts.Events, &e) })
 			}
 		})
 	})

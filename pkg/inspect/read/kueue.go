@@ -109,14 +109,23 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	if name == "" {
 		return nil
 	}
-	_, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
-	if err != nil {
-		return err
+	// A Secret is not watched: its credentials are not to stay in the memory of whoever
+	// looks for hours. Where it leads changes with the state of the MultiKueueCluster.
+	key := "address\n" + name + "\n" + c.ResourceVersion
+	address, err := fleet.Keep(r.cluster, key, fleet.Rarely, func() (*kubecontext.Address, error) {
+		_, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
+		if err != nil {
+			return nil, err
+		}
+		if address, err := AddressIn(kubeconfig); err == nil {
+			return &address, nil
+		}
+		return nil, nil
+	})
+	if address != nil {
+		r.store(func() { r.facts.Kueue.Addresses[c.Name] = *address })
 	}
-	if address, err := AddressIn(kubeconfig); err == nil {
-		r.store(func() { r.facts.Kueue.Addresses[c.Name] = address })
-	}
-	return nil
+	return err
 }
 
 // readQueue reads the LocalQueue that an object is submitted to, and the
@@ -221,9 +230,9 @@ func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
 		if label != "" {
 			byLabel.LabelSelector = labels.Set{label: j.PodLabelValue()}.String()
 		}
-		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), j.Namespace, byLabel, func(o *corev1.Pod) {
-			if p := readPod(o); label != "" || p.JobUID == j.UID {
-				r.store(func() { r.facts.AddPod(p) })
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), j.Namespace, byLabel, func(o *podObject) {
+			if p := o.pod; label != "" || p.JobUID == j.UID {
+				r.store(func() { r.facts.AddPod(&p) })
 			}
 		})
 	})
@@ -234,8 +243,9 @@ func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
 func (r *factReader) readEvents(ctx context.Context, namespace string, names ...string) {
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")
-		keep := func(e *corev1.Event) {
-			r.store(func() { r.facts.Events = append(r.facts.Events, readEvent(e)) })
+		keep := func(o *eventObject) {
+			e := o.event
+			r.store(func() { r.facts.Events = append(r.facts.Events, &e) })
 		}
 		selectors := []string{"involvedObject.kind=Pod,type=Warning"}
 		for _, name := range names {

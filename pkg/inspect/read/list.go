@@ -14,11 +14,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -224,20 +222,9 @@ func listJobs(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Ki
 		return err
 	}
 	names := interner{}
-	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return listChunk(ctx, client, q.namespace(c), o)
-	})
-	p.PageSize, p.PageBufferSize, p.FullListIfExpired = chunk, 1, false
-	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
-	return p.EachListItem(ctx, options, func(o runtime.Object) error {
-		job, ok := o.(*batchv1.Job)
-		if !ok {
-			return fmt.Errorf("the server sent a %T in a list of Jobs", o)
-		}
-		r := readJob(job)
+	return fleet.Recall(ctx, c, jobsOf(client, q, q.namespace(c), kind), func(r read) {
 		names.intern(&r.job)
 		visit(r)
-		return nil
 	})
 }
 
@@ -256,7 +243,7 @@ func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
 // was compacted away in between, the server offers a token to go on from the
 // same place in the present state, and that is taken: no object is seen twice,
 // and none that existed all the time is missed.
-func listChunk(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (runtime.Object, error) {
+func listChunk(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*batchv1.JobList, error) {
 	list, err := getJobs(ctx, client, namespace, o)
 	var status apierrors.APIStatus
 	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {

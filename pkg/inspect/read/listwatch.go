@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -52,8 +51,7 @@ func (w *watcher) jobSource(kind delegation.Kind) (*source, error) {
 				return getJobs(ctx, client, namespace, o)
 			},
 			func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
-					VersionedParams(&o, scheme.ParameterCodec).Watch(ctx)
+				return watchJobs(ctx, client, namespace, o)
 			}),
 		trim: func(o any) (any, error) {
 			if job, ok := o.(*batchv1.Job); ok {

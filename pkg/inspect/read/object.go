@@ -146,7 +146,9 @@ func newSlimmer(kind delegation.Kind) *slimmer {
 
 // read reads an object. What it cannot make sense of is an error.
 func (s *slimmer) read(o *slimObject) (read, error) {
-	meta := &o.Metadata.ObjectMeta
+	// The object may be read again.
+	meta := o.Metadata.ObjectMeta
+	meta.ManagedFields = nil
 	for _, e := range o.Metadata.ManagedFields {
 		meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{
 			Manager: e.Manager, APIVersion: e.APIVersion, Time: e.Time, Subresource: e.Subresource,
@@ -174,7 +176,7 @@ func (s *slimmer) read(o *slimObject) (read, error) {
 		}
 		content[name] = decoded
 	}
-	r := readObject(s.kind, meta, content)
+	r := readObject(s.kind, &meta, content)
 	r.job.Sizes = sizesOf(s.kind, o.Spec)
 	return r, nil
 }

@@ -4,12 +4,29 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
+
+// podObject is a pod, of which no more is kept than the model keeps, and its labels.
+type podObject struct {
+	pod    inspect.Pod
+	labels map[string]string
+}
+
+// UnmarshalJSON reads the whole, and keeps what is wanted.
+func (p *podObject) UnmarshalJSON(text []byte) error {
+	var o corev1.Pod
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &o); err != nil {
+		return err
+	}
+	p.pod, p.labels = *readPod(&o), o.Labels
+	return nil
+}
 
 // readPod cuts a pod down to what the model keeps.
 func readPod(o *corev1.Pod) *inspect.Pod {

@@ -19,14 +19,13 @@ import (
 // Get reads one object as JSON into a T, which has only the fields that are wanted. It is
 // nil, without an error, where there is no such object.
 func Get[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace, name string) (*T, error) {
-	request, err := c.JSON(r, namespace)
-	if err != nil {
-		return nil, err
-	}
 	o := new(T)
-	err = fleet.DecodeJSON(request.Name(name).Do(ctx), o)
-	if apierrors.IsNotFound(err) {
+	text, err := fleet.Object(ctx, c, r, namespace, name)
+	if err == nil && text == nil {
 		return nil, nil
+	}
+	if err == nil {
+		err = fleet.DecodeText(text, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get %s %q: %w", r.GroupResource().String(), name, err)
@@ -45,6 +44,10 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 // KueueVersion is in which version a cluster serves Kueue's API, "" if it serves none that
 // is known.
 func KueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
+	return fleet.Keep(c, "version of "+kueue.Group, fleet.Seldom, func() (string, error) { return kueueVersion(ctx, c) })
+}
+
+func kueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
 	client, err := c.REST(schema.GroupVersion{Group: kueue.Group, Version: kueue.Versions()[0]}, "/apis")
 	if err != nil {
 		return "", err
@@ -67,6 +70,10 @@ func KueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
 
 // Version is what an API server calls its version, such as "v1.36.3".
 func Version(ctx context.Context, c *fleet.Cluster) (string, error) {
+	return fleet.Keep(c, "version", fleet.Seldom, func() (string, error) { return serverVersion(ctx, c) })
+}
+
+func serverVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
 	client, err := c.REST(corev1.SchemeGroupVersion, "/api")
 	if err != nil {
 		return "", err

@@ -19,6 +19,7 @@ import (
 // The whole of it holds credentials: whoever keeps it has to cut them out.
 func KubeconfigSecret(ctx context.Context, c *fleet.Cluster, name string) (secret map[string]any, kubeconfig []byte, err error) {
 	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
+	ctx = fleet.Unremembered(ctx)
 	found, err := Get[map[string]any](ctx, c, secrets, kueue.Namespace, name)
 	if err != nil {
 		return nil, nil, err

@@ -1,0 +1,353 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
+)
+
+// watchedFleet serves the clusters of a bundle with watches, which tell what a test has
+// happen, and counts what it is asked for.
+type watchedFleet struct {
+	t          *testing.T
+	transports map[string]http.RoundTripper
+	kubeconfig string
+	// clock is everybody's.
+	clock *roundsClock
+	// may says whether a request is answered, and with what it is refused.
+	may func(context string, r rbactest.Request) bool
+
+	mu sync.Mutex
+	// asked are requests, by their verbs, and those that were refused.
+	asked map[string]int
+	// watches are those that are open.
+	watches map[*watchStream]bool
+}
+
+// watchStream is a watch that somebody has open.
+type watchStream struct {
+	context, path string
+	events        chan string
+}
+
+func newWatchedFleet(t *testing.T, dir string) *watchedFleet {
+	t.Helper()
+	recorded, err := bundle.Open(dir)
+	assert.NilError(t, err)
+	f := &watchedFleet{
+		t: t, clock: &roundsClock{FakeClock: testclock.NewFakeClock(time.Now())}, transports: map[string]http.RoundTripper{}, asked: map[string]int{}, watches: map[*watchStream]bool{},
+		may: func(string, rbactest.Request) bool { return true },
+	}
+	config := clientcmdapi.NewConfig()
+	for _, c := range recorded.Contexts() {
+		f.transports[c.Name] = c.Config.Transport
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(c.Name, w, r) }))
+		t.Cleanup(server.Close)
+		t.Cleanup(server.CloseClientConnections)
+		config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: server.URL}
+		config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, Namespace: c.Namespace}
+		if config.CurrentContext == "" {
+			config.CurrentContext = c.Name
+		}
+	}
+	f.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	assert.NilError(t, clientcmd.WriteToFile(*config, f.kubeconfig))
+	return f
+}
+
+func (f *watchedFleet) serve(name string, w http.ResponseWriter, r *http.Request) {
+	asked, isObject := rbactest.RequestOf(r)
+	w.Header().Set("Date", f.clock.Now().UTC().Format(http.TimeFormat))
+	if isObject && !f.may(name, asked) {
+		f.note("refused")
+		rbactest.Refuse(w, asked)
+		return
+	}
+	if asked.Verb == "watch" {
+		f.note(asked.Verb)
+		f.watch(name, w, r)
+		return
+	}
+	answer, err := f.transports[name].RoundTrip(r)
+	if err != nil {
+		return
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode == http.StatusNotFound && asked.Verb == "list" {
+		// It is not served.
+		asked.Verb = "refused"
+	}
+	f.note(asked.Verb)
+	maps.Copy(w.Header(), answer.Header)
+	w.WriteHeader(answer.StatusCode)
+	_, _ = io.Copy(w, answer.Body)
+}
+
+// note counts a request.
+func (f *watchedFleet) note(verb string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[verb]++
+}
+
+func (f *watchedFleet) watch(name string, w http.ResponseWriter, r *http.Request) {
+	s := &watchStream{context: name, path: r.URL.Path, events: make(chan string, 100)}
+	f.mu.Lock()
+	f.watches[s] = true
+	f.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	controller := http.NewResponseController(w)
+	_ = controller.Flush()
+	for {
+		select {
+		case <-r.Context().Done():
+			f.mu.Lock()
+			delete(f.watches, s)
+			f.mu.Unlock()
+			return
+		case event := <-s.events:
+			_, _ = io.WriteString(w, event+"\n")
+			_ = controller.Flush()
+		}
+	}
+}
+
+// happen has an event told to all who watch a path, about the first object that is listed
+// there.
+func (f *watchedFleet) happen(name, path, event string) {
+	f.t.Helper()
+	r, err := http.NewRequest(http.MethodGet, "http://cluster"+path, http.NoBody)
+	assert.NilError(f.t, err)
+	answer, err := f.transports[name].RoundTrip(r)
+	assert.NilError(f.t, err)
+	defer func() { _ = answer.Body.Close() }()
+	var list struct {
+		Kind, APIVersion string
+		Items            []map[string]any
+	}
+	assert.NilError(f.t, json.NewDecoder(answer.Body).Decode(&list))
+	assert.Assert(f.t, len(list.Items) > 0, "%s of %s", path, name)
+	object := list.Items[0]
+	object["kind"], object["apiVersion"] = strings.TrimSuffix(list.Kind, "List"), list.APIVersion
+	text, err := json.Marshal(map[string]any{"type": event, "object": object})
+	assert.NilError(f.t, err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	told := 0
+	for s := range f.watches {
+		if s.context == name && s.path == path {
+			s.events <- string(text)
+			told++
+		}
+	}
+	assert.Assert(f.t, told > 0, "nobody watches %s of %s", path, name)
+}
+
+// count tells what was asked for so far, by verbs, and how many watches are open.
+func (f *watchedFleet) count() (asked map[string]int, watches int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.asked), len(f.watches)
+}
+
+// roundsClock counts how often somebody has begun to wait with a ticker.
+type roundsClock struct {
+	*testclock.FakeClock
+	mu     sync.Mutex
+	rounds int
+}
+
+func (c *roundsClock) NewTicker(d time.Duration) clock.Ticker {
+	ticker := c.FakeClock.NewTicker(d)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rounds++
+	return ticker
+}
+
+func (c *roundsClock) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rounds
+}
+
+// output is what a command has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// watching is a command that watches.
+type watching struct {
+	t           *testing.T
+	clock       *roundsClock
+	out, errOut *output
+	stop        func() (code int)
+}
+
+func (f *watchedFleet) follow(args ...string) *watching {
+	f.t.Helper()
+	w := &watching{t: f.t, clock: f.clock, out: &output{}, errOut: &output{}}
+	ctx, interrupt := context.WithCancelCause(f.t.Context())
+	root, _ := newRootCommand(util.Environment{
+		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: w.out, ErrOut: w.errOut}, Program: "kubectl-jobs_managedby",
+		Args:      append(args, "--kubeconfig", f.kubeconfig, "--cache-dir", f.t.TempDir(), "-w"),
+		LookupEnv: func(string) (string, bool) { return "", false }, Clock: w.clock,
+	})
+	ended := make(chan int, 1)
+	go func() { ended <- exitCode(w.errOut, root.ExecuteContext(ctx)) }()
+	w.stop = func() int {
+		interrupt(&util.SignalError{Signal: syscall.SIGINT})
+		return <-ended
+	}
+	return w
+}
+
+// until waits for what a command does by itself.
+func (w *watching) until(what string, is func() bool) {
+	w.t.Helper()
+	poll.WaitOn(w.t, func(poll.LogT) poll.Result {
+		if is() {
+			return poll.Success()
+		}
+		return poll.Continue("%s; it printed %s, and told %s", what, w.out, w.errOut)
+	}, poll.WithTimeout(time.Minute), poll.WithDelay(time.Millisecond))
+}
+
+// rest has the command look so many times more, two seconds apart.
+func (w *watching) rest(rounds int) {
+	w.t.Helper()
+	for range rounds {
+		before := w.clock.count()
+		w.clock.Step(2 * time.Second)
+		w.until("it looks again", func() bool { return w.clock.count() > before })
+	}
+}
+
+// TestWatchingAsksNoMore: what is watched is asked for once. In a minute in which nothing
+// happens no server is asked for a list; what happens is seen within a second, without
+// anything being read again.
+func TestWatchingAsksNoMore(t *testing.T) {
+	for _, tt := range []struct{ args, context, path string }{
+		{"trace train -n default", "kwok-w1", "/api/v1/namespaces/default/pods"},
+		{"trace -A -o json", "kwok-mgr", "/apis/batch/v1/jobs"},
+		{"check -A --grace 0s -o json", "kwok-w1", "/apis/batch/v1/jobs"},
+		{"queues", "kwok-mgr", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Parallel()
+			f := newWatchedFleet(t, filepath.Join(recordings, "running"))
+			looking := rights.Of(rights.LookSecrets)
+			f.may = func(_ string, r rbactest.Request) bool {
+				may := r.Among(looking)
+				// In the recording, the kubeconfigs are in another namespace than Kueue's.
+				assert.Check(t, may || r.Resource == "secrets", "%s", r)
+				return may
+			}
+			w := f.follow(strings.Fields(tt.args)...)
+			w.until("it has looked", func() bool { return w.clock.count() == 1 })
+			// What has to be seen twice is.
+			w.rest(2)
+			first := w.out.String()
+			assert.Assert(t, first != "", w.errOut)
+			before, watches := f.count()
+			assert.Assert(t, before["list"] > 0 && watches > 0, "%v, of which %d are watched", before, watches)
+
+			w.rest(30)
+			after, _ := f.count()
+			assert.Equal(t, after["list"], before["list"], "a minute without changes has cost lists: %v, and before %v", after, before)
+			assert.Assert(t, after["watch"] <= after["list"], "%v", after)
+			// Twice for what clusters serve, and what they do not.
+			assert.Assert(t, after["refused"] <= before["refused"]*3, "%v, and before %v", after, before)
+			assert.Assert(t, after["get"] == before["get"] && after[""] <= before[""]+3*2*len(f.transports), "%v, and before %v", after, before)
+			assert.Equal(t, w.out.String(), first)
+
+			f.happen(tt.context, tt.path, "DELETED")
+			rounds := w.clock.count()
+			w.clock.Step(util.Redraw)
+			w.until("it sees the change", func() bool { return w.clock.count() > rounds })
+			if strings.HasPrefix(tt.args, "check") {
+				w.rest(1)
+			}
+			w.until("it shows the change", func() bool { return w.out.String() != first })
+			end, _ := f.count()
+			assert.Equal(t, end["list"], after["list"], "a change has cost lists: %v, and before %v", end, after)
+			assert.Equal(t, w.stop(), 130)
+			assert.Equal(t, w.errOut.String(), "")
+		})
+	}
+}
+
+// TestWatchingWithoutTheRight: what may be read and not watched is read again, and that is
+// told once. What may not be read at all is asked for seldom.
+func TestWatchingWithoutTheRight(t *testing.T) {
+	t.Parallel()
+	f := newWatchedFleet(t, filepath.Join(recordings, "running"))
+	var mu sync.Mutex
+	refused := 0
+	f.may = func(_ string, r rbactest.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Resource == "namespaces" && r.Verb == "list" {
+			refused++
+			return false
+		}
+		return r.Resource != "pods" || r.Verb != "watch"
+	}
+	w := f.follow("check", "-A", "-o", "json")
+	w.until("it has looked", func() bool { return w.clock.count() == 1 })
+	w.rest(1)
+	before, _ := f.count()
+	mu.Lock()
+	refusedBefore := refused
+	mu.Unlock()
+	w.rest(5)
+	after, _ := f.count()
+	const contexts = 2 // of these pods are looked at
+	lists := after["list"] - before["list"]
+	assert.Assert(t, lists >= contexts && lists <= 5*contexts, "pods are listed %d times in 10 seconds", lists)
+	mu.Lock()
+	assert.Assert(t, refused-refusedBefore <= len(f.transports), "what is refused is asked for %d times more", refused-refusedBefore)
+	mu.Unlock()
+	assert.Equal(t, w.stop(), 130)
+	for _, name := range []string{"kwok-mgr", "kwok-w1"} {
+		note := fmt.Sprintf("note: context %s: pods cannot be watched, and are read again every 2s: ", name)
+		assert.Equal(t, strings.Count(w.errOut.String(), note), 1, w.errOut)
+	}
+}

@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	kjson "sigs.k8s.io/json"
+)
+
+// jsonSource is that of objects of any kind, as JSON that is decoded into Ts.
+func jsonSource[T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions) Source[T] {
+	return Source[T]{
+		Key:  strings.Join([]string{reflect.TypeFor[T]().String(), r.String(), namespace, o.LabelSelector, o.FieldSelector}, "\n"),
+		What: r.GroupResource().String(),
+		List: func(ctx context.Context, visit func(string, T)) (string, error) {
+			return eachObject(ctx, c, r, namespace, o, func(n *named[T]) { visit(n.key, n.object) })
+		},
+		Watch: func(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
+			client, err := c.Dynamic()
+			if err != nil {
+				return nil, err
+			}
+			from.LabelSelector, from.FieldSelector = o.LabelSelector, o.FieldSelector
+			return client.Resource(r).Namespace(namespace).Watch(ctx, from)
+		},
+		Decode: func(o runtime.Object) (object T, err error) {
+			u, ok := o.(*unstructured.Unstructured)
+			if !ok {
+				return object, fmt.Errorf("the server sent a %T in place of an object", o)
+			}
+			text, err := u.MarshalJSON()
+			if err != nil {
+				return object, err
+			}
+			err = kjson.UnmarshalCaseSensitivePreserveInts(text, &object)
+			return object, err
+		},
+	}
+}
+
+// named is an object with the key that it is kept by.
+type named[T any] struct {
+	key    string
+	object T
+}
+
+// UnmarshalJSON decodes both.
+func (n *named[T]) UnmarshalJSON(text []byte) error {
+	var about struct {
+		Metadata struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &about); err != nil {
+		return err
+	}
+	n.key = ObjectKey(about.Metadata.Namespace, about.Metadata.Name)
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, &n.object)
+}
+
+// Object reads one object as JSON; it is nil where there is none of that name. Of a cluster
+// that is watched, it is the list of those that have the name, which can be watched too, for
+// whoever may list: others ask for it again.
+func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace, name string) (text []byte, err error) {
+	get := func() ([]byte, error) {
+		request, err := c.JSON(r, namespace)
+		if err != nil {
+			return nil, err
+		}
+		result := request.Name(name).Do(ctx)
+		if err := result.Error(); err != nil {
+			return nil, err
+		}
+		return result.Raw()
+	}
+	if c.recalls(ctx) == nil {
+		text, err = get()
+	} else {
+		var found json.RawMessage
+		byName := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
+		err = EachObject(ctx, c, r, namespace, byName, func(o json.RawMessage) { found = o })
+		if text = found; apierrors.IsForbidden(err) {
+			text, err = Keep(c, strings.Join([]string{"get", r.String(), namespace, name}, "\n"), soon, get)
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return text, err
+}
