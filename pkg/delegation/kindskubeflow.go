@@ -98,6 +98,9 @@ func trainJobKinds() []Kind {
 				Failed:    []Sign{condition("Failed")},
 				Suspended: []Sign{condition("Suspended")},
 				Running:   countsOfJobs("status.jobsStatus"),
+				// v2.0.0 writes it when the TrainJob ends, or is suspended
+				// (kubeflow/trainer#2713).
+				Silent: "jobset",
 			},
 			PodCounts: [][]string{{"spec", "trainer", "numNodes"}},
 			// A TrainJob runs as a JobSet of its own name.

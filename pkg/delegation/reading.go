@@ -19,6 +19,10 @@ type Reading struct {
 	// Strict says that a state which none of the signs shows is not known, instead
 	// of one that comes before all of them.
 	Strict bool
+	// Silent is of kinds with versions of their controller that write no status while an
+	// object runs, so that from a status that nobody wrote nothing follows: the name of
+	// the kind that the controller makes of it, which tells; "" for all others.
+	Silent string
 }
 
 // Sign is something in an object that shows a state: a condition, or a field with

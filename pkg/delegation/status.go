@@ -27,7 +27,7 @@ const (
 	// Pending: its controller has it, but no pod of it has run so far.
 	Pending Status = "Pending"
 	// Unknown: its kind is in no table, and none of the common conditions tells
-	// its state.
+	// its state; or its controller may not write a status as long as it runs.
 	Unknown Status = "Unknown"
 )
 
@@ -156,7 +156,7 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 		return Suspended
 	case shownRunning, s.hasRunningPods():
 		return Running
-	case k.Reading.Strict:
+	case k.Reading.Strict, k.Reading.Silent != "" && !s.StatusWritten:
 		return Unknown
 	default:
 		return Pending
@@ -165,9 +165,10 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 
 // isTakenUpBy says whether an owner writes the status of an object once it takes it
 // up. Of a kind that was found by its schema, or has no managedBy, nobody knows what
-// its own controller writes; what is held back needs nothing done by it.
+// its own controller writes, and that of some is silent; what is held back needs nothing
+// done by it.
 func (k Kind) isTakenUpBy(owner Owner, s State) bool {
-	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || s.Suspend) {
+	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || k.Reading.Silent != "" || s.Suspend) {
 		return false
 	}
 	return !k.Template

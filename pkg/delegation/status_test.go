@@ -98,6 +98,17 @@ func TestStatusOfKindWithoutConditions(t *testing.T) {
 	assert.Assert(t, !finished)
 }
 
+// TestStatusOfKindWithSilentController: that nobody wrote the status of a TrainJob, as
+// Trainer 2.0 leaves it while it runs, says nothing; of one that nobody took up it does.
+func TestStatusOfKindWithSilentController(t *testing.T) {
+	train, _ := delegation.KindNamed("trainjob")
+	assert.Equal(t, train.StatusOf(delegation.BuiltIn, delegation.State{}, false), delegation.Unknown)
+	assert.Equal(t, train.StatusOf(delegation.BuiltIn, delegation.State{Suspend: true}, false), delegation.Suspended)
+	assert.Equal(t, train.StatusOf(delegation.BuiltIn, delegation.State{StatusWritten: true}, false), delegation.Pending)
+	assert.Equal(t, train.StatusOf(delegation.MultiKueue, delegation.State{}, false), delegation.Unclaimed)
+	assert.Equal(t, train.StatusOf(delegation.MultiKueue, delegation.State{}, true), delegation.Unknown)
+}
+
 func TestStatuses(t *testing.T) {
 	assert.DeepEqual(t, delegation.Statuses(), []delegation.Status{
 		"Terminating", "Complete", "Failed", "Unclaimed", "Suspended", "Running", "Pending", "Unknown",

@@ -49,6 +49,11 @@ func (v *Inventory) hops(p Pair, t *Trace) []Hop {
 	return w.hops
 }
 
+// isDispatched says whether the command dispatch made the mirror.
+func (w *way) isDispatched() bool {
+	return slices.ContainsFunc(w.pair.Mirrors, func(m Mirror) bool { return m.Relation == ByDispatch && m.Current })
+}
+
 func (w *way) add(depth int, h Hop) {
 	h.Depth = depth
 	w.hops = append(w.hops, h)
@@ -171,6 +176,10 @@ func (w *way) pods(depth int, f *Facts, j *Job) {
 // multiKueue adds the hops from a Job's queue to the clusters that MultiKueue
 // dispatches to.
 func (w *way) multiKueue(f *Facts) {
+	if f.Kueue == nil && f.NoKueue && w.isDispatched() {
+		// Somebody dispatches it where there is no MultiKueue that would.
+		return
+	}
 	if f.Kueue == nil {
 		w.add(1, missing(Hop{Kind: "Kueue", Context: f.Context}, f.Gaps[PartKueue], "this cluster does not serve "+kueue.Group))
 		return

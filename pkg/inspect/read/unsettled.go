@@ -17,6 +17,8 @@ type read struct {
 
 // settle gives the object its status.
 func (r *read) settle(claimed bool) inspect.Job {
+	// What a silent controller runs elsewhere has no status that could be copied.
+	claimed = claimed || r.kind.Reading.Silent != "" && r.job.Marks != nil && !r.job.Marks.Mirror.IsZero()
 	r.job.Status = r.kind.StatusOf(r.job.ManagedBy, r.state, claimed)
 	r.job.Since = r.since()
 	return r.job

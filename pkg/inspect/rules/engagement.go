@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -54,6 +55,12 @@ func isMultiKueuesMirror(j *inspect.Job) bool {
 	return j.Marks != nil && j.Marks.MultiKueueOrigin != ""
 }
 
+// isDispatchedInstead is whether the command dispatch took MultiKueue's place for a Job.
+func isDispatchedInstead(p inspect.Pair) bool {
+	isOurs := func(m inspect.Mirror) bool { return m.Relation == inspect.ByDispatch && m.Current }
+	return p.Origin.Marks != nil && !p.Origin.Marks.Mirror.IsZero() || slices.ContainsFunc(p.Mirrors, isOurs)
+}
+
 func notWritten(j *inspect.Job) string {
 	return fmt.Sprintf("%s; it was created at %s, and its status was never written", ownerOf(j), stamp(j.CreationTimestamp))
 }
@@ -62,7 +69,7 @@ func notWritten(j *inspect.Job) string {
 func reportUnqueued(v *View, s Submission) {
 	j := s.Job()
 	has, known := v.HasKueue(s.Manager)
-	if j.Status != delegation.Unclaimed || !s.WorkloadKnown || !known {
+	if j.Status != delegation.Unclaimed || !s.WorkloadKnown || !known || isDispatchedInstead(s.Pair) {
 		return
 	}
 	sighting := Sighting{Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}}

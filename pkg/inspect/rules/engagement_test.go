@@ -70,6 +70,8 @@ func queueNameCases() []testCase {
 		{name: "no queue", code: "JM013", base: "no-queue-name", fires: true},
 		{name: "the queue does not dispatch", code: "JM013", base: "running", fires: true, edits: admittedHere()},
 		{name: "no Kueue", code: "JM013", base: "no-queue-name", fires: true, edits: withoutKueue()},
+		{name: "no Kueue, and dispatched in its place", code: "JM013", base: "no-queue-name", edits: append(withoutKueue(),
+			patch("kwok-mgr", "Job/default/train", `{metadata: {annotations: {jobmanagedby.github.io/mirror: c/default/train/u}}}`))},
 		{name: "a Workload was made", code: "JM013", base: "running"},
 		{name: "another owner", code: "JM013", base: "unknown-owner"},
 		{name: "a queue", code: "JM013", base: "no-queue-name", edits: []edit{

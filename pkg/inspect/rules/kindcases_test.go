@@ -9,7 +9,7 @@ import (
 )
 
 func kindCases() []testCase {
-	all := slices.Concat(ownRunCases(), returnedCases(), blindCases(), allowedCases(), templateCases(), otherKindCases(), resizedKindCases())
+	all := slices.Concat(ownRunCases(), returnedCases(), blindCases(), allowedCases(), templateCases(), otherKindCases(), resizedKindCases(), silentCases())
 	for i := range all {
 		all[i].base = "running"
 	}

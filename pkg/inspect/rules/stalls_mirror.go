@@ -40,6 +40,8 @@ func ignored(v *View, f *inspect.Facts, mirror *inspect.Job) (what string, since
 	switch {
 	case mirror.Status == delegation.Unclaimed:
 		return "its status was never written", turn
+	case isUntouched(v, f, mirror):
+		return "its status was never written and nothing was made of it", turn
 	case !mirror.Row().IsJob() || mirror.Suspended:
 		return "", time.Time{}
 	case mirror.Status == delegation.Suspended:
@@ -57,6 +59,21 @@ func ignored(v *View, f *inspect.Facts, mirror *inspect.Job) (what string, since
 		}
 	}
 	return "", time.Time{}
+}
+
+// isUntouched says whether nothing was made of an object whose controller may be silent;
+// not where nobody looked for what it would make.
+func isUntouched(v *View, f *inspect.Facts, mirror *inspect.Job) bool {
+	made := mirror.Row().Reading.Silent
+	if made == "" || mirror.Status != delegation.Unknown {
+		return false
+	}
+	part, _ := delegation.KindNamed(made)
+	if !f.LookedFor(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.familyOf(f).parts[mirror.UID]) > 0 {
+		return false
+	}
+	pods, known := v.Pods(f, mirror)
+	return known && len(pods) == 0
 }
 
 func reportNotTakenUp(v *View, origin, mirror *inspect.Job, what string, since time.Time) {
