@@ -3,6 +3,7 @@
 
 BIN := bin
 CLUSTERS := $(BIN)/clusters
+CONTROLLERS := $(BIN)/controllers
 TOOLS := $(BIN)/tools
 RELEASE_TOOLS := $(addprefix $(TOOLS)/,goreleaser krew validate-krew-manifest)
 PLUGIN := $(BIN)/kubectl-jobmanagedby
@@ -25,7 +26,7 @@ RACE_ENV := CGO_ENABLED=1 GOFLAGS="$(filter-out -trimpath,$(GOFLAGS))" GORACE=at
 # Tests wait for clusters more than they compute, so more of them run at once than
 # there are processors.
 GOTEST = $(RACE_ENV) $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json -- $(RACE) -timeout 30m
-CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/tutorial
+CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/controllers ./test/tutorial
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
 
 GO_FILES := $(shell find cmd internal pkg -name '*.go' -not -name '*_test.go') go.mod go.sum
@@ -54,6 +55,10 @@ install: $(PLUGIN) ## Install the plugin for kubectl, under both of its names
 clusters: ## Build the control plane for tests and the demo, once
 	@test/clusters/install.sh $(CLUSTERS)
 
+.PHONY: controllers
+controllers: ## Build the controllers of JobSet and Kubeflow Trainer for tests, once
+	@test/controllers/install.sh $(CONTROLLERS)
+
 .PHONY: demo
 demo: build ## Show the plugin on three real clusters, and leave them up
 	@test/clusters/install.sh -q $(CLUSTERS) || test/demo/first-look.sh $(PLUGIN)
@@ -73,7 +78,7 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 
 .PHONY: test
 # Those with clusters first: they wait, and what computes goes on beside them.
-test: build clusters $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
+test: build clusters controllers $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
 	$(GOTEST) -p 3 -parallel 24 $(CLUSTER_TESTS) ./pkg/inspect/rules ./pkg/cmd ./...
 	$(SLOWEST)
 	@$(MAKE) --no-print-directory validation
@@ -84,9 +89,13 @@ test-unit: $(TOOLS)/gotestsum ## Run the tests that need no cluster
 	$(SLOWEST)
 
 .PHONY: test-clusters
-test-clusters: build clusters $(TOOLS)/gotestsum ## Run the tests that need clusters
+test-clusters: build clusters controllers $(TOOLS)/gotestsum ## Run the tests that need clusters
 	$(GOTEST) -parallel 24 $(CLUSTER_TESTS)
 	$(SLOWEST)
+
+.PHONY: test-controllers
+test-controllers: clusters controllers $(TOOLS)/gotestsum ## Run the tests against real controllers of JobSet and Kubeflow Trainer
+	$(GOTEST) -parallel 24 ./test/controllers
 
 .PHONY: validation
 validation: ## Test that Kubernetes' own validation takes every status that dispatch writes
@@ -142,6 +151,7 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 	go vet ./...
 	$(TOOLS)/golangci-lint run ./...
 	cd test/clusters/controlplane && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
+	cd test/controllers/manager && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd test/validation && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 
 .PHONY: verify
@@ -152,6 +162,7 @@ verify: lint ## Check that generated files and go.mod are fresh, and lint
 	go run ./hack/pictures -check
 	go mod tidy -diff
 	cd test/clusters/controlplane && go mod tidy -diff
+	cd test/controllers/manager && go mod tidy -diff
 	cd test/validation && go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
 	cd hack/release/tools && go mod tidy -diff

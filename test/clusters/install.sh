@@ -16,6 +16,8 @@ source=$here/controlplane
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
+. "$here/build.sh"
+
 controlplane="etcd kube-apiserver kube-controller-manager kube-scheduler kubectl"
 
 find_program() {
@@ -38,28 +40,6 @@ new_enough() {
 	[ "${minor:-0}" -ge 35 ]
 }
 
-link() { ln -sfn "$1" "$dir/$2"; }
-
-# progress makes of the packages that go build -v prints one line in 10 seconds,
-# and passes on all else, such as errors. $1 is how many packages there are.
-progress() {
-	started=$(date +%s)
-	said=$started
-	compiled=0
-	while IFS= read -r line; do
-		case $line in
-		*[\ :]*) echo "$line" ;;
-		*)
-			compiled=$((compiled + 1))
-			now=$(date +%s)
-			[ $((now - said)) -ge 10 ] || continue
-			said=$now
-			echo "  $((now - started)) s: compiled $compiled of at most $1 packages"
-			;;
-		esac
-	done >&2
-}
-
 found_all=yes
 for program in $controlplane kwok kwokctl; do
 	path=$(find_program "$program") || { found_all=no; break; }
@@ -73,37 +53,16 @@ if [ "$found_all" = yes ]; then
 	exit 0
 fi
 
-key=$(cat "$source/go.mod" "$source/go.sum" "$source"/*.go | cksum | tr ' ' -)
-cache=${XDG_CACHE_HOME:-${HOME:?HOME or XDG_CACHE_HOME has to be set}/.cache}/kubectl-jobmanagedby/controlplane-$key
+cache=$(cache_of controlplane "$source" "$source"/*.go)
 [ "$ask" = no ] || { [ -x "$cache/kwokctl" ] && exit 0 || exit 1; }
 if [ ! -x "$cache/kwokctl" ]; then
 	version=$(sed -n 's/^.*k8s\.io\/kubernetes v/v/p' "$source/go.mod")
 	minor=${version#v1.}
 	minor=${minor%%.*}
 	info=k8s.io/component-base/version
-	mkdir -p "$cache"
-	# Built beside the place where they are looked for: what is there is whole.
-	partial=$(mktemp -d "$cache/partial.XXXXXX")
-	trap 'rm -rf "$partial"' EXIT
-	(
-		cd "$source"
-		# The flags of the Makefile, so that what others compile is not compiled again.
-		export CGO_ENABLED=0 GOFLAGS="-trimpath -gcflags=all=-dwarf=false"
-		echo "downloading Kubernetes $version, etcd and kwok" >&2
-		go mod download
-		programs=". sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl"
-		# shellcheck disable=SC2086 # they are words
-		packages=$(go list -deps $programs | wc -l)
-		echo "building Kubernetes $version, etcd and kwok, once" >&2
-		{
-			# shellcheck disable=SC2086
-			go build -v -o "$partial/" -ldflags "-s -w -X $info.gitVersion=$version -X $info.gitMajor=1 -X $info.gitMinor=$minor" $programs 2>&1 || echo "go build failed" >"$partial/failed"
-		} | progress "$packages"
-		[ ! -e "$partial/failed" ]
-	)
-	# The last one, because its presence says that the folder is whole.
-	mv "$partial/controlplane" "$partial/kwok" "$cache"
-	mv "$partial/kwokctl" "$cache"
+	build "$cache" "$source" "Kubernetes $version, etcd and kwok" \
+		"-X $info.gitVersion=$version -X $info.gitMajor=1 -X $info.gitMinor=$minor" \
+		. sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl
 fi
 for program in $controlplane; do
 	link "$cache/controlplane" "$program"

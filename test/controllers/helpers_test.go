@@ -1,0 +1,288 @@
+package controllers
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+var (
+	jobSets    = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
+	trainJobs  = schema.GroupVersionResource{Group: "trainer.kubeflow.org", Version: "v1alpha1", Resource: "trainjobs"}
+	runtimes   = schema.GroupVersionResource{Group: "trainer.kubeflow.org", Version: "v1alpha1", Resource: "trainingruntimes"}
+	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+)
+
+// both is a flag for both clusters.
+const both = "--contexts=" + management + "," + worker
+
+// inNamespace makes a namespace on both clusters.
+func inNamespace(t *testing.T, ns string) {
+	t.Helper()
+	for _, cluster := range []string{management, worker} {
+		create(t, cluster, namespaces, "", `{apiVersion: v1, kind: Namespace, metadata: {name: `+ns+`}}`)
+		account := schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+		eventually(t, cluster, account, ns, "default", func(o *unstructured.Unstructured) bool { return o != nil })
+	}
+}
+
+// create makes an object, in YAML.
+func create(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	assert.NilError(t, yaml.Unmarshal([]byte(text), &o.Object))
+	created, err := dynamicClient(cluster).Resource(resource).Namespace(ns).Create(t.Context(), o, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	return created
+}
+
+// patch changes an object by a merge patch, in YAML.
+func patch(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, name, text string) {
+	t.Helper()
+	change, err := yaml.YAMLToJSON([]byte(text))
+	assert.NilError(t, err)
+	_, err = dynamicClient(cluster).Resource(resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType, change, metav1.PatchOptions{})
+	assert.NilError(t, err)
+}
+
+// eventually waits until an object is as it should be; it is nil if it is not there.
+func eventually(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, name string, is func(*unstructured.Unstructured) bool) *unstructured.Unstructured {
+	t.Helper()
+	var o *unstructured.Unstructured
+	err := poll(t.Context(), func(ctx context.Context) bool {
+		var err error
+		o, err = dynamicClient(cluster).Resource(resource).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			o, err = nil, nil
+		}
+		return err == nil && is(o)
+	})
+	if err != nil {
+		text, _ := yaml.Marshal(o)
+		t.Fatalf("%s %s/%s on %s is not as it should be, but %s", resource.Resource, ns, name, cluster, text)
+	}
+	return o
+}
+
+func isAway(o *unstructured.Unstructured) bool { return o == nil }
+
+// hasCondition waits for a condition that is true.
+func hasCondition(condition string) func(*unstructured.Unstructured) bool {
+	return func(o *unstructured.Unstructured) bool {
+		if o == nil {
+			return false
+		}
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, one := range conditions {
+			if c, _ := one.(map[string]any); c["type"] == condition && c["status"] == "True" {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// runs waits until that many pods of a namespace run on the worker.
+func runs(t *testing.T, ns string, want int) {
+	t.Helper()
+	runsOn(t, worker, ns, want)
+}
+
+func runsOn(t *testing.T, cluster, ns string, want int) {
+	t.Helper()
+	running := 0
+	err := poll(t.Context(), func(ctx context.Context) bool {
+		list, err := dynamicClient(cluster).Resource(pods).Namespace(ns).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false
+		}
+		running = 0
+		for i := range list.Items {
+			if phase, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "phase"); phase == "Running" {
+				running++
+			}
+		}
+		return running == want
+	})
+	assert.NilError(t, err, "%d pods run in %s, not %d", running, ns, want)
+}
+
+// command is kubectl, with the plugin on PATH.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(set.Programs, "kubectl"), append([]string{"jobs-managedby"}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig)
+	return cmd
+}
+
+// run runs the plugin.
+func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, told bytes.Buffer
+	cmd := command(t, args...)
+	cmd.Stdout, cmd.Stderr = &out, &told
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), told.String(), cmd.ProcessState.ExitCode()
+}
+
+// read runs a command that prints a document.
+func read[T any](t *testing.T, args ...string) T {
+	t.Helper()
+	out, told, code := run(t, append(args, "-o", "json")...)
+	assert.Assert(t, code == 0 || code == 3, "%v: %d: %s", args, code, told)
+	var document T
+	assert.NilError(t, json.Unmarshal([]byte(out), &document))
+	return document
+}
+
+// origins are what ls lists of a namespace as delegated, by name.
+func origins(t *testing.T, ns string) map[string]inspect.Job {
+	t.Helper()
+	listed := map[string]inspect.Job{}
+	for _, group := range read[inspect.OwnerList](t, "ls", "--kinds", "all", "--delegated", "-n", ns, both).Items {
+		for _, j := range group.Jobs {
+			listed[j.Name] = j
+		}
+	}
+	return listed
+}
+
+// found is what check finds in a namespace as things stand.
+func found(t *testing.T, ns string) []inspect.Finding {
+	t.Helper()
+	return read[inspect.FindingList](t, "check", "--kinds", "all", "--grace", "0s", "-n", ns, both).Items
+}
+
+// codes are the codes of that, and where.
+func codes(t *testing.T, ns string) string {
+	t.Helper()
+	var all []string
+	for _, f := range found(t, ns) {
+		all = append(all, f.Code+" "+f.Context)
+	}
+	return strings.Join(all, "\n")
+}
+
+// way is what trace shows of the way, a line each: what, where, in which state.
+func way(t *testing.T, ns, name string) string {
+	t.Helper()
+	var all []string
+	for _, h := range read[inspect.Trace](t, "trace", name, "-n", ns, both).Hops {
+		all = append(all, strings.Join([]string{h.Kind + "/" + h.Name, h.Context, h.State}, " "))
+	}
+	return strings.Join(all, "\n")
+}
+
+// truth is what ls, trace and check tell, which has to be the same.
+type truth struct {
+	// status is that of the origin, and way what trace shows of it.
+	status delegation.Status
+	way    string
+	// codes are what check finds.
+	codes string
+}
+
+// tell checks what the commands tell of an object named train, as soon as they do.
+func (want truth) tell(t *testing.T, ns, name string) inspect.Job {
+	t.Helper()
+	var got truth
+	var origin inspect.Job
+	// A status is copied a moment after it was written.
+	_ = poll(t.Context(), func(context.Context) bool {
+		origin = origins(t, ns)["train"]
+		got = truth{status: origin.Status, way: way(t, ns, name), codes: codes(t, ns)}
+		return got == want
+	})
+	assert.Equal(t, got.status, want.status)
+	assert.Equal(t, got.way, want.way)
+	assert.Equal(t, got.codes, want.codes)
+	return origin
+}
+
+// dispatcher is a dispatch that runs.
+type dispatcher struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	events chan dispatch.Event
+	told   bytes.Buffer
+	seen   []dispatch.Event
+}
+
+// dispatches starts a dispatch to the worker.
+func dispatches(t *testing.T, ns string, args ...string) *dispatcher {
+	t.Helper()
+	d := &dispatcher{t: t, events: make(chan dispatch.Event, 1000)}
+	d.cmd = command(t, append([]string{"dispatch", "--context", management, "--to", worker, "-n", ns, "-o", "json"}, args...)...)
+	d.cmd.Stderr = &d.told
+	out, err := d.cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, d.cmd.Start())
+	go func() {
+		defer close(d.events)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var e dispatch.Event
+			if json.Unmarshal(lines.Bytes(), &e) == nil {
+				d.events <- e
+			}
+		}
+	}()
+	return d
+}
+
+// expect waits for an event.
+func (d *dispatcher) expect(want dispatch.EventType) dispatch.Event {
+	d.t.Helper()
+	late := time.After(time.Minute)
+	for {
+		select {
+		case e, ok := <-d.events:
+			if !ok {
+				_ = d.cmd.Wait()
+				d.t.Fatalf("dispatch ended without %s; it told %v and said %s", want, d.seen, d.told.String())
+			}
+			d.seen = append(d.seen, e)
+			if e.Event == want {
+				return e
+			}
+		case <-late:
+			d.t.Fatalf("no %s; there were %v, and it said %s", want, d.seen, d.told.String())
+		}
+	}
+}
+
+// end waits for the end and returns the exit code.
+func (d *dispatcher) end() int {
+	d.t.Helper()
+	late := time.AfterFunc(time.Minute, func() { _ = d.cmd.Process.Kill() })
+	defer late.Stop()
+	for e := range d.events {
+		d.seen = append(d.seen, e)
+	}
+	_ = d.cmd.Wait()
+	return d.cmd.ProcessState.ExitCode()
+}

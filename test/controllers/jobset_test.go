@@ -1,0 +1,144 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// newJobSet makes a JobSet of a leader and two workers that is ours, in a namespace of
+// its own; annotations tell what becomes of its pods.
+func newJobSet(t *testing.T, ns, annotations string) *unstructured.Unstructured {
+	t.Helper()
+	t.Parallel()
+	inNamespace(t, ns)
+	template := fmt.Sprintf(`{metadata: {annotations: {%s}}, spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1}]}}`, annotations)
+	return create(t, management, jobSets, ns, fmt.Sprintf(`
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  managedBy: %s
+  failurePolicy: {maxRestarts: 0}
+  replicatedJobs:
+  - {name: leader, replicas: 1, template: {spec: {backoffLimit: 0, template: %s}}}
+  - {name: workers, replicas: 2, template: {spec: {backoffLimit: 0, template: %s}}}
+`, delegation.Dispatch, template, template))
+}
+
+const (
+	forHours   = `pod-complete.stage.kwok.x-k8s.io/delay: 2h`
+	forSeconds = `pod-complete.stage.kwok.x-k8s.io/delay: 2s`
+	toFail     = forSeconds + `, test/outcome: fails`
+)
+
+// statusOf is the status of an object named train, without the pods of each Job, which
+// JobSet goes on counting when it is over.
+func statusOf(t *testing.T, cluster string, resource schema.GroupVersionResource, ns string) map[string]any {
+	t.Helper()
+	o, err := dynamicClient(cluster).Resource(resource).Namespace(ns).Get(t.Context(), "train", metav1.GetOptions{})
+	assert.NilError(t, err)
+	status, _, err := unstructured.NestedMap(o.Object, "status")
+	assert.NilError(t, err)
+	delete(status, "replicatedJobsStatus")
+	return status
+}
+
+// sameEnd checks that the origin has the status of its mirror.
+func sameEnd(t *testing.T, resource schema.GroupVersionResource, ns string) {
+	t.Helper()
+	assert.DeepEqual(t, statusOf(t, management, resource, ns), statusOf(t, worker, resource, ns))
+}
+
+// jobSetWay is the way of a JobSet in a state, and of its mirror and pods.
+func jobSetWay(origin, mirror, pods string) string {
+	text := "JobSet/train management " + origin + "\nJobSet/train worker " + mirror
+	if pods != "" {
+		text += "\nPods/train worker " + pods
+	}
+	return text
+}
+
+func TestJobSetToItsEnd(t *testing.T) {
+	const ns = "end"
+	newJobSet(t, ns, forSeconds)
+	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.tell(t, ns, "jobset/train")
+	d := dispatches(t, ns, "jobset/train")
+	d.expect(dispatch.MirrorCreated)
+	runs(t, ns, 3)
+	j := truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
+	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, jobSets, ns)
+	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")
+}
+
+func TestJobSetThatFails(t *testing.T) {
+	const ns = "fails"
+	newJobSet(t, ns, toFail)
+	d := dispatches(t, ns, "jobset/train")
+	assert.Equal(t, d.end(), 5, d.told.String())
+	sameEnd(t, jobSets, ns)
+	assert.Equal(t, origins(t, ns)["train"].Status, delegation.Failed)
+	assert.Equal(t, codes(t, ns), "")
+}
+
+func TestJobSetSuspendedAndResumed(t *testing.T) {
+	const ns = "suspended"
+	newJobSet(t, ns, forHours)
+	d := dispatches(t, ns, "jobset/train")
+	d.expect(dispatch.MirrorCreated)
+	runs(t, ns, 3)
+	patch(t, management, jobSets, ns, "train", `{spec: {suspend: true}}`)
+	runs(t, ns, 0)
+	eventually(t, management, jobSets, ns, "train", hasCondition("Suspended"))
+	truth{delegation.Suspended, jobSetWay("Suspended", "Suspended", ""), ""}.tell(t, ns, "jobset/train")
+	patch(t, management, jobSets, ns, "train", `{spec: {suspend: false}}`)
+	runs(t, ns, 3)
+	truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
+	assert.NilError(t, d.cmd.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, d.end(), 130, d.told.String())
+}
+
+func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
+	const ns = "deleted"
+	newJobSet(t, ns, forHours)
+	d := dispatches(t, ns, "jobset/train")
+	d.expect(dispatch.MirrorCreated)
+	runs(t, ns, 3)
+	assert.NilError(t, dynamicClient(management).Resource(jobSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
+	assert.Equal(t, d.end(), 1, d.told.String())
+	eventually(t, worker, jobSets, ns, "train", isAway)
+	assert.Equal(t, codes(t, ns), "")
+}
+
+func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
+	const ns = "killed"
+	newJobSet(t, ns, forSeconds)
+	d := dispatches(t, ns, "jobset/train")
+	made := d.expect(dispatch.MirrorCreated)
+	assert.NilError(t, d.cmd.Process.Kill())
+	d.end()
+	eventually(t, worker, jobSets, ns, "train", hasCondition("Completed"))
+	// At first nobody has copied its end, and once its Lease has run out, nobody will.
+	got := ""
+	_ = poll(t.Context(), func(context.Context) bool { got = codes(t, ns); return strings.Contains(got, "JM202") })
+	assert.Equal(t, got, "JM202 management")
+	assert.Assert(t, strings.HasPrefix(way(t, ns, "jobset/train"), "JobSet/train management "), way(t, ns, "jobset/train"))
+	assert.Assert(t, strings.HasSuffix(way(t, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), way(t, ns, "jobset/train"))
+	d = dispatches(t, ns, "jobset/train")
+	assert.Equal(t, d.expect(dispatch.MirrorFound).Mirror.UID, made.Mirror.UID)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, jobSets, ns)
+	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")
+}

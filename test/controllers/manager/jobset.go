@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	jobsetapi "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	jobsetcontrollers "sigs.k8s.io/jobset/pkg/controllers"
+	jobsetwebhooks "sigs.k8s.io/jobset/pkg/webhooks"
+)
+
+// jobSet is what the main package of sigs.k8s.io/jobset sets up.
+func jobSet() controllers {
+	return controllers{
+		schemes: []func(*runtime.Scheme) error{scheme.AddToScheme, jobsetapi.AddToScheme},
+		setUp: func(ctx context.Context, m ctrl.Manager) error {
+			if err := jobsetcontrollers.SetupJobSetIndexes(ctx, m.GetFieldIndexer()); err != nil {
+				return err
+			}
+			if err := jobsetcontrollers.SetupPodIndexes(ctx, m.GetFieldIndexer()); err != nil {
+				return err
+			}
+			sets := jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("jobset"))
+			if err := sets.SetupWithManager(m); err != nil {
+				return err
+			}
+			pods := jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("pod"))
+			if err := pods.SetupWithManager(m); err != nil {
+				return err
+			}
+			setWebhook, err := jobsetwebhooks.NewJobSetWebhook(m.GetClient())
+			if err != nil {
+				return err
+			}
+			if err := setWebhook.SetupWebhookWithManager(m); err != nil {
+				return err
+			}
+			return jobsetwebhooks.NewPodWebhook(m.GetClient()).SetupWebhookWithManager(m)
+		},
+	}
+}
