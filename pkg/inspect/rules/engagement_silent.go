@@ -54,13 +54,18 @@ func lacksWorkload(v *View, s Submission) bool {
 	return is && j.Suspended
 }
 
+// noPriorityClass is the reason of Kueue's warning about a Job whose priority class is not
+// there (from 0.20 on).
+const noPriorityClass = "WorkloadPriorityClassNotFound"
+
 func reportNoWorkload(v *View, s Submission) {
 	j := s.Job()
 	evidence := []string{
 		fmt.Sprintf("%s: label %s of %s is %s since %s", j.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue(), stamp(j.CreationTimestamp)),
 		fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID),
 	}
-	if e, _ := v.LastWarning(s.Manager, j); e != nil {
+	e, _ := v.LastWarning(s.Manager, j)
+	if e != nil {
 		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, named(Of(j)), e.Message))
 	}
 	awaited := v.awaits(inspect.Turn{
@@ -74,11 +79,19 @@ func reportNoWorkload(v *View, s Submission) {
 	if j.Marks.PodGroup != "" {
 		remedy += command.Say("; and that all pods of the group %s are there", j.Marks.PodGroup)
 	}
-	v.Report(Sighting{
+	sighting := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
 		Message: fmt.Sprintf("it names queue %s, and Kueue on %s has made no Workload for it", j.Queue(), j.Context),
 		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", plural(j), j.Namespace, j.Context),
-	})
+	}
+	if e != nil && e.Reason == noPriorityClass {
+		// Kueue is at work, and says what it lacks.
+		sighting.Awaits, sighting.Cause = nil, ""
+		sighting.Message = fmt.Sprintf("Kueue on %s makes no Workload for it, since the WorkloadPriorityClass that it names does not exist there", j.Context)
+		sighting.Remedy = command.Say("create it, or have the label kueue.x-k8s.io/priority-class of the %s name one that is there: %s",
+			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
+	}
+	v.Report(sighting)
 }
 
 func managerIsItsWorker() Rule {

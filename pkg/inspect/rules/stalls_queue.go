@@ -54,7 +54,8 @@ func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active)),
 		Evidence: []string{conditionText(o, active)},
-		Remedy:   command.Say("give it what it lacks: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name)),
+		Remedy: repairQueue(f, q.Name, active.Reason,
+			command.Say("give it what it lacks: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name))),
 	})
 }
 

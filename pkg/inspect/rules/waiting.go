@@ -66,8 +66,7 @@ func detectNoQuota(v *View) {
 		j := w.Job()
 		s := Sighting{
 			Object: Of(j), Since: w.since, Evidence: evidence, Jobs: []*inspect.Job{j},
-			Remedy: command.Say("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers, or %s",
-				j.Namespace, w.Workload.Spec.QueueName, deleteJob(j)),
+			Remedy: command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(j)),
 		}
 		switch held {
 		case heldForRoom:

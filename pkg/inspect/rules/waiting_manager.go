@@ -111,7 +111,7 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 	if p, ok := v.preempted(s); ok {
 		sighting.Message = fmt.Sprintf("%s; it waits for room again in ClusterQueue %s", p.text, queue)
 		sighting.Evidence = append(sighting.Evidence, p.evidence)
-		sighting.Remedy = command.Say("wait, or raise the quota: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", queue))
+		sighting.Remedy = command.Say("wait, or %s", v.raiseQuota(f, queue))
 		return
 	}
 	if queue != "" {

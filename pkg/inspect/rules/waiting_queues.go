@@ -27,7 +27,7 @@ func clusterQueueUnusable() Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Why: `On a worker, the LocalQueue that the Job's copy waits in leads to a ClusterQueue that does not exist, that
-somebody has stopped, or that lacks a flavor or a check of its own and is not active. Whoever stops a queue on one
+somebody has stopped, or that lacks a flavor or a check of its own, or stands in a circle of cohorts, and is not active. Whoever stops a queue on one
 worker means to move the load to others; stopped on all of them, the Job waits for ever and holds its quota on the
 management cluster.`,
 		Shows: `The Workload's copy on the worker has QuotaReserved=False with reason Suspended, "… is inactive", or

@@ -141,6 +141,7 @@ func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *m
 		return t, false
 	}
 	t.what = "is not active (" + active.Reason + ")"
+	t.remedy = repairQueue(f, name, active.Reason, t.remedy)
 	t.evidence = append(t.evidence, conditionText(t.object, active))
 	return t, true
 }

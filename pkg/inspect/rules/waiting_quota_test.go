@@ -1,0 +1,85 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestQuotaThatIsSetAboveTheSpec: where something else sets the quotas of a ClusterQueue,
+// nobody is told to edit its spec, which would do nothing.
+func TestQuotaThatIsSetAboveTheSpec(t *testing.T) {
+	const orchestrated = `{status: {effectiveQuotas: {orchestratorRef: {kind: QuotaPlan, name: nightly}, resourceGroups: []}}}`
+	for _, code := range []string{"JM019", "JM029"} {
+		for _, isSet := range []bool{false, true} {
+			c := testCase{base: recordedNoQuota}
+			if code == "JM019" {
+				c.edits = append(c.edits, backInQueue("WaitingForQuota", ""))
+			}
+			if isSet {
+				c.edits = append(c.edits, patch("kwok-mgr", "ClusterQueue/cluster-queue", orchestrated), patch("kwok-w1", "ClusterQueue/cluster-queue", orchestrated))
+			}
+			rule, _ := rules.ByCode(code)
+			found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), 1, "%s: %+v", code, found)
+			assert.Equal(t, strings.Contains(found[0].Remedy, "QuotaPlan nightly"), isSet, found[0].Remedy)
+			assert.Assert(t, !isSet || !strings.Contains(found[0].Remedy, " edit clusterqueue"), found[0].Remedy)
+		}
+	}
+}
+
+// TestQuotaAfterPreemption: who has lost their room is told no other way to more of it.
+func TestQuotaAfterPreemption(t *testing.T) {
+	c := testCase{base: recordedNoQuota, edits: []edit{
+		patch("kwok-mgr", waitingWorkload, `{status: {admission: null, clusterName: null, nominatedClusterNames: null, admissionChecks: null, conditions: [
+			{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:50:26Z"},
+			{type: Preempted, status: "True", reason: InClusterQueue, message: "Preempted to accommodate a workload (UID: x, JobUID: y) due to prioritization in the ClusterQueue", lastTransitionTime: "2026-11-20T23:50:26Z"},
+			{type: Evicted, status: "True", reason: Preempted, message: Preempted, lastTransitionTime: "2026-11-20T23:50:26Z"}]}}`),
+		patch("kwok-mgr", "ClusterQueue/cluster-queue", `{status: {effectiveQuotas: {resourceGroups: []}}}`),
+	}}
+	rule, _ := rules.ByCode("JM019")
+	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1, "%+v", found)
+	assert.Assert(t, strings.Contains(found[0].Message, "it waits for room again"), found[0].Message)
+	assert.Assert(t, strings.Contains(found[0].Remedy, "where whatever orchestrates it sets it"), found[0].Remedy)
+}
+
+// TestCircleOfCohorts: a ClusterQueue in a circle of cohorts lacks nothing itself.
+func TestCircleOfCohorts(t *testing.T) {
+	const circle = `{status: {conditions: [{type: Active, status: "False", reason: CohortCycleDetected, message: "cohort cycle", lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`
+	for code, edits := range map[string][]edit{
+		"JM027": append(onWorkers("Suspended", "ClusterQueue cluster-queue is inactive"), patch("kwok-w1", "ClusterQueue/cluster-queue", circle)),
+		"JM019": {backInQueue("Suspended", "ClusterQueue cluster-queue is inactive"), patch("kwok-mgr", "ClusterQueue/cluster-queue", circle)},
+		"JM128": {patch("kwok-mgr", "ClusterQueue/cluster-queue", circle)},
+	} {
+		base := recordedNoQuota
+		if code == "JM128" {
+			base = "running"
+		}
+		c := testCase{base: base, edits: edits}
+		rule, _ := rules.ByCode(code)
+		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+		assert.Assert(t, len(found) == 1, "%s: %+v", code, found)
+		assert.Assert(t, strings.Contains(found[0].Remedy, "break the circle of cohorts"), found[0].Remedy)
+	}
+}
+
+// TestPriorityClassThatIsMissing: Kueue is at work, and says what keeps it from making a
+// Workload.
+func TestPriorityClassThatIsMissing(t *testing.T) {
+	c := testCase{base: "managed-by-missing", edits: []edit{
+		remove("kwok-mgr", "Workload/default/job-train-f2552"),
+		add("kwok-mgr", `{apiVersion: v1, kind: Event, metadata: {name: w, namespace: default}, type: Warning, reason: WorkloadPriorityClassNotFound,
+			message: 'WorkloadPriorityClass "urgent" not found',
+			involvedObject: {kind: Job, namespace: default, name: train, uid: eb478f4d-5da0-488b-bba9-661edac7e86b}, lastTimestamp: "2026-11-20T23:50:27Z"}`),
+	}}
+	rule, _ := rules.ByCode("JM017")
+	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1, "%+v", found)
+	assert.Assert(t, strings.Contains(found[0].Message, "the WorkloadPriorityClass that it names does not exist there"), found[0].Message)
+	assert.Assert(t, strings.Contains(strings.Join(found[0].Evidence, "\n"), `"urgent" not found`), "%v", found[0].Evidence)
+	assert.Assert(t, strings.Contains(found[0].Remedy, "get workloadpriorityclasses.kueue.x-k8s.io") && !strings.Contains(found[0].Remedy, "managedJobsNamespaceSelector"), found[0].Remedy)
+}
