@@ -104,6 +104,23 @@ func TestNotJudged(t *testing.T) {
 	assert.Assert(t, !strings.Contains(out, "JM024  "), "nothing follows from what is not seen: %s", out)
 }
 
+// TestJudgedInPart: a code of which something was found was not left unjudged.
+func TestJudgedInPart(t *testing.T) {
+	dir := copyOf(t, "pods-unschedulable", func(snapshot string) string {
+		return strings.Replace(snapshot, "  file: kwok-mgr.yaml", `  file: kwok-mgr.yaml
+  unread:
+  - resource: pods
+    status: {code: 403, reason: Forbidden, message: 'pods is forbidden: User "u" cannot list'}`, 1)
+	})
+	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
+	assert.Equal(t, code, util.ExitFindings)
+	assert.Assert(t, strings.Contains(out, "\nJM049  "), out)
+	_, unread, _ := strings.Cut(out, "could not look at pods, so ")
+	unread, _, _ = strings.Cut(unread, ": list pods")
+	codes, inPart, _ := strings.Cut(unread, " were not judged, and ")
+	assert.Assert(t, !strings.Contains(codes, "JM049") && inPart == "JM049 only in part", unread)
+}
+
 // TestClockSkewIsShown: a cluster whose clock is off is told of, and its times are
 // left as they are.
 func TestClockSkewIsShown(t *testing.T) {

@@ -52,6 +52,19 @@ func TestListByFinding(t *testing.T) {
 		assert.Equal(t, code, util.ExitUsage, stderr)
 		assert.Assert(t, strings.Contains(stderr, tt.want), stderr)
 	}
+	// What was not judged, or only in part, is not said to be well.
+	dir := copyOf(t, busy, func(snapshot string) string {
+		return strings.Replace(snapshot, "  file: kwok-w1.yaml", `  file: kwok-w1.yaml
+  unread:
+  - resource: pods
+    status: {code: 403, reason: Forbidden, message: 'pods is forbidden: User "u" cannot list'}`, 1)
+	})
+	stdout, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "-A", "--from", dir, "--finding", "JM122")
+	assert.Equal(t, code, util.ExitPartial, stdout+stderr)
+	assert.Assert(t, strings.Contains(stdout, "could not look at pods") && !strings.Contains(stderr, "found"), stdout+stderr)
+	stdout, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "-A", "--from", dir, "--finding", "JM126")
+	assert.Equal(t, code, util.ExitOK, stdout+stderr)
+
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "other": nowhere + "/other"})
 	_, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "--finding", "JM101", "--watch")
 	assert.Equal(t, code, util.ExitUsage, stderr)

@@ -65,9 +65,11 @@ func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) 
 // check would find, if they can be judged, and why they are where they are.
 func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
+	var judgment rules.Judgment
 	var codes map[inspect.Ref][]string
 	if isJudged {
-		codes = rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}).Codes()
+		judgment = rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace})
+		codes = judgment.Codes()
 	}
 	var mirrors sets.Set[*inspect.Job]
 	var reasons map[*inspect.Job]string
@@ -86,5 +88,12 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 			}
 		}
 	}
-	return inventory.Owners(func(j *inspect.Job) bool { return o.filter.Matches(j) && !mirrors.Has(j) })
+	list, others = inventory.Owners(func(j *inspect.Job) bool { return o.filter.Matches(j) && !mirrors.Has(j) })
+	for _, n := range judgment.NotJudged {
+		// A Job that is not listed would look well.
+		if n.Part != "" && n.Concerns(o.filter.Findings) {
+			list.Errors = append(list.Errors, n.Error())
+		}
+	}
+	return list, others
 }

@@ -38,8 +38,9 @@ type NotJudged struct {
 	// Part is "" where nothing of the context could be read.
 	Part inspect.Part
 	Err  error
-	// Codes are the rules that read the part; all of them if Part is "".
-	Codes []string
+	// Codes are the rules that read the part and have found nothing anywhere; all of them
+	// if Part is "". InPart are those that read it and have found something all the same.
+	Codes, InPart []string
 }
 
 // Error tells it as an error of the context.
@@ -49,9 +50,26 @@ func (n NotJudged) Error() inspect.ContextError {
 		e.Message += "; nothing there was judged, nor what may depend on it"
 	} else {
 		e.NotJudged = n.Codes
-		e.Message = fmt.Sprintf("could not look at %s, so %s were not judged: %s", n.Part, inspect.Span(n.Codes), e.Message)
+		e.Message = fmt.Sprintf("could not look at %s, so %s: %s", n.Part, n.unjudged(), e.Message)
 	}
 	return e
+}
+
+// unjudged says which codes there were not judged, and which not wholly.
+func (n NotJudged) unjudged() string {
+	var parts []string
+	if len(n.Codes) > 0 {
+		parts = append(parts, inspect.Span(n.Codes)+" were not judged")
+	}
+	if len(n.InPart) > 0 {
+		parts = append(parts, inspect.Span(n.InPart)+" only in part")
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// Concerns says whether one of some codes was not judged, or only in part, for it.
+func (n NotJudged) Concerns(codes []string) bool {
+	return slices.ContainsFunc(codes, func(c string) bool { return slices.Contains(n.Codes, c) || slices.Contains(n.InPart, c) })
 }
 
 // Judge applies rules to an inventory. It is a pure function of its arguments.
@@ -74,7 +92,30 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 		}
 	}
 	slices.SortStableFunc(j.Findings, byWeight)
+	for i := range j.NotJudged {
+		j.NotJudged[i].split(found)
+	}
 	return j
+}
+
+// split tells the rules that have found something from those that have not.
+func (n *NotJudged) split(found []judged) {
+	if n.Part == "" {
+		return
+	}
+	isFound := sets.New[string]()
+	for i := range found {
+		isFound.Insert(found[i].Code)
+	}
+	all := n.Codes
+	n.Codes = nil
+	for _, c := range all {
+		if isFound.Has(c) {
+			n.InPart = append(n.InPart, c)
+		} else {
+			n.Codes = append(n.Codes, c)
+		}
+	}
 }
 
 // detect is what the rules find in an inventory.
