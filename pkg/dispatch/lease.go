@@ -65,6 +65,10 @@ type lease struct {
 	// of the wall clock: the other one stands still while a laptop sleeps.
 	leading, foreign atomic.Bool
 	renewed          atomic.Int64
+	// last is the Lease as it was when we wrote it last, nil if we have not, and removing
+	// whether it is removed next, so that it need not be given back first.
+	last     atomic.Pointer[coordinationv1.Lease]
+	removing atomic.Bool
 }
 
 // leaseEvents are told of what becomes of a Lease.
@@ -93,6 +97,11 @@ func (l *lease) isFresh() bool {
 	return l.clock.Now().UnixNano()-l.renewed.Load() < int64(l.timing.deadline)
 }
 
+// isNew says whether it was written a moment ago, so that there is nothing to renew.
+func (l *lease) isNew() bool {
+	return l.clock.Now().UnixNano()-l.renewed.Load() < int64(l.timing.retry/4)
+}
+
 // keep takes the Lease and holds it until ctx is over, and then gives it back. One
 // that was lost, because the API server did not answer for long, is taken again.
 // If another holder is there, that is a *HeldError, and errOriginGone where there is
@@ -104,10 +113,10 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 		logger = logr.Discard()
 	}
 	for ctx.Err() == nil {
-		err := l.free(ctx, tell.waiting)
+		found, err := l.free(ctx, tell.waiting)
 		if err == nil {
 			tell.electing()
-			err = l.elect(klog.NewContext(ctx, logger), tell)
+			err = l.elect(klog.NewContext(ctx, logger), tell, found)
 		}
 		if other := (*HeldError)(nil); errors.As(err, &other) || errors.Is(err, errOriginGone) {
 			return err
@@ -124,11 +133,12 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 }
 
 // elect holds the Lease until it is lost, to somebody else or because it could not
-// be renewed, or ctx is over.
-func (l *lease) elect(ctx context.Context, tell leaseEvents) error {
+// be renewed, or ctx is over. found is the Lease as it was read right now, nil if there was
+// none.
+func (l *lease) elect(ctx context.Context, tell leaseEvents, found *coordinationv1.Lease) error {
 	electing, stop := context.WithCancel(ctx)
 	defer stop()
-	lock := &leaseLock{lease: l, tell: tell, stop: stop}
+	lock := &leaseLock{lease: l, tell: tell, stop: stop, isRead: true, found: found}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
 		LeaseDuration: l.timing.duration, RenewDeadline: l.timing.deadline, RetryPeriod: l.timing.retry,
@@ -163,17 +173,17 @@ func (l *lease) elect(ctx context.Context, tell leaseEvents) error {
 	return nil
 }
 
-// free makes sure that there is a Lease and that nobody holds it. One whose
+// free makes sure that nobody holds the Lease, and returns it; nil is for none. One whose
 // holder shows no sign of life is taken from them after a whole lease duration of
 // watching, by the rule of client-go's leader election: renewTime is of the
 // holder's clock, and no measure by itself.
-func (l *lease) free(ctx context.Context, waiting func(*HeldError)) error {
-	first, err := l.ensure(ctx)
-	if err != nil {
-		return err
+func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinationv1.Lease, error) {
+	first, err := l.own(ctx)
+	if err != nil || first == nil {
+		return nil, err
 	}
 	if holderOf(first) == "" || holderOf(first) == l.identity {
-		return nil
+		return first, nil
 	}
 	waiting(l.heldBy(first))
 	seen, expires := first, l.clock.Now().Add(durationOf(first))
@@ -192,22 +202,25 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) error {
 		return l.clock.Now().After(expires), nil
 	})
 	if err != nil || holderOf(seen) == "" {
-		return err
+		return seen, err
 	}
 	seen.Spec.HolderIdentity = nil
-	_, err = l.leases().Update(ctx, seen, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
-	return err
+	return l.leases().Update(ctx, seen, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
 }
 
-// ensure returns the Lease and creates it if there is none. One of another Job of
+// own returns the Lease, nil if there is none. One of another Job of
 // the same name makes way, whoever holds it, if ours is the one that is there now:
 // theirs is gone then. Otherwise it is ours that is gone.
-func (l *lease) ensure(ctx context.Context) (*coordinationv1.Lease, error) {
+func (l *lease) own(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
 	if err == nil && l.isOurs(found) {
 		return found, nil
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) {
+		// Whoever makes it looks first whether the origin is there.
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if isThere, err := l.isOriginThere(ctx); err != nil {
@@ -215,13 +228,10 @@ func (l *lease) ensure(ctx context.Context) (*coordinationv1.Lease, error) {
 	} else if !isThere {
 		return nil, errOriginGone
 	}
-	if err == nil {
-		err := l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, err
-		}
+	if err := l.delete(ctx, found); err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
 	}
-	return l.create(ctx, coordinationv1.LeaseSpec{})
+	return nil, nil
 }
 
 // remove deletes the Lease of a Job that nobody has to copy for any more. Nobody else comes
@@ -243,9 +253,15 @@ func (l *lease) remove(ctx context.Context) error {
 func (l *lease) removeNow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
 	defer cancel()
+	if last := l.last.Swap(nil); last != nil && holderOf(last) == l.identity {
+		// It is as we have written it, or it is not deleted.
+		if err := l.delete(ctx, last); err == nil || apierrors.IsNotFound(err) {
+			return nil
+		}
+	}
 	found, err := l.get(ctx)
 	if err == nil && found.Labels[delegation.OriginUIDLabel] == l.origin.UID && (holderOf(found) == "" || holderOf(found) == l.identity) {
-		err = l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+		err = l.delete(ctx, found)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -168,7 +168,7 @@ func TestLeaseIsRemovedInTheEnd(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	side := sideOf(t, server, "here")
 	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
-	_, err := l.ensure(t.Context())
+	_, err := l.create(t.Context(), coordinationv1.LeaseSpec{})
 	assert.NilError(t, err)
 	var asked, busy atomic.Int32
 	refusal := apierrors.NewForbidden(leases().GroupResource(), "small", errors.New("no"))

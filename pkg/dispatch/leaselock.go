@@ -24,13 +24,22 @@ type leaseLock struct {
 	// stop ends the election. isOriginGone is why, if that is so.
 	stop         func()
 	isOriginGone bool
-	// found is the Lease as it was read or written last.
-	found *coordinationv1.Lease
+	// found is the Lease as it was read or written last. isRead is whether that was right
+	// before the election, so that it need not be read again: what is written says which
+	// state of it is meant, and is refused if that is over.
+	found  *coordinationv1.Lease
+	isRead bool
 }
+
+// errRemoving is why a Lease is not given back.
+var errRemoving = errors.New("the Lease is removed")
 
 // Get reads the Lease. One that is for another Job of the same name ends the election.
 func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	found, err := k.lease.get(ctx)
+	if k.lease.removing.Load() {
+		return nil, nil, errRemoving
+	}
+	found, err := k.read(ctx)
 	if err == nil && !k.lease.isOurs(found) {
 		k.lease.foreign.Store(true)
 		k.stop()
@@ -53,6 +62,17 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		k.stop()
 	}
 	return record, raw, nil
+}
+
+func (k *leaseLock) read(ctx context.Context) (*coordinationv1.Lease, error) {
+	if !k.isRead {
+		return k.lease.get(ctx)
+	}
+	k.isRead = false
+	if k.found == nil {
+		return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), k.lease.name())
+	}
+	return k.found, nil
 }
 
 // Create creates the Lease, if somebody has deleted it, and the origin is still there:
@@ -81,6 +101,10 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	if record.HolderIdentity == "" && holderOf(k.found) != k.lease.identity {
 		return nil
 	}
+	if record.HolderIdentity == holderOf(k.found) && k.lease.isNew() {
+		// The elector renews what it has taken at once. That it was not is what held goes by.
+		return nil
+	}
 	next := k.found.DeepCopy()
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	metav1.SetMetaDataLabel(&next.ObjectMeta, delegation.OriginUIDLabel, k.lease.origin.UID)
@@ -103,6 +127,7 @@ func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectio
 		return err
 	}
 	k.found = written
+	k.lease.last.Store(written)
 	late := k.lease.leading.Load() && !k.lease.held()
 	// One that is given back is nobody's, and may be anybody's.
 	k.lease.foreign.Store(record.HolderIdentity != k.lease.identity)

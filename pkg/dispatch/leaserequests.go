@@ -46,6 +46,11 @@ func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coo
 	}, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
 }
 
+// delete deletes the Lease as it was found, and no other.
+func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
+	return l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+}
+
 // confirm asks the server whether the Lease is held by us now. What was known of it
 // may be old: a process can stand still, and the time it was held for be over.
 func (l *lease) confirm(ctx context.Context) error {

@@ -159,10 +159,15 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	for _, t := range ordered {
 		leasing.Go(func() { t.keepLease(outlive, slots) })
 	}
-	for _, t := range ordered {
-		// An origin that is gone before the informers begin is told by nobody.
-		t.queue.Add(t)
-	}
+	watching.Go(func() {
+		// An origin that is gone before the informers begin is told by nobody. Before they
+		// have begun, each would have to be read by itself.
+		if cache.WaitForCacheSync(working.Done(), l.synced()...) {
+			for _, t := range ordered {
+				t.queue.Add(t)
+			}
+		}
+	})
 	for _, queue := range l.queues {
 		for range min(workers, len(ordered)) {
 			pool.Go(func() { l.work(working, queue) })
@@ -184,6 +189,16 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 		outcomes[i] = *t.outcome
 	}
 	return outcomes
+}
+
+// synced are what tells that the informers of the origin's side know all there is.
+func (l *Loop) synced() (all []cache.InformerSynced) {
+	for s, informer := range l.informers {
+		if s.side == l.origin {
+			all = append(all, informer.HasSynced)
+		}
+	}
+	return all
 }
 
 // await returns when all tasks have ended, or ctx is over.

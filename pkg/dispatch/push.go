@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
@@ -104,7 +105,22 @@ func wishOf(job *unstructured.Unstructured) wish {
 
 func (w wish) is(job *unstructured.Unstructured) bool {
 	return w.uid == job.GetUID() && w.generation == job.GetGeneration() &&
-		maps.Equal(w.labels, job.GetLabels()) && maps.Equal(w.annotations, job.GetAnnotations())
+		maps.Equal(w.labels, job.GetLabels()) && equalButMark(w.annotations, job.GetAnnotations())
+}
+
+// equalButMark says whether annotations are the same but for the mark that we put there
+// ourselves, which asks for nothing.
+func equalButMark(a, b map[string]string) bool {
+	const mark = delegation.MirrorAnnotation
+	_, inA := a[mark]
+	_, inB := b[mark]
+	if inA == inB && a[mark] == b[mark] {
+		return maps.Equal(a, b)
+	}
+	a, b = maps.Clone(a), maps.Clone(b)
+	delete(a, mark)
+	delete(b, mark)
+	return maps.Equal(a, b)
 }
 
 // plan is the mirror as the origin wants it now. It is made anew only when the

@@ -18,6 +18,7 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	go func() {
 		select {
 		case <-t.ended:
+			t.lease.removing.Store(!t.leaveLease)
 			cancel()
 		case <-ctx.Done():
 		}

@@ -23,6 +23,8 @@ var (
 	few      = flag.Int("few", 20, "how many Jobs at first")
 	many     = flag.Int("many", 500, "how many Jobs then")
 	changes  = flag.Int("changes", 1000, "how many changes are measured")
+	finished = flag.Int("finished", 500, "how many Jobs run to their end while requests are counted")
+	only     = flag.Bool("only-count", false, "only count requests")
 	rate     = flag.Int("rate", 20, "how many changes a second there are, over all Jobs")
 )
 
@@ -48,6 +50,9 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, set.Down()) }()
 
+	if *only {
+		return count(ctx, set, *finished)
+	}
 	fmt.Printf("from a change of a mirror's status to the same on its origin, both watched from outside;\n%d changes, %d a second over all Jobs\n\n", *changes, *rate)
 	fmt.Printf("%8s  %8s  %8s  %8s  %11s\n", "Jobs", "median", "99 %", "most", "peak memory")
 	var medians, slowest []time.Duration
@@ -64,7 +69,7 @@ func run(ctx context.Context) (err error) {
 	fmt.Printf("\nmany to few: median %.1fx, 99 %% %.1fx\n", ratio(medians), ratio(slowest))
 	fmt.Printf("MultiKueue on such clusters was seen at a median of 2.1s and 4.5s at 99 %%: %.0fx and %.0fx those of %d Jobs\n",
 		float64(2100*time.Millisecond)/float64(medians[0]), float64(4500*time.Millisecond)/float64(slowest[0]), *few)
-	return nil
+	return count(ctx, set, *finished)
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Millisecond / 10) }

@@ -1,0 +1,86 @@
+package dispatch
+
+import (
+	"net/http"
+	"path"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// TestLeaseCosts: to take a Lease and to remove it costs four requests: is there one, is
+// the origin there, it is made as ours, and it is deleted as we have left it.
+func TestLeaseCosts(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	side := sideOf(t, server, "here")
+	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
+	var mu sync.Mutex
+	var asked []string
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.Method+" "+path.Base(r.URL.Path))
+		return nil
+	}
+	held, ended, stop := keeping(t, l)
+	assert.Assert(t, awaits(t, held, "it is taken"))
+	l.removing.Store(true)
+	stop()
+	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, l.remove(t.Context()))
+	mu.Lock()
+	name := delegation.LeaseName("small")
+	assert.DeepEqual(t, asked, []string{"GET " + name, "GET small", "POST leases", "DELETE " + name})
+	mu.Unlock()
+	assert.Assert(t, storedLease(t, side, "small") == nil)
+}
+
+// TestLeaseOfAnotherIsNotRemoved: whoever removes a Lease as it has left it leaves it alone
+// where somebody else has it by now.
+func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	side := sideOf(t, server, "here")
+	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
+	held, ended, stop := keeping(t, l)
+	assert.Assert(t, awaits(t, held, "it is taken"))
+	server.Change(t, leases(), "ml", delegation.LeaseName("small"), func(o *unstructured.Unstructured) {
+		dispatchtest.Set(t, o, "spec.holderIdentity", "theirs")
+	})
+	l.removing.Store(true)
+	stop()
+	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, l.remove(t.Context()))
+	assert.Equal(t, holderOf(storedLease(t, side, "small")), "theirs")
+}
+
+// TestPlanIsMadeOnce: that the origin names its mirror asks for nothing new of that.
+func TestPlanIsMadeOnce(t *testing.T) {
+	job := dispatchtest.SmallJob(t)
+	at := &task{Loop: &Loop{}, Task: Task{Kind: delegation.Job()}}
+	first, err := at.plan(job)
+	assert.NilError(t, err)
+	pinned := job.DeepCopy()
+	annotations := pinned.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[delegation.MirrorAnnotation] = "worker-uid/ml/small/uid-of-mirror"
+	pinned.SetAnnotations(annotations)
+	second, err := at.plan(pinned)
+	assert.NilError(t, err)
+	assert.Assert(t, first == second, "it is made anew")
+	annotations["example.com/asked"] = "more"
+	pinned.SetAnnotations(annotations)
+	third, err := at.plan(pinned)
+	assert.NilError(t, err)
+	assert.Assert(t, third != second, "what the user has changed is not planned")
+}
