@@ -1,7 +1,6 @@
 package printers
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -9,9 +8,6 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // gap is what stands between two columns. kubectl has three spaces; two bring
@@ -37,46 +33,34 @@ func (t *table) layout(width int) ([]string, error) {
 	if width > 0 {
 		t.fit(width)
 	}
-	var buffer bytes.Buffer
-	w := tablewriter.NewTable(&buffer, tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-		Borders: tw.BorderNone,
-		Symbols: tw.NewSymbols(tw.StyleNone),
-		Settings: tw.Settings{
-			Lines:      tw.LinesNone,
-			Separators: tw.SeparatorsNone,
-		},
-	})), tablewriter.WithConfig(tablewriter.Config{
-		Header: cellConfig(),
-		Row:    cellConfig(),
-		// Measure as lipgloss does, which does not ask the locale.
-	}), tablewriter.WithEastAsian(tw.Off))
-	w.Header(t.titles)
-	if err := w.Bulk(t.rows); err != nil {
-		return nil, fmt.Errorf("could not lay out the table: %w", err)
-	}
-	if err := w.Render(); err != nil {
-		return nil, fmt.Errorf("could not lay out the table: %w", err)
-	}
-	lines := strings.Split(strings.TrimSuffix(buffer.String(), "\n"), "\n")
-	if len(lines) != len(t.rows)+1 {
-		return nil, fmt.Errorf("could not lay out the table: %d rows came out as %d lines", len(t.rows), len(lines)-1)
-	}
-	for i := range lines {
-		// tablewriter adds a reset of its own behind each cell with a style, which
-		// has one already; at the end of a line it hides the padding.
-		lines[i] = cut(strings.TrimRight(strings.ReplaceAll(lines[i], "\x1b[0m", ""), " "), width)
+	widths, _ := t.widths()
+	lines := make([]string, 0, len(t.rows)+1)
+	var line strings.Builder
+	for _, row := range slices.Insert(slices.Clone(t.rows), 0, t.titles) {
+		line.Reset()
+		for c, cell := range row {
+			if strings.ContainsRune(cell, '\n') {
+				return nil, fmt.Errorf("could not lay out the table: %q is more than a line", cell)
+			}
+			line.WriteString(cell)
+			if c < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[c]-widthOf(cell)) + gap)
+			}
+		}
+		lines = append(lines, cut(strings.TrimRight(line.String(), " "), width))
 	}
 	return lines, nil
 }
 
-// cellConfig makes tablewriter look like kubectl: left-aligned, no lines, titles
-// as they are (its own formatting makes "MANAGED - BY" of MANAGED-BY).
-func cellConfig() tw.CellConfig {
-	return tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
-		Padding:    tw.CellPadding{Global: tw.Padding{Right: gap, Overwrite: true}},
+// widthOf is how wide a text is on a terminal.
+func widthOf(text string) int {
+	// Most of what there is to lay out is plain, and there may be a hundred thousand cells.
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return lipgloss.Width(text)
+		}
 	}
+	return len(text)
 }
 
 // shortest is the least that a cell is cut to.
@@ -124,9 +108,9 @@ func (t *table) fit(width int) {
 func (t *table) widths() (widths, least []int) {
 	widths, least = make([]int, len(t.titles)), make([]int, len(t.titles))
 	for c, title := range t.titles {
-		widths[c] = lipgloss.Width(title)
+		widths[c] = widthOf(title)
 		for _, row := range t.rows {
-			widths[c] = max(widths[c], lipgloss.Width(row[c]))
+			widths[c] = max(widths[c], widthOf(row[c]))
 		}
 		least[c] = widths[c]
 		if t.shrinks[c] {
@@ -175,7 +159,7 @@ func cut(line string, width int) string {
 func widest(lines []string) int {
 	width := 0
 	for _, line := range lines {
-		width = max(width, lipgloss.Width(line))
+		width = max(width, widthOf(line))
 	}
 	return width
 }

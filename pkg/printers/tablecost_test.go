@@ -1,0 +1,38 @@
+package printers
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestLayoutCosts: a row of a table costs its line and little else, since there may be ten
+// thousand of them.
+func TestLayoutCosts(t *testing.T) {
+	const rows = 1000
+	names := make([][]string, rows)
+	for i := range names {
+		names[i] = []string{"team-" + strconv.Itoa(i%10), "job-" + strconv.Itoa(i), "\x1b[33mPending\x1b[m", "0/1", "", "3d"}
+	}
+	each := testing.AllocsPerRun(5, func() {
+		lines, err := (&table{titles: []string{"NAMESPACE", "NAME", "STATUS", "COMPLETIONS", "MIRROR", "AGE"}, shrinks: make([]bool, 6), rows: names}).layout(0)
+		assert.NilError(t, err)
+		assert.Equal(t, len(lines), rows+1)
+	}) / rows
+	assert.Assert(t, each < 40, "%.0f allocations a row", each)
+}
+
+// TestLayout: columns are as wide as what is seen of their cells, and nothing hangs over at
+// the end of a line.
+func TestLayout(t *testing.T) {
+	lines, err := (&table{titles: []string{"NAME", "STATE", "WHY"}, shrinks: make([]bool, 3), rows: [][]string{
+		{"a", "\x1b[33mwaits\x1b[m", ""},
+		{"日本", "ok", "x"},
+	}}).layout(0)
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Join(lines, "\n"), "NAME  STATE  WHY\na     \x1b[33mwaits\x1b[m\n日本  ok     x")
+	_, err = (&table{titles: []string{"NAME"}, shrinks: make([]bool, 1), rows: [][]string{{"a\nb"}}}).layout(0)
+	assert.ErrorContains(t, err, "more than a line")
+}
