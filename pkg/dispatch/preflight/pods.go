@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
@@ -84,8 +86,7 @@ func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Uns
 func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructured) (trial, error) {
 	var result trial
 	for {
-		admitted, err := c.worker.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(c.namespace()).
-			Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationIgnore})
+		admitted, err := c.admit(ctx, pod)
 		if err == nil {
 			result.pod = admitted
 			return result, nil
@@ -100,6 +101,35 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 			}
 		}
 	}
+}
+
+// A namespace has its default ServiceAccount a moment after it was made. How long that is
+// waited for, and how often it is asked for meanwhile.
+const (
+	accountWait  = 3 * time.Second
+	accountRetry = 100 * time.Millisecond
+)
+
+// admit has the server do everything to create a pod, but store it.
+func (c *check) admit(ctx context.Context, pod *unstructured.Unstructured) (admitted *unstructured.Unstructured, err error) {
+	pods := c.worker.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(c.namespace())
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationIgnore}
+	// It is asked at least once, for as long as ctx lets it: a slow server may take longer
+	// than the wait. What is told is its last answer.
+	_ = wait.PollUntilContextTimeout(ctx, accountRetry, accountWait, true, func(context.Context) (bool, error) {
+		admitted, err = pods.Create(ctx, pod, dry)
+		return err == nil || !lacksDefaultAccount(c.worker.refused(pod, err), c.namespace()), nil
+	})
+	if err == nil && admitted == nil {
+		err = context.Cause(ctx)
+	}
+	return admitted, err
+}
+
+// lacksDefaultAccount is whether a pod was refused for want of the ServiceAccount that
+// every namespace gets.
+func lacksDefaultAccount(problems []Problem, namespace string) bool {
+	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Object == named("ServiceAccount", namespace, defaultAccount) })
 }
 
 // putAside takes off a pod what a server does not find, and says whether there was

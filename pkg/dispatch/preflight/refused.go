@@ -75,6 +75,9 @@ func subject(o *unstructured.Unstructured) string {
 	return delegation.Job().Kind
 }
 
+// defaultAccount is the ServiceAccount that pods run as which name none.
+const defaultAccount = "default"
+
 // refusals are the texts of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
@@ -87,6 +90,10 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 				return
 			}
 			found.Remedy = p.Kubectl(namespace, "create", "serviceaccount", m[1]).Prose()
+			if m[1] == defaultAccount {
+				found.Message = "does not exist so far, and the pods run as it"
+				found.Remedy = command.Say("try again in a moment: a controller makes it in every new namespace; if none does on %s: %s", p.Context, found.Remedy)
+			}
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("PriorityClass", "", m[1]), "does not exist, and the pods name it"

@@ -100,7 +100,7 @@ func (c *check) noSpace(state space) Problem {
 		}
 	}
 	for _, t := range c.templates {
-		if account := t.spec.ServiceAccountName; account != "" && account != "default" {
+		if account := t.spec.ServiceAccountName; account != "" && account != defaultAccount {
 			need("ServiceAccount " + account)
 		}
 	}

@@ -1,0 +1,46 @@
+package preflight
+
+import (
+	"errors"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+)
+
+// TestYoungNamespace: the ServiceAccount that every namespace gets is waited for, and no
+// other one is.
+func TestYoungNamespace(t *testing.T) {
+	for account, want := range map[string]struct{ tries, problems int }{"default": {3, 0}, "robot": {1, 1}} {
+		t.Run(account, func(t *testing.T) {
+			objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+			tries := 0
+			objects.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				tries++
+				if tries < 3 {
+					return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "train-",
+						errors.New("error looking up service account ml/"+account+`: serviceaccount "`+account+`" not found`))
+				}
+				return true, &unstructured.Unstructured{}, nil
+			})
+			mirror := &unstructured.Unstructured{}
+			mirror.SetNamespace("ml")
+			c := &check{worker: NewProbe(&apiserver.Side{Context: "worker", Dynamic: objects}), mirror: mirror}
+			pod := &unstructured.Unstructured{}
+			pod.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+			pod.SetNamespace("ml")
+			got, err := c.tryUntilClear(t.Context(), pod)
+			assert.NilError(t, err)
+			assert.Equal(t, tries, want.tries)
+			assert.Equal(t, len(got.problems), want.problems, "%+v", got.problems)
+		})
+	}
+}
