@@ -66,6 +66,12 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	case hasTTL(t.Kind, mirror):
 		return nil
 	}
+	if t.Kind.OtherTTL {
+		// It would delete what the object has made, and KubeRay refuses a RayJob that has
+		// one without shutdownAfterJobFinishes, even one that has ended.
+		t.warnKept(mirror)
+		return nil
+	}
 	patch := map[string]any{}
 	if err := unstructured.SetNestedField(patch, int64((ttl+time.Second-1)/time.Second), t.Kind.TTL()...); err != nil {
 		return err
@@ -73,15 +79,20 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	written, err := t.worker.Patch(ctx, t.Kind, mirror, "", patch)
 	if err == nil && !hasTTL(t.Kind, written) {
 		// Its schema has no such field, and the API server drops it without a word.
-		t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
-			t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete", command.KindName(t.Kind), mirror.GetName())))
+		t.warnKept(mirror)
 	}
 	return err
+}
+
+// warnKept tells that nothing deletes a finished mirror.
+func (t *task) warnKept(mirror *unstructured.Unstructured) {
+	t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
+		t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete", command.KindName(t.Kind), mirror.GetName())))
 }
 
 // hasTTL says whether a mirror is deleted by itself after it has finished, which
 // dispatch has it be once its end has landed on the origin.
 func hasTTL(k delegation.Kind, mirror *unstructured.Unstructured) bool {
 	_, ok, _ := unstructured.NestedInt64(mirror.Object, k.TTL()...)
-	return ok
+	return ok && !k.OtherTTL
 }

@@ -89,7 +89,9 @@ func (p *planner) spec() {
 	}
 	// karmada: issue 2197, where the worker deleted the mirror and it was made anew,
 	// over and over.
-	if ttl := p.take(kind.TTL()...); ttl != nil {
+	// Where it is about what the object has made, it changes what runs.
+	if ttl := content.At(p.origin, kind.TTL()...); ttl != nil && !kind.OtherTTL {
+		p.take(kind.TTL()...)
 		p.changed(Removed, content.Dotted(kind.TTL()), ttl,
 			"the worker could delete the mirror before its last status is copied; it is set after that")
 	}

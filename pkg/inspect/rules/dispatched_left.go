@@ -75,11 +75,16 @@ func reportKept(v *View, x forsaken) {
 		// Not every other kind has a field for that. Of what has ended, dispatch finds no other mirror than that.
 		remedy = command.Say("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))
 	}
+	field := strings.Join(m.Row().TTL(), ".")
+	why := fmt.Sprintf("%s: %s of %s is not set", m.Context, field, named(Of(m)))
+	if m.Row().OtherTTL {
+		why = fmt.Sprintf("%s: %s of %s deletes what it has made, and not itself", m.Context, field, named(Of(m)))
+	}
 	ended := newest(timeOf(o.FinishedTime), v.On(o.Context, m.Context, timeOf(m.FinishedTime)))
 	v.Report(Sighting{
 		Object: Of(o), Since: newest(x.since(v), ended), Jobs: []*inspect.Job{o},
 		Message:  fmt.Sprintf("its mirror on %s is %s, and nothing is going to delete it", m.Context, m.Status),
-		Evidence: append(x.evidence(), fmt.Sprintf("%s: %s of %s is not set", m.Context, strings.Join(m.Row().TTL(), "."), named(Of(m)))),
+		Evidence: append(x.evidence(), why),
 		Remedy:   remedy,
 	})
 }

@@ -1,0 +1,38 @@
+package dispatch
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+)
+
+// TestRetireWritesNoTTLOfSomethingElse: a RayJob's ttlSecondsAfterFinished is its
+// RayCluster's, and KubeRay calls a RayJob invalid that has one and keeps that; so nothing
+// is written to the mirror, and it is said that it stays.
+func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
+	ray, _ := delegation.KindNamed("rayjob")
+	mirror := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ttlSecondsAfterFinished": int64(60)}}}
+	mirror.SetGroupVersionKind(ray.GroupVersionKind())
+	mirror.SetNamespace("ml")
+	mirror.SetName("train")
+	objects := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{ray.Resource: "RayJobList"}, mirror)
+	var told []string
+	events := NewRecorder(testclock.NewFakePassiveClock(time.Unix(0, 0)), func(e *Event) { told = append(told, e.Message) })
+	at := &task{
+		Loop: &Loop{options: LoopOptions{MirrorTTL: time.Hour}, events: events},
+		Task: Task{Kind: ray}, worker: &apiserver.Side{Context: "worker-1", Dynamic: objects},
+	}
+	assert.NilError(t, at.retire(t.Context(), mirror))
+	assert.Equal(t, len(objects.Actions()), 0, "%v", objects.Actions())
+	assert.Assert(t, len(told) == 1 && strings.Contains(told[0], "its mirror on worker-1 stays until somebody deletes it, because nothing deletes a finished RayJob there by itself"), "%v", told)
+}
