@@ -61,9 +61,23 @@ func TestMergedLeavesNothingOut(t *testing.T) {
 	}
 }
 
+// TestMergedOfASelection: a mirror whose origin is not selected keeps its row.
+func TestMergedOfASelection(t *testing.T) {
+	names := func(args ...string) []string {
+		t.Helper()
+		out, told, _ := run(t, append([]string{"ls", "-A", "--no-headers", "-o", "custom-columns=:.context,:.name", "--from", exampleFleet}, args...)...)
+		assert.Assert(t, out != "", told)
+		return strings.Split(strings.TrimSpace(out), "\n")
+	}
+	const mirrors = "kueue.x-k8s.io/multikueue-origin"
+	assert.DeepEqual(t, names("--merged", "-l", mirrors), names("-l", mirrors))
+	assert.Assert(t, len(names("--merged")) < len(names()))
+}
+
 func TestMergedRefuses(t *testing.T) {
 	for _, c := range []struct{ args, told string }{
-		{"-w", "--merged cannot be combined with --watch"},
+		{"--watch-only", "--merged cannot be combined with --watch-only"},
+		{"-w --output-watch-events", "--merged cannot be combined with --watch-only or --output-watch-events"},
 		{"--field-selector metadata.name=x", "--merged cannot be combined with --field-selector"},
 	} {
 		_, told, code := run(t, append([]string{"ls", "--merged"}, strings.Fields(c.args)...)...)

@@ -25,6 +25,7 @@ func TestQueues(t *testing.T) {
 		"queues-summary.txt": {"--from", room, "--summary"},
 		"queues-local.txt":   {"--from", room, "-n", "default"},
 		"queues-names.txt":   {"--from", room, "-o", "name"},
+		"queues-named.txt":   {"--from", room, "team"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, code := run(t, append([]string{"queues"}, args...)...)
@@ -35,13 +36,22 @@ func TestQueues(t *testing.T) {
 	for _, c := range []struct{ args, told string }{
 		{"--summary -A", "error: --summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces"},
 		{"-w --from " + room, "error: --from cannot be combined with --watch"},
-		{"main", "error: kubectl jobs-managedby queues takes no arguments"},
+		{"--summary main", "error: --summary is of whole clusters, and takes no NAME"},
 	} {
 		_, told, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
 		assert.Assert(t, strings.Contains(told, c.told), told)
 	}
-	_, told, code := run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
+	out, told, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
+	assert.Equal(t, code, util.ExitError)
+	assert.Assert(t, strings.Contains(told, `there is no queue or cohort "nobody", as far as could be looked`), told)
+	var list inspect.QueueList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	for _, row := range list.Items {
+		assert.Equal(t, row.Name, "main")
+	}
+	assert.Equal(t, len(list.Items), 4)
+	_, told, code = run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, told, "no queues found in namespace nowhere\n")
 }

@@ -146,6 +146,15 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == 4, "%v", err)
 		assert.Assert(t, contains(string(out), "Running on worker-1", "Forbidden", "may not read pods", "4 Running"), string(out))
 	})
+	t.Run("ls follows what has each Job once", func(t *testing.T) {
+		l := follow(t, "jobs-managedby", "ls", "-n", ns, healthy, "--merged", "-w", "--no-headers", "-o", "custom-columns=:.name,:.context")
+		l.expect(`^train +management$`)
+		_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "another"), metav1.CreateOptions{})
+		assert.NilError(t, err)
+		l.expect(`^another +management$`)
+		assert.Equal(t, l.interrupt(), 130)
+		assert.NilError(t, client(t, management).BatchV1().Jobs(ns).Delete(t.Context(), "another", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	})
 	t.Run("a change is shown", func(t *testing.T) {
 		l := follow(t, "jobs-managedby", "trace", "train", "-n", ns, healthy, "-w")
 		l.expect(`^Running on worker-1$`)

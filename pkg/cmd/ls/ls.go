@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -197,8 +198,8 @@ func (f *listFlags) mergedConflicts() error {
 	switch {
 	case !f.merged:
 		return nil
-	case f.watch || f.watchOnly:
-		return errors.New("--merged cannot be combined with --watch: what a Job waits for stands in other objects")
+	case f.watchOnly || f.events:
+		return errors.New("--merged cannot be combined with --watch-only or --output-watch-events: what a Job waits for stands in other objects, and is read again as a whole")
 	case f.fieldSelector != "":
 		return errors.New("--merged cannot be combined with --field-selector, which mirrors may not match")
 	}
@@ -251,10 +252,23 @@ func (o *listOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.watch {
+	if o.watch && !o.merged {
 		return o.runWatch(ctx, f)
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
+	again := &util.Repeated[*inspect.OwnerList]{
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
+		Show: func(list *inspect.OwnerList) error { return o.print(list, f) },
+		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses) },
+	}
+	if o.watch {
+		return again.Run(ctx, f)
+	}
+	return again.Once(ctx)
+}
+
+// list looks once.
+func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.OwnerList, error) {
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
@@ -264,7 +278,7 @@ func (o *listOptions) Run(ctx context.Context) error {
 	case isWhole:
 		list, others = o.listJudged(ctx, f, addresses, isJudged)
 	case len(o.filter.Findings) > 0:
-		return &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
+		return nil, &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
 	default:
 		list, others = read.Owners(ctx, f, o.query, o.filter, o.summary)
 	}
@@ -274,8 +288,5 @@ func (o *listOptions) Run(ctx context.Context) error {
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isWhole)
 	}
-	if err := util.Interrupted(ctx); err != nil {
-		return err
-	}
-	return o.print(list, f)
+	return list, nil
 }

@@ -71,10 +71,9 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		judgment = rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace})
 		codes = judgment.Codes()
 	}
-	var mirrors sets.Set[*inspect.Job]
 	var reasons map[*inspect.Job]string
 	if o.merged {
-		mirrors, reasons = inventory.Merged(), inventory.Reasons()
+		reasons = inventory.Reasons()
 	}
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {
@@ -88,6 +87,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 			}
 		}
 	}
+	mirrors := o.mergedOf(inventory)
 	list, others = inventory.Owners(func(j *inspect.Job) bool { return o.filter.Matches(j) && !mirrors.Has(j) })
 	for _, n := range judgment.NotJudged {
 		// A Job that is not listed would look well.
@@ -96,4 +96,20 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 	}
 	return list, others
+}
+
+// mergedOf are the mirrors that are not listed beside their origins, which are.
+func (o *listOptions) mergedOf(inventory *inspect.Inventory) sets.Set[*inspect.Job] {
+	if !o.merged {
+		return nil
+	}
+	listed := sets.New[*inspect.Job]()
+	for _, facts := range inventory.Clusters {
+		for _, j := range facts.Jobs {
+			if facts.Selects(j) && o.filter.Matches(j) {
+				listed.Insert(j)
+			}
+		}
+	}
+	return inventory.Merged(listed.Has)
 }

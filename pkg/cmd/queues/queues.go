@@ -4,13 +4,16 @@ package queues
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -33,6 +36,8 @@ type queuesOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
+	// names are the queues and cohorts that are wanted, none for all.
+	names []string
 	scope    read.Scope
 	summary  bool
 	watch    bool
@@ -43,8 +48,9 @@ type queuesOptions struct {
 // NewCommand makes the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &queuesFlags{GlobalFlags: global}
+	ask := complete.New(env, global)
 	cmd := &cobra.Command{
-		Use: "queues [options]",
+		Use: "queues [NAME...] [options]",
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Show what Kueue's queues have, use, and are asked for",
@@ -60,11 +66,17 @@ first one. WORKERS, of a queue that MultiKueue gives to other clusters, is what 
 queues there have that its Jobs get into: as much as it has itself, at the least, or
 Jobs can get quota that they cannot run with.
 
+NAMEs are those of queues, and of cohorts, which are shown with their members.
+
 With --namespace or -A it is LocalQueues that are shown: USED and PENDING are then
 what came through them, and the rest is of the ClusterQueue that they lead to.
 What may not be looked at, or cannot be known without, is a question mark.`,
 		Example: strings.ReplaceAll(`  # All clusters of the kubeconfig
   NAME queues
+
+  # Two queues of them, or a cohort with its members
+  NAME queues team-a team-b
+  NAME queues research
 
   # In a line for each resource: what there is on each cluster
   NAME queues --summary
@@ -74,9 +86,8 @@ What may not be looked at, or cannot be known without, is a question mark.`,
 
   # Names and what is free of them, for a script
   NAME queues --no-headers -o custom-columns=:.name,:.free`, "NAME", env.DisplayName()),
-		Args: util.NoArguments,
 
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: ask.Asks(ask.QuotaNames),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", f.AllNamespaces, "If present, show the LocalQueues of all namespaces. The namespace in each context is ignored even if specified with --namespace")
@@ -89,15 +100,15 @@ What may not be looked at, or cannot be known without, is a question mark.`,
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "no-headers")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
-	cmd.RunE = util.Runs(func([]string) (*queuesOptions, error) { return f.toOptions(env) })
+	cmd.RunE = util.Runs(func(args []string) (*queuesOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 
-func (f *queuesFlags) toOptions(env util.Environment) (*queuesOptions, error) {
-	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, scope: f.scope(), summary: f.summary, watch: f.watch}
+func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOptions, error) {
+	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, names: names, scope: f.scope(), summary: f.summary, watch: f.watch}
 	var err error
 	o.format, err = printers.NewFormat(f.output, f.noHeaders)
-	if err := errors.Join(err, f.RefuseWatch(f.watch), f.conflicts()); err != nil {
+	if err := errors.Join(err, f.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
@@ -121,7 +132,13 @@ func (f *queuesFlags) scope() read.Scope {
 	return read.ClusterScope
 }
 
-func (f *queuesFlags) conflicts() error {
+func (f *queuesFlags) conflicts(names []string) error {
+	switch {
+	case slices.Contains(names, ""):
+		return errors.New("a NAME is empty")
+	case f.summary && len(names) > 0:
+		return errors.New("--summary is of whole clusters, and takes no NAME")
+	}
 	if f.summary && f.scope() != read.ClusterScope {
 		return errors.New("--summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces")
 	}
@@ -152,6 +169,8 @@ type queuesRead struct {
 	// Notes tell why something is not known that nobody who looks into one namespace
 	// counts on.
 	Notes []inspect.ContextError
+	// Missing are the names that no queue has.
+	Missing []string
 }
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
@@ -165,6 +184,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	default:
 		r.List.Items = queues.Locals(inventory)
 	}
+	r.keep(o.names)
 	r.List.Errors = inventory.Errors()
 	for _, facts := range inventory.Clusters {
 		if facts.NoKueue {
@@ -181,6 +201,48 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	return r
 }
 
+// keep leaves the rows of some names, if there are any, and of what is below them.
+func (r *queuesRead) keep(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	found := sets.New[string]()
+	r.List.Items = slices.DeleteFunc(r.List.Items, func(row inspect.QueueQuota) bool {
+		wanted := sets.New(names...).Intersection(sets.New(append(row.Cohorts, row.Name)...))
+		if row.Kind == inspect.KindLocalQueue {
+			wanted = sets.New(names...).Intersection(sets.New(row.Name))
+		}
+		found = found.Union(wanted)
+		return wanted.Len() == 0
+	})
+	for _, name := range names {
+		if !found.Has(name) && !slices.Contains(r.Missing, name) {
+			r.Missing = append(r.Missing, name)
+		}
+	}
+}
+
+// missed is an error for the names that no queue has; where not all could be looked at, that
+// is told as it is.
+func (o *queuesOptions) missed(r *queuesRead) error {
+	if len(r.Missing) == 0 {
+		return nil
+	}
+	what := "queue or cohort"
+	if o.scope != read.ClusterScope {
+		what = "LocalQueue"
+	}
+	text := fmt.Sprintf("there is no %s %q", what, strings.Join(r.Missing, ", ")) + o.where()
+	if len(r.List.Errors)+len(r.Notes) > 0 {
+		text += ", as far as could be looked"
+	}
+	if o.watch {
+		util.Tell(o.ErrOut, "note: %s", text)
+		return nil
+	}
+	return errors.New(text)
+}
+
 func (o *queuesOptions) show(r *queuesRead) error {
 	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, r) }); err != nil {
 		return err
@@ -193,10 +255,10 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	}
 	if len(r.Without) > 0 && len(r.List.Items) == 0 && o.format.IsTable() {
 		util.Tell(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
-	} else if len(r.List.Items) == 0 && len(r.List.Errors) == 0 && o.format.IsTable() {
+	} else if len(r.List.Items) == 0 && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
 		util.Tell(o.ErrOut, "no queues found%s", o.where())
 	}
-	return util.Partial(r.List.Errors, len(o.contexts))
+	return util.Joined([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
 }
 
 // where is where it was looked for LocalQueues.

@@ -294,11 +294,30 @@ func (c *Completer) Pods(ctx context.Context, w word, found *choices) {
 // Queues are the LocalQueues beside the Jobs.
 func (c *Completer) Queues(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.where(w, util.CurrentContext)
+	ofKueue(ctx, contexts, namespace, "localqueues", found.add)
+}
+
+// QuotaNames are the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a
+// namespace that is named.
+func (c *Completer) QuotaNames(ctx context.Context, w word, found *choices) {
+	contexts, namespace := c.where(w, util.EveryContext)
+	if c.flags.AllNamespaces || *c.flags.Kube.Namespace != "" {
+		ofKueue(ctx, contexts, namespace, "localqueues", addNew(w, found))
+		return
+	}
+	var wg sync.WaitGroup
+	for _, resource := range []string{"clusterqueues", "cohorts"} {
+		wg.Go(func() { ofKueue(ctx, contexts, "", resource, addNew(w, found)) })
+	}
+	wg.Wait()
+}
+
+// ofKueue lists objects of Kueue, in whichever version they are served.
+func ofKueue(ctx context.Context, contexts []fleet.Context, namespace, resource string, visit func(name string)) {
 	// Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
 	for _, version := range []string{"v1beta2", "v1beta1"} {
-		resource := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "localqueues"}
-		of := collection{GroupVersionResource: resource, namespace: namespace}
-		if collect(ctx, contexts, of, found.add) {
+		of := collection{GroupVersionResource: schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: resource}, namespace: namespace}
+		if collect(ctx, contexts, of, visit) {
 			return
 		}
 	}
