@@ -44,7 +44,9 @@ type Facts struct {
 	Kueue *KueueFacts
 	// NoKueue is whether it was asked, and does not serve it.
 	NoKueue bool
-	Gaps    map[Part]error
+	// Site is nil where nobody asked what is there for pods.
+	Site *Site
+	Gaps map[Part]error
 	// Unasked are parts that nobody asked for, so that nothing follows from what is
 	// not there.
 	Unasked map[Part]bool
@@ -125,7 +127,7 @@ func (f *Facts) Clone() *Facts {
 	}
 	c := *f
 	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
-	c.podUIDs = nil
+	c.podUIDs, c.Site = nil, f.Site.clone()
 	c.Leases, c.Gaps = maps.Clone(f.Leases), maps.Clone(f.Gaps)
 	return &c
 }

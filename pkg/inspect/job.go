@@ -153,6 +153,11 @@ func (j *Job) Waits() bool {
 	return !j.Status.IsFinished() && j.DeletedAt == nil && j.Active == 0
 }
 
+// AwaitsDispatch says whether an object is this plugin's to dispatch, and has not been.
+func (j *Job) AwaitsDispatch() bool {
+	return j.ManagedBy == delegation.Dispatch && j.Waits() && (j.Marks == nil || j.Marks.Mirror.IsZero())
+}
+
 // Ref names an object on one of the clusters.
 type Ref struct {
 	Context   string `json:"context"`

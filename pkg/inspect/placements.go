@@ -93,13 +93,15 @@ const (
 	ConditionFlavor    = "flavor"
 	ConditionQuota     = "quota"
 	ConditionChecks    = "checks"
+	// ConditionPods is how many nodes could take the pods, were they empty.
+	ConditionPods = "pods"
 	// ConditionPreflight is what the dispatch command finds out before it makes anything.
 	ConditionPreflight = "preflight"
 )
 
 // PlacementConditions are their names.
 func PlacementConditions() []string {
-	return []string{ConditionReached, ConditionNamespace, ConditionQueue, ConditionFlavor, ConditionQuota, ConditionChecks, ConditionPreflight}
+	return []string{ConditionReached, ConditionNamespace, ConditionQueue, ConditionFlavor, ConditionQuota, ConditionChecks, ConditionPods, ConditionPreflight}
 }
 
 // Condition is one of a placement's, by its name.

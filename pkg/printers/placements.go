@@ -80,10 +80,11 @@ func Outlooks(w io.Writer, traces []inspect.Trace, o TableOptions) error {
 	return nil
 }
 
-// isAsked says whether a condition has a column: that of preflight has one only where
-// preflight was asked.
+// isAsked says whether a condition has a column: some have one only where they were looked
+// at.
 func isAsked(t *inspect.Trace, name string) bool {
-	return name != inspect.ConditionPreflight || slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool {
+	isAlways := name != inspect.ConditionPreflight && name != inspect.ConditionPods
+	return isAlways || slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool {
 		return p.Condition(name).State != inspect.NotAsked
 	})
 }

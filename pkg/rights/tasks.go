@@ -50,6 +50,7 @@ func look() Task {
 			{Resource: kueue("localqueues"), Verbs: []string{"get", "list", "watch"}, Without: "queues are not judged", IsOptional: true},
 			identity(),
 			{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"list", "watch"}, Without: "it is not judged whether workers have the namespaces of Jobs", IsOptional: true},
+			{Scope: InCluster, Resource: core("nodes"), Verbs: []string{"list", "watch"}, Without: "`trace` does not tell how many nodes could take the pods of what waits", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("clusterqueues"), Verbs: []string{"get", "list", "watch"}, Without: "queues are not judged", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("cohorts"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("resourceflavors"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},

@@ -84,8 +84,8 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	found := d.expect(dispatch.MirrorFound, "train")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Annotations[delegation.MirrorAnnotation] != "" })
-	d.signal(syscall.SIGINT)
-	assert.Equal(t, d.end(), 130, d.told.String())
+	d.signal(syscall.SIGTERM)
+	assert.Equal(t, d.end(), 143, d.told.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 
 	// A list that does not have its worker is refused, as one other worker is.

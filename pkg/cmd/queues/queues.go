@@ -37,12 +37,12 @@ type queuesOptions struct {
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
 	// names are the queues and cohorts that are wanted, none for all.
-	names []string
-	scope    read.Scope
-	summary  bool
-	watch    bool
-	format   *printers.Format
-	table    printers.TableOptions
+	names   []string
+	scope   read.Scope
+	summary bool
+	watch   bool
+	format  *printers.Format
+	table   printers.TableOptions
 }
 
 // NewCommand makes the command.

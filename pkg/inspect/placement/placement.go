@@ -16,12 +16,16 @@ import (
 )
 
 // Judge tells where the origin of a pair could run: on its own cluster, as far as that has
-// still to give it quota, and on each that this may give it to. There are none where it
-// does not wait, or where no rules of its owner are known.
+// still to give it quota, and on each that this may give it to; of what this plugin is to
+// dispatch, on every other cluster. There are none where it does not wait, or where no rules
+// of its owner are known.
 func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	o := p.Origin
 	if o == nil || !o.Waits() {
 		return nil
+	}
+	if o.AwaitsDispatch() && len(p.Mirrors) == 0 {
+		return forDispatch(v, o)
 	}
 	manager := v.Facts(o.Context)
 	if manager == nil || manager.Err != nil || manager.Kueue == nil || manager.Kueue.Capacity == nil {
@@ -86,7 +90,9 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && meta.IsStatusConditionTrue(submitted.Status.Conditions, kueue.QuotaReserved)
+	r.isGiven = len(names) > 0
 	own := On(manager, &r, submitted, v.Now)
+	r.isGiven = false
 	own.Manager = len(names) > 0
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)

@@ -29,6 +29,9 @@ type Request struct {
 	// Owners are what Workloads were made for where they were submitted, by namespace and
 	// name of the Workload.
 	Owners map[string]string
+	// isGiven is whether the cluster gives it to others, so that its pods run on none of
+	// its own nodes.
+	isGiven bool
 }
 
 // DefaultQueue is the LocalQueue that Kueue gives to what names none, where there is one

@@ -124,20 +124,14 @@ func (r *factReader) readTemplates(ctx context.Context, namespaces, names []stri
 
 // readNamespace reads one Namespace: a queue chooses by its labels.
 func (r *factReader) readNamespace(ctx context.Context, c *inspect.Capacity, name string) {
-	type object struct {
-		metav1.ObjectMeta `json:"metadata"`
-	}
 	r.wg.Go(func() {
-		o, err := Get[object](ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
+		o, err := getNamespace(ctx, r.cluster, name)
 		r.store(func() {
-			switch {
-			case err != nil:
+			if err != nil {
 				c.AddGap(inspect.PartNamespaces, err)
-			case o == nil:
-				c.Namespaces[name] = nil
-			default:
-				c.Namespaces[name] = &inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels}
+				return
 			}
+			c.Namespaces[name] = o
 		})
 	})
 }

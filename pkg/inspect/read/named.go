@@ -74,6 +74,8 @@ type namedReader struct {
 	// waits is whether one of the origins has no pods, so that it matters where there
 	// is room.
 	waits bool
+	// isOurs is whether one waits to be dispatched by this plugin, to any cluster.
+	isOurs bool
 }
 
 // ask puts a further question to those clusters that answered the first. Each
@@ -233,6 +235,7 @@ func (r *namedReader) plan(clusters []*inspect.Facts) {
 	for _, f := range clusters {
 		for _, j := range f.Jobs {
 			spaces.Insert(j.Namespace)
+			r.isOurs = r.isOurs || j.AwaitsDispatch()
 			if j.Prebuilt() != "" {
 				workloads.Insert(j.Prebuilt())
 				continue
@@ -266,6 +269,9 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		if j.IsDispatched() {
 			reader.readLeases(ctx, j.Namespace, labels.Set{delegation.OriginUIDLabel: j.UID}.String())
 		}
+	}
+	if r.isOurs || r.waits && reader.hasKueue() {
+		reader.readSite(ctx, r.spaces)
 	}
 	if reader.hasKueue() {
 		reader.readConfig(ctx)

@@ -124,6 +124,7 @@ func (w *Want) readQueues(ctx context.Context, r *factReader) {
 	switch {
 	case w.Room:
 		r.readCapacity(ctx, namespaces)
+		r.readSite(ctx, nil)
 	case w.Quotas != NoScope:
 		r.readQuotas(ctx, newCapacity())
 	}

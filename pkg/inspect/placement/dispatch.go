@@ -1,0 +1,61 @@
+package placement
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// forDispatch judges what waits for this plugin to dispatch it: on every cluster but its own.
+// What would be in its way is for the dispatch command to find out, which asks servers to
+// try it; here is told what can be seen without.
+func forDispatch(v *inspect.Inventory, o *inspect.Job) []inspect.Placement {
+	r := Request{Namespace: o.Namespace}
+	job := &batchv1.Job{}
+	if o.Object != nil && o.Row().IsJob() && runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) == nil {
+		r.PodSets = OfJob(job, "").PodSets
+	}
+	var all []inspect.Placement
+	for _, f := range v.Clusters {
+		if f.Context != o.Context {
+			all = append(all, *bare(f, &r, v.Now))
+		}
+	}
+	return all
+}
+
+// bare judges a request on a cluster where no queue has a say.
+func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
+	s := &site{facts: f, request: r, now: now, Placement: inspect.NewPlacement(f.Context)}
+	if f.Err != nil {
+		s.condition(inspect.ConditionReached, inspect.No, "no")
+		s.decide(inspect.Unknown, "%s", s.because(f.Err))
+		return s.Placement
+	}
+	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
+	namespace, isKnown := (*inspect.Namespace)(nil), false
+	if f.Site != nil {
+		namespace, isKnown = f.Site.Namespaces[r.Namespace]
+	}
+	const name = inspect.ConditionNamespace
+	switch {
+	case !isKnown:
+		s.condition(name, inspect.NotKnown, "?")
+		s.decide(inspect.Unknown, "whether it has namespace %s could not be seen; dispatch looks at everything before it makes anything", r.Namespace)
+	case namespace == nil:
+		s.condition(name, inspect.No, "absent")
+		s.change(createNamespace(f.Context, r.Namespace))
+		s.decide(inspect.Never, "namespace %s does not exist", r.Namespace)
+	case namespace.IsTerminating:
+		s.condition(name, inspect.No, "terminating")
+		s.decide(inspect.Waits, "namespace %s is being deleted, and nothing can be made in it before it is gone and made again", r.Namespace)
+	default:
+		s.condition(name, inspect.Yes, "yes")
+		s.decide(inspect.Unknown, "nothing that was looked at is in its way; dispatch looks at everything before it makes anything")
+	}
+	s.countNodes()
+	return s.Placement
+}

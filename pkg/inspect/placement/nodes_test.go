@@ -1,0 +1,118 @@
+package placement_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+)
+
+// someNodes are a small one, one of zone b that is tainted, and one that is cordoned.
+func someNodes() []*inspect.Node {
+	of := func(name, cpu string, taints ...corev1.Taint) *inspect.Node {
+		return &inspect.Node{Name: name, Labels: map[string]string{"zone": name, "f": "yes"}, Taints: taints, Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
+	}
+	return []*inspect.Node{
+		of("a", "1"), of("b", "8", corev1.Taint{Key: "gpu", Value: "a100", Effect: corev1.TaintEffectNoSchedule}),
+		of("c", "8", corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}),
+	}
+}
+
+// TestNodes: how many nodes could take the pods is told beside the verdict, and changes
+// none.
+func TestNodes(t *testing.T) {
+	const job = `{spec: {template: {spec: {%s containers: [{name: c, resources: {requests: {cpu: %c}}}]}}}}`
+	spec := func(more, cpu string) string {
+		return strings.NewReplacer("%s", more, "%c", cpu).Replace(job)
+	}
+	for _, tt := range []struct {
+		name, job, want string
+		state           inspect.State
+	}{
+		{"fits one", spec("", "1"), "1 of 3 nodes", inspect.Yes},
+		{"too big", spec("", "2"), "0 of 3 nodes", inspect.No},
+		{"tolerates", spec("tolerations: [{key: gpu, operator: Exists}],", "2"), "1 of 3 nodes", inspect.Yes},
+		{"tolerates all", spec("tolerations: [{operator: Exists}],", "1"), "3 of 3 nodes", inspect.Yes},
+		{"selects", spec("nodeSelector: {zone: b}, tolerations: [{key: gpu, operator: Exists}],", "1"), "1 of 3 nodes", inspect.Yes},
+		{"selects another", spec("nodeSelector: {zone: d},", "1"), "0 of 3 nodes", inspect.No},
+		{"asks for what none has", spec("", "1, example.com/gpu: 1"), "0 of 3 nodes", inspect.No},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := parse[world](t, simple("10"))
+			j := parse[batchv1.Job](t, tt.job)
+			j.Namespace = "ml"
+			r := placement.OfJob(&j, "q")
+			judge := func(site *inspect.Site) *inspect.Placement {
+				f := w.facts()
+				f.Site = site
+				return placement.On(f, &r, nil, time.Now())
+			}
+			without := judge(nil)
+			assert.Equal(t, without.Condition(inspect.ConditionPods).State, inspect.NotAsked)
+			p := judge(&inspect.Site{Nodes: someNodes()})
+			assert.Equal(t, p.Verdict, without.Verdict)
+			pods := p.Condition(inspect.ConditionPods)
+			assert.Equal(t, pods.Text, tt.want)
+			assert.Equal(t, pods.State, tt.state)
+			isTold := strings.Contains(p.Message, "of its 3 nodes, none could take the pods as it is now")
+			assert.Equal(t, isTold, tt.state == inspect.No && p.Verdict != inspect.Never, p.Message)
+			refused := judge(&inspect.Site{NodesErr: errors.New("forbidden")})
+			assert.Equal(t, refused.Condition(inspect.ConditionPods).Text, "?")
+			assert.Equal(t, refused.Message, without.Message)
+		})
+	}
+}
+
+// TestNodesOfAFlavor: the pods get a flavor's labels and tolerations on their way.
+func TestNodesOfAFlavor(t *testing.T) {
+	for flavor, want := range map[string]string{
+		`{nodeLabels: {f: "yes"}}`: "1 of 3 nodes",
+		`{nodeLabels: {f: "no"}}`:  "0 of 3 nodes",
+		`{nodeLabels: {zone: b}, tolerations: [{key: gpu, operator: Exists}]}`: "1 of 3 nodes",
+		`{nodeLabels: {zone: b}}`: "0 of 3 nodes",
+	} {
+		w := parse[world](t, strings.Replace(simple("10"), "{metadata: {name: f}}", "{metadata: {name: f}, spec: "+flavor+"}", 1))
+		j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		f := w.facts()
+		f.Site = &inspect.Site{Nodes: someNodes()}
+		p := placement.On(f, &r, nil, time.Now())
+		assert.Equal(t, p.Condition(inspect.ConditionPods).Text, want, flavor)
+	}
+}
+
+// TestForDispatch: what waits to be dispatched has a row for every other context, whatever
+// is there, and none once it has a mirror.
+func TestForDispatch(t *testing.T) {
+	origin := &inspect.Job{Context: "hub", Kind: "Job", Namespace: "ml", Name: "train", UID: "u", ManagedBy: delegation.Dispatch, Status: delegation.Unclaimed}
+	there := &inspect.Namespace{Name: "ml"}
+	clusters := []*inspect.Facts{
+		{Context: "hub", Jobs: []*inspect.Job{origin}, Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": there}}},
+		{Context: "lost", Err: errors.New("no route")},
+		{Context: "ready", Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": there}}},
+		{Context: "without", Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": nil}}},
+		{Context: "going", Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": {Name: "ml", IsTerminating: true}}}},
+		{Context: "closed", Site: &inspect.Site{}},
+	}
+	v := inspect.NewInventory(time.Now(), clusters, nil)
+	pair := inspect.Pair{Origin: origin}
+	var got []string
+	for _, p := range placement.Judge(v, pair) {
+		got = append(got, p.Context+" "+string(p.Verdict))
+	}
+	assert.DeepEqual(t, got, []string{"lost unknown", "ready unknown", "without never", "going waits", "closed unknown"})
+	change, ok := placement.Smallest(placement.Judge(v, pair))
+	assert.Assert(t, !ok, "%v", change)
+	origin.Marks = &delegation.Marks{Mirror: delegation.Place{Name: "train", UID: "m"}}
+	assert.Equal(t, len(placement.Judge(v, pair)), 0)
+}

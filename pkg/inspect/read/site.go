@@ -1,0 +1,80 @@
+package read
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// listedNode is what is read of a Node. Most of one is images and conditions.
+type listedNode struct {
+	Metadata struct {
+		Name   string            `json:"name"`
+		Labels map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec struct {
+		Taints        []corev1.Taint `json:"taints"`
+		Unschedulable bool           `json:"unschedulable"`
+	} `json:"spec"`
+	Status struct {
+		Allocatable corev1.ResourceList `json:"allocatable"`
+	} `json:"status"`
+}
+
+func (n *listedNode) node() *inspect.Node {
+	node := &inspect.Node{Name: n.Metadata.Name, Labels: n.Metadata.Labels, Taints: slices.Clip(n.Spec.Taints), Allocatable: n.Status.Allocatable}
+	if n.Spec.Unschedulable {
+		// As the scheduler takes it (kubernetes: plugins/nodeunschedulable).
+		node.Taints = append(node.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return node
+}
+
+// readSite reads what there is for pods: all nodes, and some namespaces. Who may not see
+// them is not told of an error.
+func (r *factReader) readSite(ctx context.Context, namespaces []string) {
+	site := &inspect.Site{Namespaces: map[string]*inspect.Namespace{}}
+	r.store(func() { r.facts.Site = site })
+	r.wg.Go(func() {
+		nodes := []*inspect.Node{}
+		err := listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("nodes"), "", metav1.ListOptions{}, func(o *listedNode) {
+			nodes = append(nodes, o.node())
+		})
+		r.store(func() {
+			switch {
+			case apierrors.IsNotFound(err):
+				// A bundle has none.
+			case err != nil:
+				site.NodesErr = err
+			default:
+				site.Nodes = nodes
+			}
+		})
+	})
+	for _, name := range namespaces {
+		r.wg.Go(func() {
+			o, err := getNamespace(ctx, r.cluster, name)
+			if err == nil {
+				r.store(func() { site.Namespaces[name] = o })
+			}
+		})
+	}
+}
+
+// getNamespace reads a Namespace, nil if there is none.
+func getNamespace(ctx context.Context, c *fleet.Cluster, name string) (*inspect.Namespace, error) {
+	type object struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	o, err := Get[object](ctx, c, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return &inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, IsTerminating: o.DeletionTimestamp != nil}, nil
+}
