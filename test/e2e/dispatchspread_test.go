@@ -156,6 +156,24 @@ func TestDispatchPastFewRights(t *testing.T) {
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 }
 
+// TestTraceOfWhatAwaitsDispatch: it has a row for every other context, with what can be seen
+// there, and none when it has a mirror.
+func TestTraceOfWhatAwaitsDispatch(t *testing.T) {
+	t.Parallel()
+	const ns = "spread-trace"
+	spaces(t, ns, management, worker2)
+	ours(t, ns, "train", fixture.RunsFor("1h"))
+	args := []string{"trace", "train", "-n", ns, "--contexts", "management,worker-*,dead"}
+	out, stderr, code := run(t, args...)
+	assert.Equal(t, code, 4, stderr)
+	assert.Assert(t, contains(out, "PODS", "2 of 2 nodes", "dead: cannot know", "worker-1: never: namespace "+ns+" does not exist", "worker-2: cannot know: nothing that was looked at is in its way"), out)
+	assert.Assert(t, !strings.Contains(out, "management: "), out)
+	d := dispatchesTo(t, worker2, ns, "train", "--detach-after-start")
+	assert.Equal(t, d.end(), 0, d.told.String())
+	out, _, _ = run(t, args...)
+	assert.Assert(t, !strings.Contains(out, "Where it could run"), out)
+}
+
 // TestDispatchListDry: a row a worker, with preflight's verdict, and nothing is made.
 func TestDispatchListDry(t *testing.T) {
 	t.Parallel()

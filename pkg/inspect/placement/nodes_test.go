@@ -91,6 +91,23 @@ func TestNodesOfAFlavor(t *testing.T) {
 	}
 }
 
+// TestNodesOfAManager: pods that others are to run need no node of the one that gives them.
+func TestNodesOfAManager(t *testing.T) {
+	w := parse[world](t, simple("10"))
+	f := w.facts()
+	f.Site = &inspect.Site{Nodes: someNodes()}
+	v := inspect.NewInventory(time.Now(), []*inspect.Facts{f}, nil)
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	own := placement.Submit(v, &r)
+	assert.Equal(t, own[0].Condition(inspect.ConditionPods).Text, "1 of 3 nodes")
+	r.Delegated = true
+	given := placement.Submit(v, &r)
+	assert.Equal(t, given[0].Condition(inspect.ConditionPods).State, inspect.NotAsked)
+	assert.Equal(t, given[0].Verdict, own[0].Verdict)
+}
+
 // TestForDispatch: what waits to be dispatched has a row for every other context, whatever
 // is there, and none once it has a mirror.
 func TestForDispatch(t *testing.T) {

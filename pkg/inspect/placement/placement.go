@@ -90,7 +90,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && meta.IsStatusConditionTrue(submitted.Status.Conditions, kueue.QuotaReserved)
-	r.isGiven = len(names) > 0
+	r.isGiven = len(names) > 0 || r.Delegated
 	own := On(manager, &r, submitted, v.Now)
 	r.isGiven = false
 	own.Manager = len(names) > 0
