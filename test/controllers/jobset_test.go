@@ -130,7 +130,10 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	assert.NilError(t, d.cmd.Process.Kill())
 	d.end()
 	eventually(t, worker, jobSets, ns, "train", hasCondition("Completed"))
-	// At first nobody has copied its end, and once its Lease has run out, nobody will.
+	// At first nobody has copied its end, and once its Lease has run out, nobody will. It
+	// is written anew, as by a dispatcher that would hold it for a second.
+	kind, _ := delegation.KindNamed("jobset")
+	patch(t, management, leases, ns, kind.LeaseName("train"), `{spec: {leaseDurationSeconds: 1}}`)
 	got := ""
 	_ = poll(t.Context(), func(context.Context) bool { got = codes(t, ns); return strings.Contains(got, "JM202") })
 	assert.Equal(t, got, "JM202 management")

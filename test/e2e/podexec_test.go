@@ -63,6 +63,14 @@ func TestExec(t *testing.T) {
 	assert.Equal(t, out, "in -n a pod\n")
 	assert.Assert(t, contains(told, "note: pod "+pods[0]+" on worker-1, one of 2 that run; --pod names another"), told)
 
+	// Standard input comes through. A command must not wait for its end: kwok closes no
+	// pipe (pkg/utils/exec of v0.8.0), with kubectl's own exec either.
+	piped := command(t, append(append([]string{"jobs-managedby", "exec"}, contexts...), "-i", "train", "--", "head", "-n", "1")...)
+	piped.Stdin = strings.NewReader("from here\nand more\n")
+	text, err := piped.Output()
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), "from here\n")
+
 	out, told, code = in("train", "--pod", pods[1], "-q", "--", "sh", "-c", "echo bad >&2; exit 7")
 	// kwok makes an error of an exit code, in place of a status.
 	assert.Equal(t, code, 1, told)
