@@ -1,8 +1,10 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
@@ -276,4 +280,39 @@ func TestKilledAnywhere(t *testing.T) {
 		stop()
 		awaits(t, next, "it ends")
 	}
+}
+
+// TestOldWorkerTakesNoTemplate: before Kubernetes 1.36 a Job that has run once keeps its
+// pod template, suspended or not. That is told, and the rest is written.
+func TestOldWorkerTakesNoTemplate(t *testing.T) {
+	s := newStage(t)
+	s.there.Before = func(r *http.Request) *apierrors.StatusError {
+		body, err := io.ReadAll(r.Body)
+		if r.Method != http.MethodPatch || err != nil || !bytes.Contains(body, []byte(`"template"`)) {
+			return nil
+		}
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "small", field.ErrorList{
+			field.Invalid(field.NewPath("spec", "template"), "", "field is immutable"),
+		})
+	}
+	change := func(change func(*unstructured.Unstructured)) {
+		s.here.Change(t, delegation.Job().Resource, "ml", "small", change)
+	}
+	change(func(o *unstructured.Unstructured) {
+		dispatchtest.Set(t, o, "spec.suspend", true)
+		dispatchtest.Set(t, o, "spec.parallelism", int64(1)) // As a server fills it in.
+	})
+	events, _, _ := s.begins()
+	expects(t, events, MirrorCreated)
+
+	change(func(o *unstructured.Unstructured) {
+		dispatchtest.Set(t, o, "spec.template.metadata.annotations", map[string]any{"a": "b"})
+	})
+	told := expects(t, events, Warned)
+	assert.Assert(t, strings.Contains(told.Message, "does not take spec.template.metadata.annotations"), told.Message)
+
+	change(func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.parallelism", int64(5)) })
+	told = expects(t, events, SpecPushed)
+	assert.Assert(t, strings.HasSuffix(told.Message, ": spec.parallelism=5"), told.Message)
+	assert.Equal(t, content.At(s.mirror(), "spec", "parallelism"), int64(5))
 }

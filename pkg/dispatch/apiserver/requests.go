@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,15 +72,15 @@ func (s *Side) Object(ctx context.Context, k delegation.Kind, namespace, name st
 
 // Patch writes to an object what a JSON merge patch says, if it still is the one that
 // is meant, by its uid, and as it was read, by its resourceVersion; otherwise the
-// error is a conflict. The patch is changed.
+// error is a conflict.
 func (s *Side) Patch(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, subresource string, patch map[string]any) (*unstructured.Unstructured, error) {
-	metadata, _ := patch["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
+	metadata := map[string]any{"uid": string(job.GetUID()), "resourceVersion": job.GetResourceVersion()}
+	if more, ok := patch["metadata"].(map[string]any); ok {
+		maps.Copy(metadata, more)
 	}
-	metadata["uid"], metadata["resourceVersion"] = job.GetUID(), job.GetResourceVersion()
-	patch["metadata"] = metadata
-	body, err := json.Marshal(patch)
+	whole := maps.Clone(patch)
+	whole["metadata"] = metadata
+	body, err := json.Marshal(whole)
 	if err != nil {
 		return nil, err
 	}

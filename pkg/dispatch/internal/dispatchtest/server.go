@@ -1,6 +1,7 @@
 package dispatchtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -135,6 +136,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var failed *apierrors.StatusError
 	if s.Before != nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		failed = s.Before(r)
 	}
 	var answer any
