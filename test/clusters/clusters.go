@@ -8,6 +8,7 @@ package clusters
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -54,6 +55,10 @@ type Config struct {
 	// Gates are feature gates that are on, and Served APIs that are served, besides those
 	// that are so by default, such as "scheduling.k8s.io/v1beta1"; by a cluster's name.
 	Gates, Served map[string][]string
+	// ControlPlanes are folders with another kube-apiserver, kube-controller-manager and
+	// kube-scheduler than those in Programs, such as an older version's; by a cluster's
+	// name.
+	ControlPlanes map[string]string
 	// Keep leaves the clusters up when this process ends; Remove takes them
 	// down. Otherwise they go with the process, however it ends.
 	Keep bool
@@ -115,10 +120,12 @@ func (s *Set) create(ctx context.Context, c Config) error {
 			"create", "cluster", "--runtime", "binary", "--wait", "2m",
 			"--kubeconfig", s.Kubeconfig, "--config", stagesFile, "--disable-qps-limits", "--enable-crds", "Logs,ClusterLogs,ClusterExec,ClusterPortForward",
 		}
-		for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-			args = append(args, "--"+program+"-binary", filepath.Join(s.Programs, program))
+		controlPlane := cmp.Or(c.ControlPlanes[name], s.Programs)
+		for program, folder := range map[string]string{
+			"etcd": s.Programs, "kube-apiserver": controlPlane, "kube-controller-manager": controlPlane, "kube-scheduler": controlPlane, "kwok-controller": s.Programs,
+		} {
+			args = append(args, "--"+program+"-binary", filepath.Join(folder, strings.TrimSuffix(program, "-controller")))
 		}
-		args = append(args, "--kwok-controller-binary", filepath.Join(s.Programs, "kwok"))
 		args = append(args, further(c.Gates[name], c.Served[name])...)
 		if err := s.createOne(ctx, name, args...); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -41,7 +42,13 @@ func dispatches(t *testing.T, ns string, args ...string) *dispatcher {
 // dispatchesTo is the same for any worker.
 func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatcher {
 	t.Helper()
-	all := append([]string{"jobs-managedby", "dispatch", "--context", management, "--to", worker, "-n", ns, "-o", "json"}, args...)
+	return dispatchesBetween(t, management, worker, ns, args...)
+}
+
+// dispatchesBetween is the same for any clusters.
+func dispatchesBetween(t *testing.T, from, to, ns string, args ...string) *dispatcher {
+	t.Helper()
+	all := append([]string{"jobs-managedby", "dispatch", "--context", from, "--to", to, "-n", ns, "-o", "json"}, args...)
 	d := &dispatcher{t: t, cmd: command(t, all...), events: make(chan dispatch.Event, 10000)}
 	d.cmd.Stderr = &d.told
 	out, err := d.cmd.StdoutPipe()
@@ -62,20 +69,28 @@ func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatcher {
 // expect waits for an event, of that Job if it is named.
 func (d *dispatcher) expect(want dispatch.EventType, name string) dispatch.Event {
 	d.t.Helper()
+	return d.until(fmt.Sprintf("%s of %q", want, name), func(e dispatch.Event) bool {
+		return e.Event == want && (name == "" || e.Origin != nil && e.Origin.Name == name)
+	})
+}
+
+// until waits for an event that is as it should be; what says how that is.
+func (d *dispatcher) until(what string, is func(dispatch.Event) bool) dispatch.Event {
+	d.t.Helper()
 	late := time.After(2 * time.Minute)
 	for {
 		select {
 		case e, ok := <-d.events:
 			if !ok {
 				_ = d.cmd.Wait()
-				d.t.Fatalf("dispatch ended without %s of %q; it told %v and said %s", want, name, d.seen, d.told.String())
+				d.t.Fatalf("dispatch ended without %s; it told %v and said %s", what, d.seen, d.told.String())
 			}
 			d.seen = append(d.seen, e)
-			if e.Event == want && (name == "" || e.Origin != nil && e.Origin.Name == name) {
+			if is(e) {
 				return e
 			}
 		case <-late:
-			d.t.Fatalf("no %s of %q; there were %v, and it said %s", want, name, d.seen, d.told.String())
+			d.t.Fatalf("no %s; there were %v, and it said %s", what, d.seen, d.told.String())
 		}
 	}
 }

@@ -50,11 +50,17 @@ func (w withClusters) Run() int {
 	groups, groupsAPI := []string{"GenericWorkload", "WorkloadWithJob"}, []string{"scheduling.k8s.io/v1beta1"}
 	dir, err := os.MkdirTemp("", "jobmanagedby-e2e-")
 	if err == nil {
-		set, err = clusters.Up(context.Background(), clusters.Config{
+		c := clusters.Config{
 			Programs: "../../bin/clusters", Dir: dir, Names: []string{management, worker1, worker2}, Nodes: 2,
-			Gates:  map[string][]string{management: groups, worker2: groups},
-			Served: map[string][]string{management: groupsAPI, worker2: groupsAPI},
-		})
+			Gates:         map[string][]string{management: groups, worker2: groups},
+			Served:        map[string][]string{management: groupsAPI, worker2: groupsAPI},
+			ControlPlanes: controlPlanes(os.Getenv("VERSIONS")),
+		}
+		for name := range c.ControlPlanes { // Which do not know of them.
+			delete(c.Gates, name)
+			delete(c.Served, name)
+		}
+		set, err = clusters.Up(context.Background(), c)
 	}
 	if err == nil {
 		err = addContexts(set.Kubeconfig)

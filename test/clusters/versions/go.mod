@@ -1,0 +1,3 @@
+module github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters/versions
+
+go 1.26.0

@@ -1,0 +1,36 @@
+// Command versions is the Kubernetes control plane of an older version, in one binary:
+// API server, controllers and scheduler. The name it is called by picks the program.
+// Which version it is, says the file that go build is given with -modfile: there is one
+// for each. See ../install.sh.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+)
+
+var programs = map[string]func() *cobra.Command{
+	"kube-apiserver":          func() *cobra.Command { return apiserver.NewAPIServerCommand() },
+	"kube-controller-manager": controllers.NewControllerManagerCommand,
+	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+}
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	newCommand, ok := programs[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "versions: no program is called %q; link this binary as kube-apiserver, kube-controller-manager or kube-scheduler\n", name)
+		os.Exit(2)
+	}
+	os.Exit(cli.Run(newCommand()))
+}
