@@ -1,7 +1,6 @@
-// Command versions is the Kubernetes control plane of an older version, in one binary:
-// API server, controllers and scheduler. The name it is called by picks the program.
-// Which version it is, says the file that go build is given with -modfile: there is one
-// for each. See ../install.sh.
+// The control plane of an older version of Kubernetes, in one binary: API server,
+// controllers and scheduler. The name it is called by picks the program. Which version it
+// is, is all in go.mod: each version's folder has the same source.
 package main
 
 import (
@@ -29,7 +28,7 @@ func main() {
 	name := filepath.Base(os.Args[0])
 	newCommand, ok := programs[name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "versions: no program is called %q; link this binary as kube-apiserver, kube-controller-manager or kube-scheduler\n", name)
+		fmt.Fprintf(os.Stderr, "controlplane: no program is called %q; link this binary as kube-apiserver, kube-controller-manager or kube-scheduler\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(newCommand()))

@@ -1,4 +1,4 @@
-module github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters/versions
+module github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters/versions/v1.31.0
 
 go 1.22.0
 

@@ -1,3 +1,0 @@
-module github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters/versions
-
-go 1.26.0
