@@ -26,6 +26,9 @@ type Facts struct {
 	Skew      kubecontext.Skew
 	// Err is why nothing at all could be read.
 	Err error
+	// Alone is why nothing beside the one object that was asked for by name could be read,
+	// where that was wanted, too.
+	Alone error
 	// Version is the API server's, such as "v1.36.3"; "" where nobody asked.
 	Version string
 	// Namespaces are those there are; nil where nobody asked or could ask.

@@ -109,22 +109,37 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		t.Placements = append(t.Placements, placement.Judge(inventory, p)...)
 		list.Items = append(list.Items, *t)
 	}
-	judgment := o.judge(ctx, f, inventory, list.Items, addresses)
+	around := o.around(ctx, f, inventory, list.Items, addresses)
+	judgment := rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace})
+	list.Errors = append(inventory.Errors(), alone(around)...)
 	for i := range list.Items {
-		list.Items[i].Findings = judgment.About(&list.Items[i])
+		t := &list.Items[i]
+		t.Findings, t.Errors = judgment.About(t), list.Errors
 	}
-	list.Errors = inventory.Errors()
 	return list, nil
 }
 
-// judge judges what was read of a Job. Where there is anything to say, it is looked at
-// as check does, beside the others: whether a controller stands still or is behind, and
+// around is what a Job is judged by. Where there is anything to say of it, it is looked
+// at as check does, beside the others: whether a controller stands still or is behind, and
 // who has the room that is waited for, does not show in one Job alone.
-func (o *traceOptions) judge(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address) rules.Judgment {
-	if rules.HangsOnOthers(one, traces) {
-		one = read.Read(ctx, f, read.Want{Jobs: o.wanted.Around(), Evidence: true, Known: one, Addresses: addresses, Now: o.Clock.Now})
+func (o *traceOptions) around(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address) *inspect.Inventory {
+	if !rules.HangsOnOthers(one, traces) {
+		return one
 	}
-	return rules.Judge(one, rules.All(), rules.Options{Grace: util.DefaultGrace})
+	return read.Read(ctx, f, read.Want{Jobs: o.wanted.Around(), Evidence: true, Known: one, Addresses: addresses, Now: o.Clock.Now})
+}
+
+// alone tells where a Job was judged without the others.
+func alone(around *inspect.Inventory) []inspect.ContextError {
+	var told []inspect.ContextError
+	for _, f := range around.Clusters {
+		if f.Alone != nil {
+			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Alone))
+			e.Message += "; it was judged without the others there"
+			told = append(told, e)
+		}
+	}
+	return told
 }
 
 // show prints what was read, and makes an error of the contexts that were not.

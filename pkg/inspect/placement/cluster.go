@@ -98,7 +98,8 @@ func (s *site) hasQuota() bool {
 	}
 	s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
 	for _, c := range s.own.Status.AdmissionChecks {
-		if check := s.facts.Kueue.CheckNamed(c.Name); check != nil && check.IsMultiKueue() {
+		check := s.facts.Kueue.CheckNamed(c.Name)
+		if check != nil && check.IsMultiKueue() {
 			continue
 		}
 		switch c.State {
@@ -107,6 +108,10 @@ func (s *site) hasQuota() bool {
 			return s.decide(inspect.Never, "AdmissionCheck %s has rejected it", c.Name)
 		case kueue.CheckReady:
 		default:
+			if check == nil && s.facts.Gaps[inspect.PartChecks] != nil {
+				s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
+				return s.decide(inspect.Unknown, "it has quota, and waits for AdmissionCheck %s, which may not be read: MultiKueue's waits for a worker", c.Name)
+			}
 			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
 			return s.decide(inspect.Waits, "it has quota, and waits for AdmissionCheck %s", c.Name)
 		}

@@ -269,9 +269,10 @@ func (c *cluster) knowsFree(n *capacity.Node) bool {
 	return true
 }
 
-// pending is what waits for a resource, nil where that is not known of all.
+// pending is what waits for a resource, nil where that is not known of all: a Workload
+// that waits names its LocalQueue alone.
 func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
-	if !c.hasClaims() {
+	if !c.hasClaims() || c.room.Gaps[inspect.PartQueues] != nil {
 		return nil
 	}
 	var waiting []*kueue.Claim

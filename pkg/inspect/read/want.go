@@ -146,8 +146,12 @@ func (w *Want) keepKnown(clusters []*inspect.Facts) {
 	for i, now := range clusters {
 		switch before := w.Known.Facts(now.Context); {
 		case before == nil:
-		case before.Err != nil || now.Err != nil:
+		case before.Err != nil:
 			clusters[i] = before
+		case now.Err != nil:
+			alone := *before
+			alone.Alone = now.Err
+			clusters[i] = &alone
 		default:
 			clusters[i] = now.With(before)
 		}
