@@ -288,7 +288,8 @@ func TestOldWorkerTakesNoTemplate(t *testing.T) {
 	s := newStage(t)
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
 		body, err := io.ReadAll(r.Body)
-		if r.Method != http.MethodPatch || err != nil || !bytes.Contains(body, []byte(`"template"`)) {
+		assert.Check(t, err == nil, "%v", err)
+		if r.Method != http.MethodPatch || !bytes.Contains(body, []byte(`"template"`)) {
 			return nil
 		}
 		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "small", field.ErrorList{

@@ -30,7 +30,7 @@ func controlPlanes(versions string) map[string]string {
 	folders := map[string]string{}
 	for pair := range strings.SplitSeq(versions, ",") {
 		if cluster, version, ok := strings.Cut(pair, "="); ok {
-			folders[cluster] = filepath.Join("../../bin/clusters/versions", version)
+			folders[cluster] = filepath.Join("..", "..", "bin", "clusters", "versions", version)
 		}
 	}
 	return folders
