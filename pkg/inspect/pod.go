@@ -10,6 +10,8 @@ type Pod struct {
 	Namespace, Name, UID string
 	// JobUID is the uid of the object that controls it.
 	JobUID string
+	// JobName is that object's kind and name, such as Job/train-workers-0.
+	JobName string
 	// OfKinds are its labels by which kinds find their pods: delegation.Kind.PodLabel.
 	OfKinds map[string]string
 	Node    string

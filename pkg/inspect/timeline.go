@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -132,19 +133,25 @@ func (t *timeline) workload(f *Facts, w *kueue.Workload) {
 	}
 }
 
-// pods tells of a Job's pods in a line or two, however many there are.
+// pods tells of a Job's pods in a line or two, however many there are; of an object that
+// makes Jobs, in as many for each of these.
 func (t *timeline) pods(f *Facts, j *Job) {
-	pods := f.PodsOf(j)
-	if len(pods) == 0 {
-		return
+	made := map[string][]*Pod{}
+	for _, p := range f.PodsOf(j) {
+		object := j.Kind + "/" + j.Name
+		if p.JobUID != j.UID {
+			object = cmp.Or(p.JobName, object)
+		}
+		made[object] = append(made[object], p)
 	}
-	// They are the inventory's own.
-	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	first, last := pods[0], pods[len(pods)-1]
-	object := j.Kind + "/" + j.Name
-	t.add(first.CreationTimestamp.Time, f.Context, object, "first pod created: %s", first.Name)
-	if len(pods) > 1 {
-		t.add(last.CreationTimestamp.Time, f.Context, object, "last of %d pods created: %s", len(pods), last.Name)
+	for _, object := range slices.Sorted(maps.Keys(made)) {
+		pods := made[object]
+		slices.SortStableFunc(pods, func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+		first, last := pods[0], pods[len(pods)-1]
+		t.add(first.CreationTimestamp.Time, f.Context, object, "first pod created: %s", first.Name)
+		if len(pods) > 1 {
+			t.add(last.CreationTimestamp.Time, f.Context, object, "last of %d pods created: %s", len(pods), last.Name)
+		}
 	}
 }
 
@@ -183,7 +190,8 @@ func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
 		if j.Context == f.Context {
 			uids[j.UID] = true
 			for _, pod := range f.PodsOf(j) {
-				uids[pod.UID] = true
+				// What controls it may be a Job that the object has made.
+				uids[pod.UID], uids[pod.JobUID] = true, pod.JobUID != ""
 			}
 		}
 	}

@@ -27,3 +27,36 @@ func TestTraceLeavesTheInventory(t *testing.T) {
 	assert.Equal(t, trace.Timeline[1].Event, "first pod created: older")
 	assert.Equal(t, v.Facts("hub").PodsOf(job)[0].Name, "newer")
 }
+
+// TestTimelineOfWhatItMakes: of an object that makes Jobs, the pods and the warnings are
+// told with the Job that they belong to.
+func TestTimelineOfWhatItMakes(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
+	set := &inspect.Job{
+		Context: "worker", APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Namespace: "default", Name: "train", UID: "set",
+		ManagedBy: delegation.BuiltIn, Status: delegation.Running, CreationTimestamp: at(0),
+	}
+	pod := func(name, job string, minute int) *inspect.Pod {
+		return &inspect.Pod{
+			Namespace: "default", Name: name, UID: name, JobUID: "uid-" + job, JobName: "Job/" + job, CreationTimestamp: at(minute),
+			OfKinds: map[string]string{set.Row().PodLabel: "train"},
+		}
+	}
+	facts := &inspect.Facts{
+		Context: "worker", Jobs: []*inspect.Job{set},
+		Pods: []*inspect.Pod{pod("w-1", "train-workers-0", 3), pod("w-0", "train-workers-0", 2), pod("d", "train-driver-0", 1)},
+		Events: []*inspect.Event{
+			{Kind: "Job", Name: "train-workers-0", UID: "uid-train-workers-0", Reason: "FailedCreate", Warning: true, Time: at(4).Time},
+			{Kind: "Job", Name: "other", UID: "uid-other", Reason: "FailedCreate", Warning: true, Time: at(4).Time},
+		},
+	}
+	v := inspect.NewInventory(at(5).Time, []*inspect.Facts{facts}, nil)
+	var told []string
+	for _, e := range v.Trace(inspect.Pair{Origin: set}).Timeline {
+		told = append(told, e.Object+" "+e.Event)
+	}
+	assert.DeepEqual(t, told, []string{
+		"JobSet/train created", "Job/train-driver-0 first pod created: d", "Job/train-workers-0 first pod created: w-0",
+		"Job/train-workers-0 last of 2 pods created: w-1", "Job/train-workers-0 FailedCreate",
+	})
+}

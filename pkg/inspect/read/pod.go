@@ -38,7 +38,7 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 		p.Started = *o.Status.StartTime
 	}
 	if owner := metav1.GetControllerOf(o); owner != nil {
-		p.JobUID = string(owner.UID)
+		p.JobUID, p.JobName = string(owner.UID), owner.Kind+"/"+owner.Name
 	}
 	for _, kind := range delegation.Kinds() {
 		if value := o.Labels[kind.PodLabel]; value != "" && !kind.IsJob() {
