@@ -120,6 +120,8 @@ func (w *way) mirror(depth, i int) {
 		h.Health, h.Message = HealthBad, "a second mirror: MultiKueue has given the "+m.Job.Kind+" to "+w.chosen
 	case m.Relation == ByName:
 		h.Message = "its mirror, as far as the name tells"
+	case w.trace.Mirrors[i].InStep && w.inventory.isBehind(w.pair.Origin, m):
+		h.Message = "its mirror, whose state the origin does not tell yet"
 	case w.trace.Mirrors[i].InStep:
 		h.Message = "its mirror, and the origin is in step with it"
 	default:
@@ -130,6 +132,12 @@ func (w *way) mirror(depth, i int) {
 	if f := w.inventory.Facts(m.Job.Context); f != nil {
 		w.pods(depth+1, f, m.Job)
 	}
+}
+
+// isBehind is whether an origin does not tell the state that its mirror has had for a few
+// seconds at most.
+func (v *Inventory) isBehind(origin *Job, m Mirror) bool {
+	return slices.ContainsFunc(v.Differences(origin, m), func(d Difference) bool { return d.isStatus() && d.Lag })
 }
 
 func marker(r Relation) string {

@@ -3,7 +3,10 @@ package inspect
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,4 +101,20 @@ func TestSummaryOfALostConnection(t *testing.T) {
 	assert.DeepEqual(t, messages, []string{
 		"which context reaches it is not known: secrets is forbidden", "which context reaches it is not known, for the same reason",
 	})
+}
+
+// TestWithinSecondsOfAnEnd: until an end has come to the origin, headline and way say so
+// alike.
+func TestWithinSecondsOfAnEnd(t *testing.T) {
+	ended := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	origin := object("", "ml", "train", uid("origin"), managedBy(delegation.Dispatch))
+	origin.Status = delegation.Running
+	mirror := object("", "ml", "train", uid("mirror"), mirrorOfDispatch("origin"))
+	mirror.Status, mirror.Succeeded, mirror.FinishedTime, mirror.StatusWrittenAt = delegation.Complete, 1, &ended, &ended
+	v := NewInventory(ended.Add(2*time.Second), []*Facts{through("m", "m", origin), through("w", "w", mirror)}, nil)
+	trace := v.Trace(v.Pairs.Pairs[0])
+	assert.Equal(t, trace.Summary, "Complete on w, which the origin does not tell yet")
+	assert.Assert(t, trace.Mirrors[0].InStep)
+	i := slices.IndexFunc(trace.Hops, func(h Hop) bool { return h.Context == "w" && h.Kind == "Job" })
+	assert.Assert(t, i >= 0 && strings.HasSuffix(trace.Hops[i].Message, "its mirror, whose state the origin does not tell yet"), "%v", trace.Hops)
 }
