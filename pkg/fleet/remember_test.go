@@ -33,6 +33,8 @@ type watchable struct {
 	// nothing answered.
 	refuse int
 	freeze chan struct{}
+	// frozen counts the requests for objects that came meanwhile.
+	frozen int
 	// events are for the watch that is open; it ends where they are closed.
 	events chan string
 }
@@ -40,6 +42,9 @@ type watchable struct {
 func (s *watchable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	freeze := s.freeze
+	if freeze != nil && strings.HasSuffix(r.URL.Path, "/configmaps") {
+		s.frozen++
+	}
 	s.mu.Unlock()
 	if freeze != nil {
 		select {
@@ -145,12 +150,18 @@ type watchedNames struct {
 
 func newWatchedNames(t *testing.T) *watchedNames {
 	t.Helper()
+	return newWatchedNamesWithin(t, 0, soon)
+}
+
+func newWatchedNamesWithin(t *testing.T, timeout, retry time.Duration) *watchedNames {
+	t.Helper()
 	s := &watchable{version: 1, names: []string{"a", "b"}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	n := &watchedNames{watchable: s, t: t, clock: testclock.NewFakeClock(time.Now())}
-	n.fleet = Open(t.Context(), []Context{{Name: "one", Namespace: "ns", Config: &rest.Config{Host: server.URL, QPS: -1}}}, Options{Clock: n.clock})
+	n.fleet = Open(t.Context(), []Context{{Name: "one", Namespace: "ns", Config: &rest.Config{Host: server.URL, QPS: -1}}}, Options{Clock: n.clock, Timeout: timeout})
+	n.fleet.retry = retry
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	n.changed = n.fleet.Remember(ctx)
@@ -276,15 +287,13 @@ func TestRememberNoMore(t *testing.T) {
 
 // TestRememberTheDead: a cluster that does not answer any more is waited for once.
 func TestRememberTheDead(t *testing.T) {
-	n := newWatchedNames(t)
+	n := newWatchedNamesWithin(t, 2*time.Second, time.Millisecond)
 	c := n.fleet.members[0].ways[0]
-	n.fleet.retry = time.Millisecond
 	assert.Equal(t, n.read(), "a b")
 	n.mu.Lock()
 	n.freeze = make(chan struct{})
 	n.mu.Unlock()
 	// What is wanted next is not known, so that it has to be asked.
-	n.fleet.timeout = 20 * time.Millisecond
 	ask := func() error {
 		return Ask(t.Context(), n.fleet, func(ctx context.Context, c *Cluster) (struct{}, error) {
 			_, err := Object(ctx, c, corev1.SchemeGroupVersion.WithResource("configmaps"), "ns", "b")
@@ -293,8 +302,10 @@ func TestRememberTheDead(t *testing.T) {
 	}
 	assert.ErrorContains(t, ask(), "no answer within")
 	<-n.changed
-	n.fleet.timeout = time.Hour
+	asked := func() int { n.mu.Lock(); defer n.mu.Unlock(); return n.frozen }
+	before := asked()
 	assert.ErrorContains(t, ask(), "no answer within")
+	assert.Equal(t, asked(), before)
 	assert.Equal(t, len(c.memory.kept), 0)
 
 	close(n.freeze)
