@@ -129,6 +129,16 @@ func runsOn(t *testing.T, cluster, ns string, want int) {
 	assert.NilError(t, err, "%d pods run in %s, not %d", running, ns, want)
 }
 
+// letEnd has the pods of a namespace on the worker end, which would run for hours.
+func letEnd(t *testing.T, ns string) {
+	t.Helper()
+	list, err := dynamicClient(worker).Resource(pods).Namespace(ns).List(t.Context(), metav1.ListOptions{})
+	assert.NilError(t, err)
+	for i := range list.Items {
+		patch(t, worker, pods, ns, list.Items[i].GetName(), `{metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: 100ms}}}`)
+	}
+}
+
 // command is kubectl, with the plugin on PATH.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()

@@ -71,13 +71,14 @@ func jobSetWay(origin, mirror, pods string) string {
 
 func TestJobSetToItsEnd(t *testing.T) {
 	const ns = "end"
-	newJobSet(t, ns, forSeconds)
+	newJobSet(t, ns, forHours)
 	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.tell(t, ns, "jobset/train")
 	d := dispatches(t, ns, "jobset/train")
 	d.expect(dispatch.MirrorCreated)
 	runs(t, ns, 3)
 	j := truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
 	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
+	letEnd(t, ns)
 	assert.Equal(t, d.end(), 0, d.told.String())
 	sameEnd(t, jobSets, ns)
 	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")

@@ -61,13 +61,14 @@ func trainJobWay(origin, mirror, pods string) string {
 // are dispatched to the end. Trainer 2.0 writes no status before that.
 func TestTrainJob(t *testing.T) {
 	const ns = "tune"
-	newTrainJob(t, ns, forSeconds, management, worker)
+	newTrainJob(t, ns, forHours, management, worker)
 	assert.Equal(t, origins(t, ns)["train"].Status, delegation.Unclaimed)
 	assert.Equal(t, codes(t, ns), "JM013 management")
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
 	d.expect(dispatch.MirrorCreated)
 	runs(t, ns, 2)
 	truth{delegation.Unknown, trainJobWay("Unknown", "Running", "2 Running"), ""}.tell(t, ns, "trainjob/train")
+	letEnd(t, ns)
 	assert.Equal(t, d.end(), 0, d.told.String())
 	sameEnd(t, trainJobs, ns)
 	truth{delegation.Complete, trainJobWay("Complete", "Complete", "2 Completed"), ""}.tell(t, ns, "trainjob/train")
