@@ -199,6 +199,14 @@ func codes(t *testing.T, ns string) string {
 	return strings.Join(all, "\n")
 }
 
+// eventuallyFinds waits until check finds these codes, and no others.
+func eventuallyFinds(t *testing.T, ns, want string) {
+	t.Helper()
+	got := ""
+	_ = poll(t.Context(), func(context.Context) bool { got = codes(t, ns); return got == want })
+	assert.Equal(t, got, want)
+}
+
 // way is what trace shows of the way, a line each: what, where, in which state.
 func way(t *testing.T, ns, name string) string {
 	t.Helper()

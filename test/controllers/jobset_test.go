@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"syscall"
@@ -91,7 +90,7 @@ func TestJobSetThatFails(t *testing.T) {
 	assert.Equal(t, d.end(), 5, d.told.String())
 	sameEnd(t, jobSets, ns)
 	assert.Equal(t, origins(t, ns)["train"].Status, delegation.Failed)
-	assert.Equal(t, codes(t, ns), "")
+	eventuallyFinds(t, ns, "")
 }
 
 func TestJobSetSuspendedAndResumed(t *testing.T) {
@@ -120,7 +119,7 @@ func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
 	assert.NilError(t, dynamicClient(management).Resource(jobSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
 	assert.Equal(t, d.end(), 1, d.told.String())
 	eventually(t, worker, jobSets, ns, "train", isAway)
-	assert.Equal(t, codes(t, ns), "")
+	eventuallyFinds(t, ns, "")
 }
 
 func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
@@ -135,9 +134,7 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	// is written anew, as by a dispatcher that would hold it for a second.
 	kind, _ := delegation.KindNamed("jobset")
 	patch(t, management, leases, ns, kind.LeaseName("train"), `{spec: {leaseDurationSeconds: 1}}`)
-	got := ""
-	_ = poll(t.Context(), func(context.Context) bool { got = codes(t, ns); return strings.Contains(got, "JM202") })
-	assert.Equal(t, got, "JM202 management")
+	eventuallyFinds(t, ns, "JM202 management")
 	assert.Assert(t, strings.HasPrefix(way(t, ns, "jobset/train"), "JobSet/train management "), way(t, ns, "jobset/train"))
 	assert.Assert(t, strings.HasSuffix(way(t, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), way(t, ns, "jobset/train"))
 	d = dispatches(t, ns, "jobset/train")
