@@ -2,7 +2,10 @@ package dispatch
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -19,9 +22,22 @@ import (
 func TestSeveralWorkers(t *testing.T) {
 	s := newStage(t)
 	frozen := dispatchtest.NewServer(t)
-	thaw := make(chan struct{})
+	full, thaw := make(chan struct{}), make(chan struct{})
+	var waiting atomic.Int32
 	frozen.Before = func(*http.Request) *apierrors.StatusError {
+		if waiting.Add(1) == workers {
+			close(full)
+		}
 		<-thaw
+		return nil
+	}
+	// The Job of the other worker comes when as many of the others wait as can at once.
+	s.here.Before = func(r *http.Request) *apierrors.StatusError {
+		body, err := io.ReadAll(r.Body)
+		assert.Check(t, err == nil, "%v", err)
+		if strings.Contains(r.URL.Path+string(body), delegation.LeaseName("small")) {
+			<-full
+		}
 		return nil
 	}
 	stuck := sideOf(t, frozen, "stuck")
