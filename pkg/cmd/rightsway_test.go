@@ -22,7 +22,7 @@ import (
 // less, and is told so.
 func TestTheWayWithEachRightTakenAway(t *testing.T) {
 	all := rights.Of(rights.LookSecrets)
-	for _, name := range []string{"running", "strict-fifo-head-blocks", "service-account-missing-on-workers"} {
+	for _, name := range []string{"running", "strict-fifo-head-blocks"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			look := func(lacks rights.Right, verb string, args ...string) (text, told string, refused bool) {
