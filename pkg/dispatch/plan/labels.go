@@ -134,7 +134,7 @@ func (p *planner) labels() {
 	p.tell("metadata.labels", was, now, reasons)
 	if uid := string(p.origin.GetUID()); uid != "" {
 		now[delegation.OriginUIDLabel] = uid
-		p.Changes = append(p.Changes, uidChange(uid))
+		p.changed(Set, content.Keyed("metadata.labels", delegation.OriginUIDLabel), uid, "tells whose mirror it is")
 	}
 	p.Mirror.SetLabels(orNil(now))
 }

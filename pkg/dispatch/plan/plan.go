@@ -130,28 +130,6 @@ func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	return p.Plan, nil
 }
 
-// Bind marks the mirror with the uid of its origin, for an origin that was created
-// after it was planned.
-func (p *Plan) Bind(originUID string) {
-	if originUID == "" {
-		return
-	}
-	labels := content.StringsAt(p.Mirror, "metadata", "labels")
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[delegation.OriginUIDLabel] = originUID
-	p.Mirror.SetLabels(labels)
-	change := uidChange(originUID)
-	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Field == change.Field })
-	p.Changes = append(p.Changes, change)
-	p.sort()
-}
-
-func uidChange(uid string) Change {
-	return Change{Action: Set, Field: content.Keyed("metadata.labels", delegation.OriginUIDLabel), Value: uid, Reason: "tells whose mirror it is"}
-}
-
 func (p *Plan) sort() {
 	slices.SortStableFunc(p.Changes, func(a, b Change) int { return cmp.Compare(a.Field, b.Field) })
 }

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"testing"
 	"text/tabwriter"
 
@@ -94,23 +93,6 @@ func change(p *plan.Plan, field string) string {
 		}
 	}
 	return ""
-}
-
-func TestBind(t *testing.T) {
-	const field = "metadata.labels[jobmanagedby.github.io/origin-uid]"
-	p := planFor(t, smallJob(t), into)
-	assert.Equal(t, change(p, field), "")
-	p.Bind("")
-	assert.Equal(t, change(p, field), "")
-	for _, uid := range []string{"u1", "u2"} {
-		p.Bind(uid)
-		assert.Equal(t, change(p, field), "set "+uid)
-		assert.DeepEqual(t, p.Mirror.GetLabels(), map[string]string{delegation.OriginUIDLabel: uid})
-	}
-	assert.Equal(t, strings.Count(planText(t, p), field), 1)
-	// The plan that is made of the origin once it is stored is the same.
-	stored := planFor(t, asStored(t, smallJob(t), "u2"), into)
-	assert.DeepEqual(t, stored.Mirror.GetLabels(), p.Mirror.GetLabels())
 }
 
 func TestPlanMarks(t *testing.T) {

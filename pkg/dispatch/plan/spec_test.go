@@ -25,7 +25,6 @@ func TestPlanRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := smallJob(t, edits...)
 			fromFile := planFor(t, file, into)
-			fromFile.Bind("u1")
 			origin := asStored(t, file, "u1")
 			plan := planFor(t, origin, into)
 			for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
