@@ -198,6 +198,8 @@ func reflector() *jsonschema.Reflector {
 				return enum(inspect.Verdicts())
 			case reflect.TypeFor[inspect.State]():
 				return enum(inspect.States())
+			case reflect.TypeFor[inspect.PositionSource]():
+				return enum(inspect.PositionSources())
 			case reflect.TypeFor[inspect.QueueKind]():
 				return enum(inspect.QueueKinds())
 			case reflect.TypeFor[inspect.Health]():

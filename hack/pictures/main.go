@@ -18,7 +18,7 @@ import (
 // them behind "kubectl jobs-managedby".
 var pictures = map[string]string{
 	"ls":    "ls -A --from examples/fleet",
-	"trace": "trace sweep -n ml --from examples/fleet",
+	"trace": "trace finetune -n vision --from examples/fleet",
 	"check": "check -A --grace 0s --from examples/fleet",
 }
 

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -19,7 +16,7 @@ func unknownKinds() schema.GroupResource {
 	return schema.GroupResource{Group: everything, Resource: everything}
 }
 
-// kindNames are the names of all kinds that may be recorded, as read.Served takes
+// kindNames are the names of all kinds that may be recorded, as read.Query takes
 // them.
 func kindNames() []string {
 	names := []string{read.AllKinds}
@@ -41,7 +38,7 @@ func (o *Options) isWanted(k delegation.Kind) bool {
 // findKinds finds out which kinds the cluster serves beside Jobs, and returns those
 // whose objects are to be recorded. Of the others it is recorded that they are there.
 func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
-	kinds, err := read.Served(ctx, r.cluster, kindNames())
+	kinds, err := r.options.query.Served(ctx, r.cluster)
 	r.noteGroups(kinds, err)
 	discovery, err := r.cluster.Discovery()
 	if err != nil {
@@ -51,11 +48,13 @@ func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
 	var wanted []delegation.Kind
 	for _, k := range kinds {
 		told := servedKind(k)
-		if !k.IsUnmanaged() && !k.Discovered {
+		lacks := k.WithoutField
+		if !k.IsUnmanaged() && !k.Discovered && !lacks {
 			// What cannot be found out is taken to be as the table says.
-			if lacks, _ := schemas.Lack(ctx, k); lacks {
-				told.ManagedBy = ""
-			}
+			lacks, _ = schemas.Lack(ctx, k)
+		}
+		if lacks {
+			told.ManagedBy = ""
 		}
 		switch {
 		case k.IsJob() && told.ManagedBy != "":
@@ -71,7 +70,6 @@ func (r *reader) findKinds(ctx context.Context) []delegation.Kind {
 		}
 		r.context.Kinds = append(r.context.Kinds, told)
 	}
-	r.addOutdated(ctx, discovery, kinds)
 	return wanted
 }
 
@@ -92,34 +90,5 @@ func (r *reader) noteGroups(found []delegation.Kind, err error) {
 			r.context.Served = append(r.context.Served, gv.String())
 		}
 		r.note(resource{GroupVersionResource: schema.GroupVersionResource{Group: gv.Group, Resource: everything}}, err)
-	}
-}
-
-// addOutdated records the kinds of the table that were not found although they are
-// served, in versions that do not have the field.
-func (r *reader) addOutdated(ctx context.Context, discovery *fleet.Discovery, found []delegation.Kind) {
-	api, err := discovery.API(ctx)
-	if err != nil {
-		return
-	}
-	known := func(gvk schema.GroupVersionKind) bool {
-		return slices.ContainsFunc(found, func(k delegation.Kind) bool { return k.GroupVersionKind().GroupKind() == gvk.GroupKind() }) ||
-			slices.ContainsFunc(r.context.Kinds, func(k ServedKind) bool { return k.gvk().GroupKind() == gvk.GroupKind() })
-	}
-	for _, row := range delegation.Kinds() {
-		if row.IsUnmanaged() {
-			continue
-		}
-		for _, list := range api.Lists {
-			gv, err := schema.ParseGroupVersion(list.GroupVersion)
-			isServed := func(r metav1.APIResource) bool { return r.Name == row.Resource.Resource }
-			if err != nil || gv.Group != row.Resource.Group || known(row.GroupVersionKind()) || !slices.ContainsFunc(list.APIResources, isServed) {
-				continue
-			}
-			row.Resource.Version = gv.Version
-			told := servedKind(row)
-			told.ManagedBy = ""
-			r.context.Kinds = append(r.context.Kinds, told)
-		}
 	}
 }

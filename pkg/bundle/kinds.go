@@ -49,7 +49,7 @@ func servedKind(k delegation.Kind) ServedKind {
 // isWithoutField says whether it is served without a field that it should have.
 func (k *ServedKind) isWithoutField() bool {
 	row, known := delegation.KindOf(k.gvk())
-	return k.ManagedBy == "" && known && !row.IsUnmanaged()
+	return k.ManagedBy == "" && (!known || !row.IsUnmanaged())
 }
 
 // gvk is the kind as objects of it name themselves.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // Options say what goes into a bundle.
@@ -28,6 +29,9 @@ type Options struct {
 	Known []kubecontext.Address
 	// Clock tells the time; nil is the real one.
 	Clock clock.PassiveClock
+
+	// query tells which kinds there are.
+	query read.Query
 }
 
 // Recording is what was read of a fleet, ready to be written.
@@ -54,6 +58,7 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	o.query = read.Query{Kinds: kindNames()}.Across(ctx, f)
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*reading, error) {
 		return readOne(ctx, c, o)
 	})

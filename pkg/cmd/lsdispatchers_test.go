@@ -84,7 +84,7 @@ func TestDispatchers(t *testing.T) {
 				fits(t, "ownerlist", out)
 				var list inspect.OwnerList
 				assert.NilError(t, json.Unmarshal([]byte(out), &list))
-				return list.Items[0].Jobs[0]
+				return *list.Items[0].Jobs[0]
 			}
 			for _, args := range [][]string{nil, {"--contexts", "hub"}} {
 				j := job(args...)

@@ -77,6 +77,10 @@ type Kind struct {
 	OtherTTL bool
 	// Discovered says that the kind is in no table: it was found by its schema.
 	Discovered bool
+	// WithoutField says that a cluster serves it without the field, as an old version of
+	// its controller does: what is written there is dropped without a word. A mirror, which
+	// has no owner, may well be there.
+	WithoutField bool
 }
 
 // Change says whether a kind's managedBy can be changed once an object is there.

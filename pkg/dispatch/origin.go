@@ -53,7 +53,11 @@ func CreatedEvent(s *apiserver.Side, job *unstructured.Unstructured) Event {
 // ProblemEvent tells of a problem that preflight found with a Job of context at.
 func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
 	origin := apiserver.RefOf(&apiserver.Side{Context: at}, job)
-	e := Event{Event: Warned, Message: string(command.Say("context %s: %s", p.Context, p.Message)), Origin: &origin}
+	what := p.Message
+	if p.Object != "" {
+		what = p.Object + ": " + what
+	}
+	e := Event{Event: Warned, Message: string(command.Say("context %s: %s", p.Context, what)), Origin: &origin}
 	if p.Blocking {
 		e.Event = Refused
 	}

@@ -80,7 +80,7 @@ type Answer[T any] struct {
 // one cluster stands for it: the first that may, by Options.Stands, in the order they
 // are given in.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}, retry: soon}
+	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}, retry: Soon}
 	if f.parallel == 0 {
 		f.parallel = 16
 	}

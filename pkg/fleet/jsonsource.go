@@ -91,7 +91,7 @@ func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, name
 		byName := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 		err = EachObject(ctx, c, r, namespace, byName, func(o json.RawMessage) { found = o })
 		if text = found; apierrors.IsForbidden(err) {
-			text, err = Keep(c, strings.Join([]string{"get", r.String(), namespace, name}, "\n"), soon, get)
+			text, err = Keep(c, strings.Join([]string{"get", r.String(), namespace, name}, "\n"), Soon, get)
 		}
 	}
 	if apierrors.IsNotFound(err) {

@@ -12,9 +12,9 @@ import (
 
 // How long it is believed what no watch tells of.
 const (
-	// soon is for what may change at any time: objects that may be listed and not watched,
+	// Soon is for what may change at any time: objects that may be listed and not watched,
 	// and whatever failed.
-	soon = 2 * time.Second
+	Soon = 2 * time.Second
 	// Seldom is for what hardly ever changes: what a server serves, and what it refuses.
 	Seldom = 30 * time.Second
 	// Rarely is for what also changes its key when it changes.
@@ -98,7 +98,7 @@ func (m *memory) fail(r *recollection, err error) {
 	r.stop()
 	r.objects, r.keys, r.value, r.err = nil, nil, nil, err
 	r.isKept = isFinal(err)
-	r.until = m.clock.Now().Add(soon)
+	r.until = m.clock.Now().Add(Soon)
 	if r.isKept {
 		r.until = m.clock.Now().Add(Seldom)
 	}
@@ -116,14 +116,14 @@ func (m *memory) lose(r *recollection, what string, err error) {
 	now := m.clock.Now()
 	switch {
 	case isFinal(err):
-		r.until, r.noWatch = now.Add(soon), now.Add(Seldom)
+		r.until, r.noWatch = now.Add(Soon), now.Add(Seldom)
 		m.refused[what] = err
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		// The server answers, but no longer knows what has happened since.
 		r.until = now
 		m.tell()
 	default:
-		r.until = now.Add(soon)
+		r.until = now.Add(Soon)
 	}
 }
 

@@ -85,7 +85,7 @@ func follow[T any](m *memory, r *recollection, s Source[T], listed *recollection
 	r.isKept, r.err, r.objects, r.keys, r.until = true, nil, listed.objects, listed.keys, time.Time{}
 	// What was forgotten meanwhile, nobody would end a watch of.
 	if now := m.clock.Now(); version == "" || now.Before(r.noWatch) || m.kept[s.Key] != r {
-		r.until = now.Add(soon)
+		r.until = now.Add(Soon)
 		return
 	}
 	ctx, stop := context.WithCancel(quiet(m.ctx))

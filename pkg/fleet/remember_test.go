@@ -150,7 +150,7 @@ type watchedNames struct {
 
 func newWatchedNames(t *testing.T) *watchedNames {
 	t.Helper()
-	return newWatchedNamesWithin(t, 0, soon)
+	return newWatchedNamesWithin(t, 0, Soon)
 }
 
 func newWatchedNamesWithin(t *testing.T, timeout, retry time.Duration) *watchedNames {
@@ -259,7 +259,7 @@ func TestRememberNoMore(t *testing.T) {
 			}
 			return false
 		})
-		n.clock.Step(soon)
+		n.clock.Step(Soon)
 		assert.Equal(t, n.read(), "z")
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestRememberNoMore(t *testing.T) {
 		assert.Equal(t, n.fleet.Unwatched()[0].What, "configmaps")
 		for range 5 {
 			assert.Equal(t, n.read(), "a b")
-			n.clock.Step(soon)
+			n.clock.Step(Soon)
 		}
 		lists, from := n.count()
 		assert.Equal(t, lists, 5)

@@ -118,6 +118,8 @@ type KueueFacts struct {
 	Addresses map[string]kubecontext.Address
 	// QueuesAsked are the LocalQueues that were asked for one by one, as namespace/name.
 	QueuesAsked []string
+	// Orders are what Kueue itself says of the order in LocalQueues, where it does.
+	Orders kueue.Orders
 	// Capacity tells how much room there is; nil where nobody asked.
 	Capacity *Capacity
 }
@@ -159,6 +161,16 @@ func (f *Facts) LookedFor(kind delegation.Kind) bool {
 	})
 }
 
+// KindOf is the kind of an object as the cluster serves it, or else as it was read.
+func (f *Facts) KindOf(j *Job) delegation.Kind {
+	for _, k := range f.Kinds {
+		if k.GroupVersionKind() == j.GetObjectKind().GroupVersionKind() {
+			return k
+		}
+	}
+	return j.Row()
+}
+
 // PartOf is the part that the objects of a kind are.
 func PartOf(kind delegation.Kind) Part {
 	return Part(kind.ResourceName())
@@ -189,7 +201,7 @@ func (f *Facts) KindParts() []Part {
 
 // SortJobs sorts the Jobs as they are shown: a list comes in no certain order.
 func (f *Facts) SortJobs() {
-	slices.SortFunc(f.Jobs, func(a, b *Job) int { return byName(*a, *b) })
+	slices.SortFunc(f.Jobs, byName)
 }
 
 // AddGap notes that a part could not be read. Of several reasons the first in the order

@@ -119,7 +119,8 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 	switch {
 	case meta.IsStatusConditionTrue(conditions, kueue.Finished):
 		health := HealthOK
-		if finished.Reason != "Succeeded" && finished.Reason != "" {
+		// An elastic one is replaced by another when its size changes.
+		if !slices.Contains([]string{"", "Succeeded", "WorkloadSliceReplaced"}, finished.Reason) {
 			health = HealthBad
 		}
 		return by(kueue.Finished, health, finished, reasoned(finished))
@@ -130,6 +131,9 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 	case meta.IsStatusConditionTrue(conditions, kueue.Admitted):
 		return by(kueue.Admitted, HealthOK, meta.FindStatusCondition(conditions, kueue.Admitted), podsMessage(conditions))
 	case meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved):
+		if not := meta.FindStatusCondition(conditions, kueue.Admitted); not != nil && not.Reason == kueue.DelayedTopology {
+			return by(kueue.QuotaReserved, HealthWaiting, quota, "waits for places in the topology of nodes")
+		}
 		return by(kueue.QuotaReserved, HealthWaiting, quota, "")
 	case quota == nil:
 		return by("Pending", HealthWaiting, nil, silence(f, w))

@@ -31,7 +31,7 @@ type OwnerGroup struct {
 	BuiltIn   bool                      `json:"builtIn"`
 	Counts    map[delegation.Status]int `json:"counts"`
 	// Jobs are sorted by context, namespace and name; empty in a summary.
-	Jobs []Job `json:"jobs"`
+	Jobs []*Job `json:"jobs"`
 }
 
 // Total is how many Jobs were counted.
@@ -70,10 +70,10 @@ type Tally struct {
 	// Context is where its Jobs were read, and Err why they may not be all, or none.
 	Context string
 	Err     error
-	// CountOnly drops the Jobs once they are counted, but for their uids where Repeats
-	// says that another tally may hold the same ones: that it is not known whose
-	// clusters are which.
-	CountOnly, Repeats bool
+	// CountOnly drops the Jobs once they are counted, but for their uids unless Distinct
+	// says that no other tally holds the same ones: that it is known whose clusters are
+	// which.
+	CountOnly, Distinct bool
 
 	groups  map[delegation.Owner]*OwnerGroup
 	counted []countedJob
@@ -99,8 +99,8 @@ func (t *Tally) Add(j Job) {
 	g.Counts[j.Status]++
 	switch {
 	case !t.CountOnly:
-		g.Jobs = append(g.Jobs, j)
-	case t.Repeats:
+		g.Jobs = append(g.Jobs, &j)
+	case !t.Distinct:
 		t.counted = append(t.counted, countedJob{idOf(&j), j.ManagedBy, j.Status})
 	}
 }
@@ -115,8 +115,8 @@ type countedJob struct {
 // drop leaves out the Jobs that other tallies, which those seen came from, hold already.
 func (t *Tally) drop(seen objectIDs) {
 	for _, g := range t.groups {
-		g.Jobs = slices.DeleteFunc(g.Jobs, func(j Job) bool {
-			isKnown := !seen.add(idOf(&j))
+		g.Jobs = slices.DeleteFunc(g.Jobs, func(j *Job) bool {
+			isKnown := !seen.add(idOf(j))
 			if isKnown {
 				g.Counts[j.Status]--
 			}
@@ -142,7 +142,7 @@ func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
 	}
 	g, ok := t.groups[owner]
 	if !ok {
-		g = &OwnerGroup{ManagedBy: owner, BuiltIn: owner.IsBuiltIn(), Counts: map[delegation.Status]int{}, Jobs: []Job{}}
+		g = &OwnerGroup{ManagedBy: owner, BuiltIn: owner.IsBuiltIn(), Counts: map[delegation.Status]int{}, Jobs: []*Job{}}
 		t.groups[owner] = g
 	}
 	return g
@@ -162,7 +162,7 @@ func Merge(tallies []*Tally) *OwnerList {
 		for _, err := range t.partial {
 			list.Errors = append(list.Errors, NewContextError(kubecontext.InContext(t.Context, "", err)))
 		}
-		if len(tallies) > 1 {
+		if len(tallies) > 1 && !t.Distinct {
 			t.drop(seen)
 		}
 		for owner, g := range t.groups {
@@ -220,9 +220,7 @@ func Hidden(tallies []*Tally) []*Job {
 func (l *OwnerList) All() []*Job {
 	var jobs []*Job
 	for i := range l.Items {
-		for n := range l.Items[i].Jobs {
-			jobs = append(jobs, &l.Items[i].Jobs[n])
-		}
+		jobs = append(jobs, l.Items[i].Jobs...)
 	}
 	return jobs
 }
@@ -235,7 +233,7 @@ func NewOwnerList() *OwnerList {
 	}
 }
 
-func byName(a, b Job) int {
+func byName(a, b *Job) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }
 
@@ -257,7 +255,7 @@ func (l *OwnerList) DeepCopyObject() runtime.Object {
 		g := &c.Items[i]
 		g.Counts, g.Jobs = maps.Clone(g.Counts), slices.Clone(g.Jobs)
 		for n := range g.Jobs {
-			g.Jobs[n] = *g.Jobs[n].deepCopy()
+			g.Jobs[n] = g.Jobs[n].deepCopy()
 		}
 	}
 	return c

@@ -150,14 +150,27 @@ type Holder struct {
 // QueuePosition is a place in a ClusterQueue.
 type QueuePosition struct {
 	ClusterQueue string `json:"clusterQueue"`
-	// Place counts from 1, and Of is how many wait there.
+	// Place counts from 1, and Of is how many wait there, 0 where that is not known.
 	Place int `json:"place"`
 	Of    int `json:"of"`
 	// Ahead are the first of those that come before it, as namespace/name.
 	Ahead []string `json:"ahead"`
-	// Source is who says so: "computed" from what was read.
-	Source string `json:"source"`
+	// Source is who says so: Kueue itself, by its visibility API, or this plugin, computed
+	// from what was read.
+	Source PositionSource `json:"source"`
 }
+
+// PositionSource is who says where in a queue something is.
+type PositionSource string
+
+// The sources.
+const (
+	ByKueue  PositionSource = "visibility"
+	Computed PositionSource = "computed"
+)
+
+// PositionSources returns all sources.
+func PositionSources() []PositionSource { return []PositionSource{ByKueue, Computed} }
 
 // PlacementChange is what would let it run.
 type PlacementChange struct {

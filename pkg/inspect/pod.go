@@ -12,6 +12,9 @@ type Pod struct {
 	JobUID string
 	// JobName is that object's kind and name, such as Job/train-workers-0.
 	JobName string
+	// LeftBy is the uid of the Job that it was made for, where nothing controls it any more;
+	// JobName is that Job's then.
+	LeftBy string
 	// OfKinds are its labels by which kinds find their pods: delegation.Kind.PodLabel.
 	OfKinds map[string]string
 	Node    string
@@ -35,4 +38,9 @@ type Pod struct {
 	IsLookedAt bool
 	// Started is when the kubelet of its node took it up; zero where it has not.
 	Started metav1.Time
+}
+
+// IsUnschedulable says whether the scheduler has found no node for it so far.
+func (p *Pod) IsUnschedulable() bool {
+	return p.Node == "" && p.Phase == corev1.PodPending && p.Reason == corev1.PodReasonUnschedulable
 }

@@ -10,8 +10,23 @@ import (
 // Workload.
 const PreemptedReason = "Preempted"
 
+// PreemptorReason is that of the event by which Kueue says of a Workload that it took the room
+// of another one.
+const PreemptorReason = "PreemptedWorkload"
+
 // IsPreemption says whether the event tells who took the room of a Workload.
 func (e *Event) IsPreemption() bool { return e.Kind == "Workload" && e.Reason == PreemptedReason }
+
+// PreemptorsName is what a Workload is called that took room, by its uid; ok is false where no
+// event tells.
+func (f *Facts) PreemptorsName(uid string) (namespace, name string, ok bool) {
+	for _, e := range f.Events {
+		if e.Kind == "Workload" && e.Reason == PreemptorReason && e.UID == uid {
+			return e.Namespace, e.Name, true
+		}
+	}
+	return "", "", false
+}
 
 // preemptor is how Kueue names who took the room: by the uid of its Workload, and that of
 // the Job of that, both on the cluster that preempted (kueue: pkg/scheduler/preemption). A

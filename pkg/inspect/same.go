@@ -215,6 +215,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Configs = added(k.Configs, other.Configs, func(o *kueue.MultiKueueConfig) types.UID { return o.UID })
 	c.Clusters = added(k.Clusters, other.Clusters, func(o *kueue.MultiKueueCluster) types.UID { return o.UID })
 	c.Addresses = union(k.Addresses, other.Addresses)
+	c.Orders = union(k.Orders, other.Orders)
 	c.Capacity = k.Capacity.with(other.Capacity)
 	c.QueuesAsked = slices.Concat(k.QueuesAsked, other.QueuesAsked)
 	return &c

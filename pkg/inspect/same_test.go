@@ -114,7 +114,7 @@ func TestListedOnce(t *testing.T) {
 			through("far", "v", object("", "ml", "train", uid("3"), managedBy(delegation.Dispatch))),
 			through("far-dev", "", object("", "ml", "train", uid("3"), managedBy(delegation.Dispatch))),
 		} {
-			tally := &Tally{Context: f.Context, CountOnly: countOnly, Repeats: true}
+			tally := &Tally{Context: f.Context, CountOnly: countOnly}
 			for _, j := range f.Jobs {
 				tally.Add(*j)
 			}

@@ -3,6 +3,8 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -212,6 +214,8 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 	if len(reasons) == 0 {
 		return "quota is reserved on " + manager.Context + ", and no worker cluster was nominated so far"
 	}
+	// First those that leave something to hope for: a column may be too narrow for all.
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(hopeless(a), hopeless(b)) })
 	for i, reason := range reasons {
 		reasons[i] = strings.Join(said[reason], ", ") + ": " + reason
 	}
@@ -236,6 +240,25 @@ func otherChecks(f *Facts, w *kueue.Workload) []string {
 	return waits
 }
 
+// hopeless is 1 for a reason of Kueue's that does not pass, whoever else ends.
+func hopeless(reason string) int {
+	if strings.HasPrefix(reason, "ExceedsMaxQuota") || strings.HasPrefix(reason, "NoMatchingFlavor") {
+		return 1
+	}
+	return 0
+}
+
+// onlyPodSet is how Kueue begins what it says of the only podset of a Workload.
+var onlyPodSet = regexp.MustCompile(`^(\w+: )?couldn't assign flavors to pod set \S+: `)
+
+// briefly is what Kueue says without what it begins with each time.
+func briefly(message string) string {
+	if strings.Count(message, "couldn't assign flavors to pod set ") != 1 {
+		return message
+	}
+	return onlyPodSet.ReplaceAllString(message, "$1")
+}
+
 func (v *Inventory) workerReason(p Pair, f *Facts) string {
 	for _, j := range p.Namesakes {
 		if j.Context == f.Context {
@@ -253,5 +276,5 @@ func (v *Inventory) workerReason(p Pair, f *Facts) string {
 	case h.Message == "":
 		return h.State
 	}
-	return h.Message
+	return briefly(h.Message)
 }

@@ -66,15 +66,19 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
 		t.least = append(t.least, max(shortest, len(c.title), c.least))
 	}
-	for _, value := range values {
+	t.rows = func(yield func([]string) bool) {
 		cells := make([]string, len(columns))
-		for i, c := range columns {
-			cells[i] = c.cell(value)
+		for _, value := range values {
+			for i, c := range columns {
+				cells[i] = c.cell(value)
+			}
+			if !yield(cells) {
+				return
+			}
 		}
-		t.rows = append(t.rows, cells)
 	}
-	slices.SortFunc(columns, func(a, b column[T]) int { return cmp.Compare(a.spare, b.spare) })
-	for _, c := range columns {
+	bySpare := slices.SortedStableFunc(slices.Values(columns), func(a, b column[T]) int { return cmp.Compare(a.spare, b.spare) })
+	for _, c := range bySpare {
 		if c.spare > 0 {
 			t.spare = append(t.spare, c.title)
 		}

@@ -37,6 +37,15 @@ func with(j inspect.Job, change func(*inspect.Job)) inspect.Job {
 	return j
 }
 
+// pointersTo are those to Jobs, as lists have them.
+func pointersTo(jobs []inspect.Job) []*inspect.Job {
+	var all []*inspect.Job
+	for i := range jobs {
+		all = append(all, &jobs[i])
+	}
+	return all
+}
+
 // listOf groups Jobs in the order they come in.
 func listOf(jobs ...inspect.Job) *inspect.OwnerList {
 	list := inspect.NewOwnerList()
@@ -47,11 +56,11 @@ func listOf(jobs ...inspect.Job) *inspect.OwnerList {
 			i = len(list.Items)
 			at[j.ManagedBy] = i
 			list.Items = append(list.Items, inspect.OwnerGroup{
-				ManagedBy: j.ManagedBy, BuiltIn: j.ManagedBy.IsBuiltIn(), Counts: map[delegation.Status]int{}, Jobs: []inspect.Job{},
+				ManagedBy: j.ManagedBy, BuiltIn: j.ManagedBy.IsBuiltIn(), Counts: map[delegation.Status]int{}, Jobs: []*inspect.Job{},
 			})
 		}
 		list.Items[i].Counts[j.Status]++
-		list.Items[i].Jobs = append(list.Items[i].Jobs, j)
+		list.Items[i].Jobs = append(list.Items[i].Jobs, &j)
 	}
 	return list
 }

@@ -106,18 +106,18 @@ func (f *Format) PrintObject(w io.Writer, o runtime.Object) error {
 }
 
 // PrintJobs writes Jobs one after the other, in a format other than a table.
-func (f *Format) PrintJobs(w io.Writer, jobs []inspect.Job) error {
+func (f *Format) PrintJobs(w io.Writer, jobs []*inspect.Job) error {
 	if f.name == "name" {
-		for i := range jobs {
-			if err := writeLines(w, resourceName(&jobs[i])); err != nil {
+		for _, j := range jobs {
+			if err := writeLines(w, resourceName(j)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if !f.IsPerJob() {
-		for i := range jobs {
-			if err := f.printObject(w, &jobs[i]); err != nil {
+		for _, j := range jobs {
+			if err := f.printObject(w, j); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (f *Format) PrintJobs(w io.Writer, jobs []inspect.Job) error {
 // PrintTraces writes traces one after the other, in a format that IsPerJob.
 func (f *Format) PrintTraces(w io.Writer, traces []inspect.Trace) error {
 	if f.name != "name" {
-		return printColumns(f, w, traces)
+		return printColumns(f, w, pointers(traces))
 	}
 	for i := range traces {
 		j := traces[i].Origin
@@ -144,10 +144,10 @@ func (f *Format) PrintTraces(w io.Writer, traces []inspect.Trace) error {
 }
 
 // printColumns writes objects in columns that the user chose.
-func printColumns[T any](f *Format, w io.Writer, objects []T) error {
+func printColumns[T any](f *Format, w io.Writer, objects []*T) error {
 	list := &unstructured.UnstructuredList{}
-	for i := range objects {
-		u, err := unstructuredOf(&objects[i])
+	for _, o := range objects {
+		u, err := unstructuredOf(o)
 		if err != nil {
 			return err
 		}
@@ -159,6 +159,9 @@ func printColumns[T any](f *Format, w io.Writer, objects []T) error {
 }
 
 func (f *Format) printObject(w io.Writer, o runtime.Object) error {
+	if list, isOwners := o.(*inspect.OwnerList); isOwners && f.name == "json" {
+		return writeOwners(w, list)
+	}
 	if f.IsDocument() {
 		return f.printer.PrintObj(o, w)
 	}
@@ -244,7 +247,7 @@ func (f *Format) PrintEvent(w io.Writer, event inspect.ChangeType, j *inspect.Jo
 // the names of their objects, or columns.
 func (f *Format) PrintFindings(w io.Writer, findings []inspect.Finding) error {
 	if f.name != "name" {
-		return printColumns(f, w, findings)
+		return printColumns(f, w, pointers(findings))
 	}
 	for i := range findings {
 		j := inspect.Job{APIVersion: findings[i].APIVersion, Kind: findings[i].Kind, Name: findings[i].Name}

@@ -113,7 +113,7 @@ func TestPrintList(t *testing.T) {
 		{"list-hostile.yaml", "yaml", hostileList},
 		{"list-hostile.kyaml", "kyaml", hostileList},
 		{"list-jsonpath.txt", `jsonpath={range .items[*]}{.managedBy}{"\t"}{.counts}{"\t"}{.jobs[*].startTime}{"\n"}{end}`, everyStatus()},
-		{"list-jsonpath-as-json.txt", "jsonpath-as-json={.items[*].jobs[*].mirrors[0]}", listOf(everyStatus().Items[0].Jobs[0])},
+		{"list-jsonpath-as-json.txt", "jsonpath-as-json={.items[*].jobs[*].mirrors[0]}", listOf(*everyStatus().Items[0].Jobs[0])},
 		{"list-go-template.txt", `go-template={{range .items}}{{range .jobs}}{{.name}} {{.startTime}} {{.completions}}{{"\n"}}{{end}}{{end}}`, everyStatus()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

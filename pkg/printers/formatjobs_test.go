@@ -22,8 +22,8 @@ import (
 func someJobs() []inspect.Job {
 	list := everyStatus()
 	return []inspect.Job{
-		list.Items[0].Jobs[0],
-		list.Items[2].Jobs[1],
+		*list.Items[0].Jobs[0],
+		*list.Items[2].Jobs[1],
 		newJob(wide, delegation.BuiltIn, delegation.Running),
 		with(newJob("py", "example.com/controller", delegation.Running), func(j *inspect.Job) {
 			j.APIVersion, j.Kind, j.Ready = "kubeflow.org/v1", "PyTorchJob", ptr.To[int32](0)
@@ -64,7 +64,7 @@ func TestPrintJobs(t *testing.T) {
 		{"jobs-custom-columns-file.txt", "custom-columns-file=" + file("NAME STATUS\n.name {.status}\n"), someJobs()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out := printed(t, func(out *bytes.Buffer) error { return newFormat(t, tt.output).PrintJobs(out, tt.jobs) })
+			out := printed(t, func(out *bytes.Buffer) error { return newFormat(t, tt.output).PrintJobs(out, pointersTo(tt.jobs)) })
 			golden.Assert(t, visible(out), "format-"+tt.name)
 		})
 	}
@@ -84,8 +84,8 @@ func TestCustomColumnsTitles(t *testing.T) {
 		f, err := printers.NewFormat("custom-columns=NAME:.name", tt.noHeaders)
 		assert.NilError(t, err)
 		var out bytes.Buffer
-		assert.NilError(t, f.PrintJobs(&out, jobs[:1]))
-		assert.NilError(t, f.PrintJobs(&out, jobs[1:]))
+		assert.NilError(t, f.PrintJobs(&out, pointersTo(jobs[:1])))
+		assert.NilError(t, f.PrintJobs(&out, pointersTo(jobs[1:])))
 		assert.Equal(t, out.String(), tt.want)
 	}
 }
@@ -93,7 +93,7 @@ func TestCustomColumnsTitles(t *testing.T) {
 func TestPrintJobsLeavesThemAlone(t *testing.T) {
 	jobs := someJobs()
 	for _, output := range []string{"json", "yaml", "name", "jsonpath={.name}", "go-template={{.name}}", "custom-columns=NAME:.name"} {
-		assert.NilError(t, newFormat(t, output).PrintJobs(&bytes.Buffer{}, jobs))
+		assert.NilError(t, newFormat(t, output).PrintJobs(&bytes.Buffer{}, pointersTo(jobs)))
 		assert.DeepEqual(t, jobs, someJobs())
 	}
 }

@@ -138,7 +138,7 @@ func kindDetails(k *inspect.ServedKind, o TableOptions) string {
 // as --kinds takes them, each once, or columns.
 func (f *Format) PrintKinds(w io.Writer, kinds []inspect.ServedKind) error {
 	if f.name != "name" {
-		return printColumns(f, w, kinds)
+		return printColumns(f, w, pointers(kinds))
 	}
 	var names []string
 	for i := range kinds {

@@ -18,29 +18,29 @@ import (
 // its caller tells them elsewhere.
 func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
-	lines, err := newTable(dimmed(jobColumns(o), p), list.All(), o).layout(o.Width)
-	if err != nil {
-		return err
-	}
-	if o.NoHeaders {
-		return writeLines(w, lines[1:]...)
-	}
-	row := 1
+	// headers are the header rows, by how many lines come before.
+	headers, line := map[int]string{}, 1
 	for i := range list.Items {
-		g := &list.Items[i]
-		if i == 0 {
-			err = writeLines(w, p.bold(lines[0]))
+		headers[line] = cut(ownerHeader(&list.Items[i], o), o.Width)
+		line += len(list.Items[i].Jobs)
+	}
+	line = 0
+	err := newTable(dimmed(jobColumns(o), p), list.All(), o).each(o.Width, func(text string) error {
+		header, begins := headers[line]
+		isTitles := line == 0
+		line++
+		switch {
+		case isTitles && (o.NoHeaders || len(list.Items) == 0):
+			return nil
+		case isTitles:
+			text = p.bold(text)
+		case begins && !o.NoHeaders:
+			return writeLines(w, "", header, text)
 		}
-		if err == nil {
-			err = writeLines(w, "", cut(ownerHeader(g, o), o.Width))
-		}
-		if err == nil {
-			err = writeLines(w, lines[row:row+len(g.Jobs)]...)
-		}
-		if err != nil {
-			return err
-		}
-		row += len(g.Jobs)
+		return writeLines(w, text)
+	})
+	if err != nil || o.NoHeaders {
+		return err
 	}
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }

@@ -138,8 +138,13 @@ func verdictText(v inspect.Verdict) string {
 func placementNotes(one *inspect.Placement, name string, o TableOptions) []string {
 	name = Safe(name)
 	lines := wrap(fmt.Sprintf("%s: %s: %s", name, verdictText(one.Verdict), Safe(one.Message)), o.Width, "")
-	if q := one.Position; q != nil && q.Of > 1 {
-		text := fmt.Sprintf("%s: place %d of %d in ClusterQueue %s (%s)", name, q.Place, q.Of, Safe(q.ClusterQueue), q.Source)
+	if q := one.Position; q != nil && (q.Of > 1 || q.Place > 1) {
+		of := ""
+		if q.Of > 0 {
+			of = fmt.Sprintf(" of %d", q.Of)
+		}
+		source := map[inspect.PositionSource]string{inspect.ByKueue: "by Kueue's visibility API", inspect.Computed: "computed"}[q.Source]
+		text := fmt.Sprintf("%s: place %d%s in ClusterQueue %s (%s)", name, q.Place, of, Safe(q.ClusterQueue), source)
 		if len(q.Ahead) > 0 {
 			text += ", behind " + Safe(strings.Join(q.Ahead, ", "))
 		}

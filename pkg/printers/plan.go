@@ -33,7 +33,7 @@ func Plans(w io.Writer, f *Format, plans []*plan.Plan, o TableOptions) error {
 		}
 		return nil
 	case f.IsPerJob():
-		return printColumns(f, w, mirrors)
+		return printColumns(f, w, pointers(mirrors))
 	case len(mirrors) == 1:
 		return f.printObject(w, &mirrors[0])
 	}

@@ -150,7 +150,7 @@ func workers(q *inspect.QueueQuota, wide bool) string {
 // each once, or columns.
 func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
 	if f.name != "name" {
-		return printColumns(f, w, list.Items)
+		return printColumns(f, w, pointers(list.Items))
 	}
 	var names []string
 	for i := range list.Items {

@@ -48,19 +48,22 @@ func NewSorter(expression string) (*Sorter, error) {
 	return s, nil
 }
 
+// IsNone says whether it leaves Jobs as they are.
+func (s *Sorter) IsNone() bool { return s.path == nil }
+
 // Sort orders Jobs and leaves those that are equal in the order they had. A Job
 // that lacks the field comes first, as kubectl has it.
-func (s *Sorter) Sort(jobs []inspect.Job) {
+func (s *Sorter) Sort(jobs []*inspect.Job) {
 	if s.path == nil {
 		return
 	}
 	type keyed struct {
 		key any
-		job inspect.Job
+		job *inspect.Job
 	}
 	rows := make([]keyed, len(jobs))
 	for i := range jobs {
-		rows[i] = keyed{s.key(&jobs[i]), jobs[i]}
+		rows[i] = keyed{s.key(jobs[i]), jobs[i]}
 	}
 	slices.SortStableFunc(rows, func(a, b keyed) int { return compareKeys(a.key, b.key) })
 	for i := range rows {

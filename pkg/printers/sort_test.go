@@ -61,7 +61,7 @@ func TestSort(t *testing.T) {
 		t.Run(tt.expression, func(t *testing.T) {
 			s, err := printers.NewSorter(tt.expression)
 			assert.NilError(t, err)
-			jobs := unsorted()
+			jobs := pointersTo(unsorted())
 			s.Sort(jobs)
 			var names []string
 			for _, j := range jobs {
@@ -73,16 +73,16 @@ func TestSort(t *testing.T) {
 }
 
 func TestSortZeroValue(t *testing.T) {
-	jobs := unsorted()
+	jobs := pointersTo(unsorted())
 	(&printers.Sorter{}).Sort(jobs)
-	assert.DeepEqual(t, jobs, unsorted())
+	assert.DeepEqual(t, jobs, pointersTo(unsorted()))
 }
 
 // A dozen Jobs stay in order by any way of sorting, hence more.
 func TestSortIsStable(t *testing.T) {
-	var jobs []inspect.Job
+	var jobs []*inspect.Job
 	for i := range 200 {
-		jobs = append(jobs, with(newJob(fmt.Sprintf("%03d", i), delegation.BuiltIn, delegation.Running), func(j *inspect.Job) { j.Succeeded = int32(i % 3) }))
+		jobs = append(jobs, new(with(newJob(fmt.Sprintf("%03d", i), delegation.BuiltIn, delegation.Running), func(j *inspect.Job) { j.Succeeded = int32(i % 3) })))
 	}
 	s, err := printers.NewSorter(".succeeded")
 	assert.NilError(t, err)
@@ -99,7 +99,7 @@ func TestSortTimesOfSeveralZones(t *testing.T) {
 	at := func(name string, when time.Time) inspect.Job {
 		return with(newJob(name, delegation.BuiltIn, delegation.Running), func(j *inspect.Job) { j.StartTime = ptr.To(metav1.NewTime(when)) })
 	}
-	jobs := []inspect.Job{at("later", now), at("earlier", now.Add(-time.Minute).In(east))}
+	jobs := pointersTo([]inspect.Job{at("later", now), at("earlier", now.Add(-time.Minute).In(east))})
 	s, err := printers.NewSorter(".startTime")
 	assert.NilError(t, err)
 	s.Sort(jobs)

@@ -26,7 +26,7 @@ func TestStream(t *testing.T) {
 		{"events", printers.TableOptions{}, true, someJobs()[:2]},
 		{"wide", printers.TableOptions{Wide: true, Contexts: true, Namespaces: true}, true, someJobs()[:2]},
 		{"no-headers", printers.TableOptions{NoHeaders: true}, false, someJobs()[:2]},
-		{"hostile", printers.TableOptions{Contexts: true}, true, hostile().Items[0].Jobs},
+		{"hostile", printers.TableOptions{Contexts: true}, true, []inspect.Job{*hostile().Items[0].Jobs[0], *hostile().Items[0].Jobs[1]}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.options.Now = now

@@ -3,6 +3,7 @@ package printers
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -17,7 +18,9 @@ const gap = "  "
 // table is text in columns that has not been laid out yet.
 type table struct {
 	titles []string
-	rows   [][]string
+	// rows are made anew each time that they are looked at, since there may be a hundred
+	// thousand; a row is good until the next one is looked at.
+	rows iter.Seq[[]string]
 	// shrinks tells which columns may be cut to fit a terminal.
 	shrinks []bool
 	// least tells to how many columns.
@@ -27,29 +30,45 @@ type table struct {
 	spare []string
 }
 
-// layout returns the table as lines, the titles first, then one for each row.
+// layout returns the table as lines, as each has them.
+func (t *table) layout(width int) (lines []string, err error) {
+	err = t.each(width, func(line string) error {
+		lines = append(lines, line)
+		return nil
+	})
+	return lines, err
+}
+
+// each calls write for the lines of the table, the titles first, then one for each row.
 // A width above zero is what it has to fit into.
-func (t *table) layout(width int) ([]string, error) {
+func (t *table) each(width int, write func(line string) error) error {
+	for row := range t.rows {
+		if c := slices.IndexFunc(row, func(cell string) bool { return strings.ContainsRune(cell, '\n') }); c >= 0 {
+			return fmt.Errorf("could not lay out the table: %q is more than a line", row[c])
+		}
+	}
 	if width > 0 {
 		t.fit(width)
 	}
 	widths, _ := t.widths()
-	lines := make([]string, 0, len(t.rows)+1)
 	var line strings.Builder
-	for _, row := range slices.Insert(slices.Clone(t.rows), 0, t.titles) {
+	lineOf := func(row []string) string {
 		line.Reset()
 		for c, cell := range row {
-			if strings.ContainsRune(cell, '\n') {
-				return nil, fmt.Errorf("could not lay out the table: %q is more than a line", cell)
-			}
 			line.WriteString(cell)
 			if c < len(row)-1 {
 				line.WriteString(strings.Repeat(" ", widths[c]-widthOf(cell)) + gap)
 			}
 		}
-		lines = append(lines, cut(strings.TrimRight(line.String(), " "), width))
+		return cut(strings.TrimRight(line.String(), " "), width)
 	}
-	return lines, nil
+	err := write(lineOf(t.titles))
+	for row := range t.rows {
+		if err == nil {
+			err = write(lineOf(row))
+		}
+	}
+	return err
 }
 
 // widthOf is how wide a text is on a terminal.
@@ -95,10 +114,23 @@ func (t *table) fit(width int) {
 		}
 		widths[widest]--
 	}
-	for _, row := range t.rows {
+	t.change(func(row []string) []string {
 		for c := range row {
 			if t.shrinks[c] {
 				row[c] = ansi.Truncate(row[c], widths[c], "…")
+			}
+		}
+		return row
+	})
+}
+
+// change has rows changed when they are looked at.
+func (t *table) change(row func([]string) []string) {
+	rows := t.rows
+	t.rows = func(yield func([]string) bool) {
+		for cells := range rows {
+			if !yield(row(cells)) {
+				return
 			}
 		}
 	}
@@ -109,9 +141,13 @@ func (t *table) widths() (widths, least []int) {
 	widths, least = make([]int, len(t.titles)), make([]int, len(t.titles))
 	for c, title := range t.titles {
 		widths[c] = widthOf(title)
-		for _, row := range t.rows {
-			widths[c] = max(widths[c], widthOf(row[c]))
+	}
+	for row := range t.rows {
+		for c, cell := range row {
+			widths[c] = max(widths[c], widthOf(cell))
 		}
+	}
+	for c := range widths {
 		least[c] = widths[c]
 		if t.shrinks[c] {
 			least[c] = min(widths[c], t.least[c])
@@ -132,9 +168,7 @@ func sum(widths []int) int {
 // leaveOut takes columns away.
 func (t *table) leaveOut(columns []int) {
 	t.titles, t.shrinks, t.least = without(t.titles, columns), without(t.shrinks, columns), without(t.least, columns)
-	for i := range t.rows {
-		t.rows[i] = without(t.rows[i], columns)
-	}
+	t.change(func(row []string) []string { return without(row, columns) })
 }
 
 func without[T any](cells []T, columns []int) []T {

@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestLayoutCosts(t *testing.T) {
 		names[i] = []string{"team-" + strconv.Itoa(i%10), "job-" + strconv.Itoa(i), "\x1b[33mPending\x1b[m", "0/1", "", "3d"}
 	}
 	each := testing.AllocsPerRun(5, func() {
-		lines, err := (&table{titles: []string{"NAMESPACE", "NAME", "STATUS", "COMPLETIONS", "MIRROR", "AGE"}, shrinks: make([]bool, 6), rows: names}).layout(0)
+		lines, err := (&table{titles: []string{"NAMESPACE", "NAME", "STATUS", "COMPLETIONS", "MIRROR", "AGE"}, shrinks: make([]bool, 6), rows: slices.Values(names)}).layout(0)
 		assert.NilError(t, err)
 		assert.Equal(t, len(lines), rows+1)
 	}) / rows
@@ -27,12 +28,12 @@ func TestLayoutCosts(t *testing.T) {
 // TestLayout: columns are as wide as what is seen of their cells, and nothing hangs over at
 // the end of a line.
 func TestLayout(t *testing.T) {
-	lines, err := (&table{titles: []string{"NAME", "STATE", "WHY"}, shrinks: make([]bool, 3), rows: [][]string{
+	lines, err := (&table{titles: []string{"NAME", "STATE", "WHY"}, shrinks: make([]bool, 3), rows: slices.Values([][]string{
 		{"a", "\x1b[33mwaits\x1b[m", ""},
 		{"日本", "ok", "x"},
-	}}).layout(0)
+	})}).layout(0)
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Join(lines, "\n"), "NAME  STATE  WHY\na     \x1b[33mwaits\x1b[m\n日本  ok     x")
-	_, err = (&table{titles: []string{"NAME"}, shrinks: make([]bool, 1), rows: [][]string{{"a\nb"}}}).layout(0)
+	_, err = (&table{titles: []string{"NAME"}, shrinks: make([]bool, 1), rows: slices.Values([][]string{{"a\nb"}})}).layout(0)
 	assert.ErrorContains(t, err, "more than a line")
 }

@@ -90,6 +90,11 @@ func kueue(resource string) schema.GroupResource {
 	return schema.GroupResource{Group: "kueue.x-k8s.io", Resource: resource}
 }
 
+// pending is what Kueue itself tells of those that wait in a queue.
+func pending(queues string) schema.GroupResource {
+	return schema.GroupResource{Group: "visibility.kueue.x-k8s.io", Resource: queues + "/pendingworkloads"}
+}
+
 func leases() schema.GroupResource {
 	return schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 }

@@ -6,6 +6,7 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 const (
 	Look           = "look"
 	LookSecrets    = "look-secrets"
+	TraceFile      = "trace-file"
 	Snapshot       = "snapshot"
 	Logs           = "logs"
 	Exec           = "exec"
@@ -18,7 +19,7 @@ const (
 
 // Tasks returns all of them.
 func Tasks() []Task {
-	return []Task{look(), lookSecrets(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
+	return []Task{look(), lookSecrets(), traceFile(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
 }
 
 // noReference is what there is not without looking at what pod templates name.
@@ -48,10 +49,12 @@ func look() Task {
 			{Resource: leases(), Verbs: []string{"list", "watch"}, Without: "it is not told who dispatches a Job", IsOptional: true},
 			{Resource: kueue("workloads"), Verbs: []string{"get", "list", "watch"}, Without: "it is not told where in Kueue a Job is", IsOptional: true},
 			{Resource: kueue("localqueues"), Verbs: []string{"get", "list", "watch"}, Without: "queues are not judged", IsOptional: true},
+			{Resource: pending("localqueues"), Verbs: []string{"get"}, Without: "the place of what waits in its queue is computed", IsOptional: true},
 			identity(),
 			{Scope: InCluster, Resource: core("namespaces"), Verbs: []string{"list", "watch"}, Without: "it is not judged whether workers have the namespaces of Jobs", IsOptional: true},
 			{Scope: InCluster, Resource: core("nodes"), Verbs: []string{"list", "watch"}, Without: "`trace` does not tell how many nodes could take the pods of what waits", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("clusterqueues"), Verbs: []string{"get", "list", "watch"}, Without: "queues are not judged", IsOptional: true},
+			{Scope: InCluster, Resource: pending("clusterqueues"), Verbs: []string{"get"}, Without: "who is before it in other namespaces is computed", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("cohorts"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("resourceflavors"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("admissionchecks"), Verbs: []string{"list", "watch"}, Without: "MultiKueue's configuration is not judged", IsOptional: true},
@@ -66,6 +69,17 @@ func lookSecrets() Task {
 		Name: LookSecrets, Title: "See where MultiKueueClusters lead", Where: "management clusters", Needs: []string{Look},
 		Rights: []Right{
 			{Scope: InKueue, Resource: core("secrets"), Verbs: []string{"get"}, Without: "where a MultiKueueCluster leads is found by its Workloads only", IsOptional: true},
+		},
+	}
+}
+
+// traceFile is what a server asks of a dry run, too: it tells it from no other creation.
+func traceFile() Task {
+	return Task{
+		Name: TraceFile, Title: "Judge what is not submitted yet as servers would have it: `trace -f`", Where: "every cluster that Jobs are submitted to, beside the rights to look",
+		Needs: []string{Look},
+		Rights: []Right{
+			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` judges a Job as it is written, without defaults and what webhooks put in", IsOptional: true},
 		},
 	}
 }

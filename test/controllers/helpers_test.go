@@ -177,7 +177,7 @@ func origins(t *testing.T, ns string) map[string]inspect.Job {
 	listed := map[string]inspect.Job{}
 	for _, group := range read[inspect.OwnerList](t, "ls", "--kinds", "all", "--delegated", "-n", ns, both).Items {
 		for _, j := range group.Jobs {
-			listed[j.Name] = j
+			listed[j.Name] = *j
 		}
 	}
 	return listed

@@ -12,7 +12,7 @@ show() {
 
 echo "The plugin is built. What it says of a recorded fleet, examples/fleet:"
 show ls -A --from examples/fleet
-show trace sweep -n ml --from examples/fleet
+show trace finetune -n vision --from examples/fleet
 show check -A --from examples/fleet --grace 0s --fail-on none
 echo
 echo "Now for the same on three clusters of your own. Their Kubernetes is built first, once:"

@@ -42,6 +42,10 @@ var fleet = map[string][]*batchv1.Job{
 		fixture.New("ml", "train", fixture.Pods(4), fixture.RunsFor("2h"), multiKueues, queued),
 		fixture.New("ml", "sweep", fixture.Pods(8), fixture.RunsFor("2h"), fixture.Suspended(), multiKueues, queued),
 		fixture.New("ml", "eval", fixture.Pods(2), multiKueues),
+		// More that wait for a place (holdBack).
+		fixture.New("vision", "finetune", fixture.Pods(6), fixture.Suspended(), multiKueues, queued),
+		fixture.New("vision", "score", fixture.Pods(2), fixture.Suspended(), multiKueues, queued),
+		fixture.New("vision", "align", fixture.Pods(4), fixture.InOne("example.com/rack"), fixture.Suspended(), multiKueues, queued),
 		// Other owners: one that is there, one that is not.
 		fixture.New("etl", "import", fixture.Pods(3), fixture.ManagedBy("flows.example.com/runner")),
 		fixture.New("etl", "export", fixture.ManagedBy("flows.example.com/runner")),
@@ -91,6 +95,9 @@ func fill(ctx context.Context, set *clusters.Set) error {
 			return fmt.Errorf("cluster %s: %w", s.cluster, err)
 		}
 	}
+	if err := equip(ctx, clients); err != nil {
+		return fmt.Errorf("give nodes accelerators: %w", err)
+	}
 	if err := playMultiKueue(ctx, set, clients[worker1]); err != nil {
 		return fmt.Errorf("play MultiKueue: %w", err)
 	}
@@ -109,43 +116,6 @@ func fill(ctx context.Context, set *clusters.Set) error {
 		StartTime: &start, CompletionTime: &end, Succeeded: 1,
 		Conditions: []batchv1.JobCondition{done(batchv1.JobSuccessCriteriaMet), done(batchv1.JobComplete)},
 	})
-}
-
-// playMultiKueue does what MultiKueue would: it gives train to worker-1, finds no
-// room for sweep, and has left a mirror on worker-2 whose origin was deleted.
-func playMultiKueue(ctx context.Context, set *clusters.Set, onWorker1 kubernetes.Interface) error {
-	kueue := map[string]*multikueue.Cluster{}
-	for cluster, name := range map[string]string{management: "management", worker1: "paris", worker2: "tokyo"} {
-		config, err := set.Config(cluster)
-		if err != nil {
-			return err
-		}
-		if kueue[cluster], err = multikueue.NewCluster(ctx, name, config, "v1beta1", "v1beta2"); err != nil {
-			return err
-		}
-		if err := kueue[cluster].AddQueues(ctx, cluster == management, "ml"); err != nil {
-			return err
-		}
-	}
-	manager, paris, tokyo := kueue[management], kueue[worker1], kueue[worker2]
-	if err := manager.Manage(ctx, paris, tokyo); err != nil {
-		return err
-	}
-	mirror, err := manager.Dispatch(ctx, "ml", "train", paris)
-	if err != nil {
-		return err
-	}
-	why := "insufficient quota for gpu in flavor a100: request > maximum capacity (8 > 4)"
-	if err := manager.Hold(ctx, "ml", "sweep", why, paris, tokyo); err != nil {
-		return err
-	}
-	if err := tokyo.Orphan(ctx, "ml", "train-old", mirror); err != nil {
-		return err
-	}
-	if err := waitFor(ctx, onWorker1, "ml", "train", areReady(4)); err != nil {
-		return err
-	}
-	return manager.CopyStatus(ctx, "ml", "train", paris)
 }
 
 func writeStatus(ctx context.Context, client kubernetes.Interface, namespace, name string, status batchv1.JobStatus) error {

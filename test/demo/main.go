@@ -75,7 +75,8 @@ func show(ctx context.Context, set *clusters.Set) error {
 		"kubectl get jobs -A",
 		"kubectl jobs-managedby ls --all-contexts -A",
 		"kubectl jobs-managedby trace train -n ml",
-		"kubectl jobs-managedby trace sweep -n ml",
+		"kubectl jobs-managedby trace finetune -n vision",
+		"kubectl jobs-managedby trace -f examples/probe.yaml",
 		"kubectl jobs-managedby logs train -n ml --tail 2",
 		"kubectl jobs-managedby check -A --grace 0s --fail-on none",
 	}
@@ -125,6 +126,8 @@ The clusters stay up. In this shell:
   kubectl jobs-managedby ls -A --delegated --status Unclaimed
   kubectl jobs-managedby ls -A --all-contexts -w
   kubectl jobs-managedby trace -A
+  kubectl jobs-managedby trace sweep -n ml       # never; in vision: finetune waits,
+  kubectl jobs-managedby trace score -n vision   # score fits, and of align nobody knows
   kubectl jobs-managedby check -A --grace 0s
   kubectl jobs-managedby recreate eval -n ml --managed-by '' --dry-run=client
   kubectl jobs-managedby ls -A -o json

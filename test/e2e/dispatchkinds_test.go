@@ -206,6 +206,19 @@ func kindsCancelled(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(condition["type"], condition["status"], condition["reason"]), "FailedTrue"+dispatch.CancelReason)
 	assert.Equal(t, at(o, "status", "restarts"), int64(1))
 
+	// Of an AppWrapper it is the phase, and what it has made is gone.
+	l = newLike(t, "appwrapper", ns, "wrapped", delegation.Dispatch, `{components: []}`)
+	d = dispatches(t, ns, "appwrapper/wrapped")
+	d.expect(dispatch.MirrorCreated, "wrapped")
+	l.reports(`{phase: Running, conditions: [{type: ResourcesDeployed, status: "True", reason: Deployed, message: "", lastTransitionTime: "2026-11-20T23:00:00Z"}]}`)
+	d.expect(dispatch.StatusCopied, "wrapped")
+	_, told, code = run(t, "cancel", "appwrapper/wrapped", "-n", ns, "--context", management, "--to", worker1)
+	assert.Equal(t, code, 0, told)
+	assert.Equal(t, d.end(), 5, d.told.String())
+	l.eventually(worker1, isAway)
+	assert.Equal(t, at(l.get(management), "status", "phase"), "Failed")
+	assert.Equal(t, ls(t, "--kinds", "appwrapper", "-n", ns, "--context", management)["wrapped"].Status, delegation.Failed)
+
 	// One whose mirror has ended gets that end.
 	l = jobSet(t, ns, "ended")
 	d = dispatches(t, ns, "jobset/ended")

@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -60,18 +59,11 @@ func TestDispatchOfAFile(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-file"
 	namespaces(t, ns)
-	var text []byte
-	for _, name := range []string{"one", "two"} {
-		job := fixture.New(ns, name)
-		job.TypeMeta = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
-		document, err := yaml.Marshal(job)
-		assert.NilError(t, err)
-		text = append(append(text, document...), "---\n"...)
-	}
-	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	file := manifest(t, fixture.New(ns, "one"), fixture.New(ns, "two"))
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
-	assert.NilError(t, os.WriteFile(file, text, 0o600))
-	assert.NilError(t, os.WriteFile(bad, append(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"...), 0o600))
+	assert.NilError(t, os.WriteFile(bad, append(text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"...), 0o600))
 
 	// One bad document, and nothing is created.
 	d := dispatches(t, ns, "-f", bad)

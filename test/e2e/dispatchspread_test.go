@@ -59,7 +59,7 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	first := dispatchesTo(t, list, ns, "train")
 	made := first.expect(dispatch.MirrorCreated, "train")
 	assert.Equal(t, made.Mirror.Context, worker2)
-	assert.Assert(t, contains(first.passed(), "context worker-1: does not exist", "create namespace "+ns, "context dead: ", "refused"), first.passed())
+	assert.Assert(t, contains(first.passed(), "context worker-1: Namespace "+ns+": does not exist", "create namespace "+ns, "context dead: ", "refused"), first.passed())
 	eventuallyJob(t, management, ns, "train", isReady)
 	first.signal(syscall.SIGKILL)
 	first.end()

@@ -23,14 +23,20 @@ func contains(text string, parts ...string) bool {
 // allow lets a user read one resource in one namespace.
 func allow(t *testing.T, c kubernetes.Interface, ns, user, group, resource string) {
 	t.Helper()
+	allowAs(t, c, ns, user, user, group, resource)
+}
+
+// allowAs does so by a role of another name than the user's, who may have several.
+func allowAs(t *testing.T, c kubernetes.Interface, ns, role, user, group, resource string) {
+	t.Helper()
 	_, err := c.RbacV1().Roles(ns).Create(t.Context(), &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
+		ObjectMeta: metav1.ObjectMeta{Name: role},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"get", "list", "watch"}}},
 	}, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	_, err = c.RbacV1().RoleBindings(ns).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
 	assert.NilError(t, err)

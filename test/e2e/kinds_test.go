@@ -45,6 +45,7 @@ func TestKinds(t *testing.T) {
 	t.Run("from unclaimed to the end", kindsFromUnclaimedToTheEnd)
 	t.Run("that may not be listed", kindsThatMayNotBeListed)
 	t.Run("without managedBy", kindsWithoutManagedBy)
+	t.Run("without managedBy on the worker alone", kindsWithoutManagedByThere)
 	t.Run("in a bundle", kindsInABundle)
 }
 
@@ -284,6 +285,35 @@ func kindsWithoutManagedBy(t *testing.T) {
 		assert.Equal(t, tr.Mirrors[0].UID, string(f.mirrors[name].GetUID()))
 		assert.Assert(t, tr.Mirrors[0].Relation == inspect.ByMultiKueue && tr.Mirrors[0].Current, name)
 	}
+}
+
+// kindsWithoutManagedByThere: a mirror carries no owner, so that a worker can run one whose
+// definitions do not have the field. That these are of the kind only the origin's tell.
+func kindsWithoutManagedByThere(t *testing.T) {
+	f := playKinds(t, "kinds-fieldless", func(s *kinds.Sample) bool { return s.Kind.Name == "widget" })
+	_, err := client(t, worker2).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.ns}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	mirror := f.create(t, worker2, &f.samples[0], f.samples[0].Mirror(f.origins["widget"]))
+	where := []string{"-n", f.ns, "--contexts=" + management + "," + worker2}
+	dir := filepath.Join(t.TempDir(), "new")
+	_, told, code := run(t, append([]string{"snapshot", dir}, where...)...)
+	assert.Equal(t, code, 0, "%s", told)
+	for what, args := range map[string][]string{"live": where, "a snapshot": {"--from", dir}} {
+		t.Run(what, func(t *testing.T) {
+			for _, named := range []string{"all", "widget"} {
+				jobs := ls(t, append([]string{"--kinds", named, "--delegated"}, args...)...)
+				assert.Equal(t, len(jobs["widget"].Mirrors), 1, named)
+				assert.Equal(t, jobs["widget"].Mirrors[0].UID, string(mirror.GetUID()))
+			}
+			tr := trace(t, append([]string{"widget/widget"}, args...)...)
+			assert.Equal(t, len(tr.Mirrors), 1)
+			assert.Equal(t, tr.Mirrors[0].UID, string(mirror.GetUID()))
+		})
+	}
+	// It is nobody's mirror in neither.
+	codes := codesOf(t, where...)
+	assert.Assert(t, !slices.ContainsFunc(codes, func(code string) bool { return strings.HasSuffix(code, worker2+" Widget widget") }), "%s", codes)
+	assert.DeepEqual(t, codesOf(t, "--from", dir), codes)
 }
 
 // kindsInABundle: what is said of all kinds live is said of their snapshot.

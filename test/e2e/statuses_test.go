@@ -34,7 +34,7 @@ func ls(t *testing.T, args ...string) map[string]inspect.Job {
 	jobs := map[string]inspect.Job{}
 	for _, g := range list.Items {
 		for _, j := range g.Jobs {
-			jobs[j.Name] = j
+			jobs[j.Name] = *j
 		}
 	}
 	return jobs

@@ -134,7 +134,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		out, told := succeeds(t, "queues", "-n", ns, "--context", worker1, "--as", "teammate")
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		assert.Equal(t, len(lines), 2, out)
-		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu cluster-queue - a100 gpu ? 4 ? 1"))
+		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu cluster-queue - a100 nvidia.com/gpu ? 4 ? 1"))
 		assert.Assert(t, contains(told, "note: teammate may not read clusterqueues, workloads"), told)
 	})
 	t.Run("what may not be looked at leaves the rest standing", func(t *testing.T) {

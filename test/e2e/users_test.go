@@ -148,7 +148,8 @@ func findings(t *testing.T, kubeconfig, ns string) (codes []string) {
 // and of a developer for one worker, who may not read which cluster that is, by the same
 // address and by another one: one Job with one mirror stays that.
 func TestTwoUsersOfOneCluster(t *testing.T) {
-	t.Parallel()
+	// Where Kueue is served, its developers may not read all of that.
+	serving(t, "no others", management, worker1)
 	const ns = "two-users"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
 	createJobs(t, management, fixture.New(ns, "idle", fixture.ManagedBy("flows.example.com/runner")))

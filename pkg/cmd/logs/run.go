@@ -86,7 +86,7 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 // track follows the Job.
 func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (*inspect.Inventory, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	changed, wait := logs.Watch(ctx, r.job.Fleet.Clusters(), r.job.Query(), known(v))
+	changed, wait := logs.Watch(ctx, r.job.Fleet.Clusters(), r.job.Query().Across(ctx, r.job.Fleet), known(v))
 	defer wait()
 	defer cancel()
 	tracker := &logs.Tracker{

@@ -134,7 +134,7 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.merged, "merged", false, "Show each Job once, without the mirrors that run it, and why it is where it is")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they come in, by contexts, namespaces and names, and not by owners")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "merged", "no-headers")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
 	// What the model knows (see printers.NewSorter).
@@ -254,6 +254,9 @@ func (o *listOptions) Run(ctx context.Context) error {
 	}
 	if o.watch && !o.merged {
 		return o.runWatch(ctx, f)
+	}
+	if o.isStreamed(f) {
+		return o.stream(ctx, f)
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
 	again := &util.Repeated[*inspect.OwnerList]{

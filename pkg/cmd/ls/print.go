@@ -1,6 +1,7 @@
 package ls
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -29,12 +30,40 @@ func (o *listOptions) print(list *inspect.OwnerList, f *fleet.Fleet) error {
 	return util.Partial(list.Errors, len(f.Contexts()))
 }
 
+// isStreamed says whether names are printed as they come in, and not by owners, as the headers
+// of a table would have them: nothing has to be known of all Jobs to print one, and none comes
+// through two contexts.
+func (o *listOptions) isStreamed(f *fleet.Fleet) bool {
+	return o.format.Is("name") && o.table.NoHeaders && !o.watch && !o.merged && len(o.filter.Findings) == 0 &&
+		o.query.OnlyJobs() && o.sorter.IsNone() && f.Distinct()
+}
+
+// stream prints Jobs as they come in, by contexts, namespaces and names.
+func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
+	isEmpty := true
+	var failed error
+	errs := read.Each(ctx, f, o.query, func(j inspect.Job) {
+		if failed == nil && o.filter.Matches(&j) {
+			isEmpty = false
+			failed = o.format.PrintJobs(o.Out, []*inspect.Job{&j})
+		}
+	})
+	switch {
+	case failed != nil:
+		return fmt.Errorf("could not print: %w", failed)
+	case util.Interrupted(ctx) != nil:
+		return util.Interrupted(ctx)
+	case isEmpty && len(errs) == 0:
+		o.tellNothingFound(f)
+		return nil
+	}
+	util.TellErrors(o.ErrOut, errs)
+	return util.Partial(errs, len(f.Contexts()))
+}
+
 func (o *listOptions) write(out io.Writer, list *inspect.OwnerList) error {
 	if o.format.IsPerJob() {
-		var jobs []inspect.Job
-		for i := range list.Items {
-			jobs = append(jobs, list.Items[i].Jobs...)
-		}
+		jobs := list.All()
 		o.sorter.Sort(jobs)
 		return o.format.PrintJobs(out, jobs)
 	}

@@ -23,18 +23,14 @@ func (v *rowsView) start() error {
 	for _, err := range v.board.Errors() {
 		util.Tell(v.ErrOut, "error: %v", err)
 	}
-	list := v.board.List(v.filter)
-	var jobs []inspect.Job
-	for i := range list.Items {
-		jobs = append(jobs, list.Items[i].Jobs...)
-	}
+	jobs := v.board.List(v.filter).All()
 	v.sorter.Sort(jobs)
-	for i := range jobs {
-		v.shown.Insert(inspect.RefOf(&jobs[i]))
+	for _, j := range jobs {
+		v.shown.Insert(inspect.RefOf(j))
 		if v.watchOnly {
 			continue
 		}
-		if err := v.write(inspect.Added, &jobs[i]); err != nil {
+		if err := v.write(inspect.Added, j); err != nil {
 			return err
 		}
 	}
@@ -79,7 +75,7 @@ func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
 	case v.events:
 		return v.format.PrintEvent(v.Out, event, j)
 	default:
-		return v.format.PrintJobs(v.Out, []inspect.Job{*j})
+		return v.format.PrintJobs(v.Out, []*inspect.Job{j})
 	}
 }
 

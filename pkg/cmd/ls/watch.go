@@ -38,9 +38,10 @@ func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changes := make(chan inspect.Change)
+	query := o.query.Across(ctx, f)
 	var wg sync.WaitGroup
 	for _, c := range f.Clusters() {
-		wg.Go(func() { read.Watch(ctx, c, o.query, o.flags.ContextTimeout, changes) })
+		wg.Go(func() { read.Watch(ctx, c, query, o.flags.ContextTimeout, changes) })
 	}
 	defer wg.Wait()
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
+		o.try(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, placement.Submit(inventory, &requests[i])...)
 		t.Summary = fmt.Sprintf("%s %s/%s is not submitted; %s", t.Origin.Kind, t.Origin.Namespace, t.Origin.Name, placement.Outlook(t.Placements))
@@ -53,6 +55,61 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		list.Items = append(list.Items, *t)
 	}
 	return list, nil
+}
+
+// try has the clusters that a Job would be submitted to put in what they would, and says where
+// that could not be. Nothing is created.
+func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
+	if o.flags.From != "" || object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
+		return
+	}
+	var contexts []string
+	for _, at := range placement.Entries(v, r) {
+		if at.Err == nil && at.Kueue != nil {
+			contexts = append(contexts, at.Context)
+		}
+	}
+	job := o.asSubmitted(object, r.Namespace)
+	r.At, r.Refused = map[string]*placement.Request{}, map[string]string{}
+	tried := read.TryCreate(ctx, f, job, contexts)
+	for _, name := range contexts {
+		one := tried[name]
+		err := one.Err
+		if err == nil && one.Object != nil {
+			var here placement.Request
+			if here, err = o.request(one.Object); err == nil {
+				r.At[name] = &here
+				continue
+			}
+		}
+		why := kubecontext.InContext(name, "", err).Message()
+		switch {
+		case apierrors.IsInvalid(err):
+			r.Refused[name] = why
+		case apierrors.IsNotFound(err):
+			// There is no such namespace, which is told.
+		case one.MayNotCreate():
+			util.Tell(o.ErrOut, "note: Job %s/%s is judged as it is written, without what %s would put in: you may not create jobs there", r.Namespace, job.GetName(), name)
+		default:
+			util.Tell(o.ErrOut, "note: Job %s/%s is judged as it is written, without what %s would put in: %s", r.Namespace, job.GetName(), name, why)
+		}
+	}
+}
+
+// asSubmitted is a Job as it would be submitted.
+func (o *traceOptions) asSubmitted(object *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
+	job := object.DeepCopy()
+	job.SetNamespace(namespace)
+	if o.submitTo != "" {
+		labels := map[string]string{delegation.QueueNameLabel: o.submitTo}
+		for key, value := range object.GetLabels() {
+			if key != delegation.QueueNameLabel {
+				labels[key] = value
+			}
+		}
+		job.SetLabels(labels)
+	}
+	return job
 }
 
 // request is what an object of a manifest asks for. Of other kinds than Jobs it is not

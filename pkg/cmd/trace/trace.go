@@ -72,8 +72,9 @@ Without a NAME, all pairs of origins and mirrors are listed.
 
 Of a Job that waits in a queue of Kueue it also tells where it could run: each cluster
 that it may be given to, what it lacks there, who holds that, and what would have to be
-different. --filename asks the same of Jobs that are not submitted yet: nothing is
-created, and the exit code is 3 if one of them can run nowhere as things stand.`,
+different. --filename asks the same of Jobs that are not submitted yet, with the defaults
+of the clusters that they would be submitted to, where those may be asked for a dry run:
+nothing is created, and the exit code is 3 if one of them can run nowhere as things stand.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run, and if it does not, what does it wait for?
   NAME trace train -n ml
 

@@ -47,6 +47,10 @@ const (
 	PodsScheduled = "PodsScheduled"
 )
 
+// DelayedTopology is the reason for which a Workload that has quota is not admitted so far
+// (kueue: apis/kueue/v1beta2/workload_types.go).
+const DelayedTopology = "PendingDelayedTopologyRequests"
+
 // StrictFIFO is the queueing strategy that lets nobody pass the head of the queue.
 const StrictFIFO = "StrictFIFO"
 

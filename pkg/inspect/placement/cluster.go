@@ -43,6 +43,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 			break
 		}
 	}
+	s.placeByKueue()
 	s.countNodes()
 	return s.Placement
 }

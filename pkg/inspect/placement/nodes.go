@@ -36,17 +36,14 @@ func (s *site) countNodes() {
 			fewest = min(fewest, s.nodesFor(set, nodes))
 		}
 	}
-	noun := "nodes"
-	if len(nodes) == 1 {
-		noun = "node"
-	}
+	all := countOf(len(nodes), "node")
 	if fewest > 0 {
-		s.condition(inspect.ConditionPods, inspect.Yes, "%d of %d %s", fewest, len(nodes), noun)
+		s.condition(inspect.ConditionPods, inspect.Yes, "%d of %s", fewest, all)
 		return
 	}
-	s.condition(inspect.ConditionPods, inspect.No, "0 of %d %s", len(nodes), noun)
+	s.condition(inspect.ConditionPods, inspect.No, "0 of %s", all)
 	if s.Verdict != inspect.Never {
-		s.Message += fmt.Sprintf("; of its %d %s, none could take the pods as it is now", len(nodes), noun)
+		s.Message += fmt.Sprintf("; of its %s, none could take the pods as it is now", all)
 	}
 }
 
@@ -68,43 +65,45 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count in
 	}
 	requests := kueue.Requests(&set.Template.Spec, limits)
 	for _, n := range nodes {
-		if holds(n, requests) && slices.ContainsFunc(flavors, func(f *kueue.ResourceFlavor) bool { return takes(n, &set.Template.Spec, f) }) {
+		if slices.ContainsFunc(flavors, func(f *kueue.ResourceFlavor) bool { return whyNot(n, requests, &set.Template.Spec, f).fits() }) {
 			count++
 		}
 	}
 	return count
 }
 
-// holds says whether a node has so much of everything.
-func holds(n *inspect.Node, requests corev1.ResourceList) bool {
-	for name, asked := range requests {
-		if has := n.Allocatable[name]; asked.Cmp(has) > 0 {
-			return false
-		}
-	}
-	return true
+// misfit is why a node could not take a pod, even if nothing else ran there.
+type misfit struct {
+	// isOther is whether it is not one that the pod asks for.
+	isOther bool
+	// taints are those that the pod does not tolerate, and lacks what it has less of than one
+	// pod needs.
+	taints []corev1.Taint
+	lacks  []corev1.ResourceName
 }
 
-// takes says whether a node lets a pod in that has what Kueue adds for a flavor, and is one
-// that the pod asks for.
-func takes(n *inspect.Node, spec *corev1.PodSpec, f *kueue.ResourceFlavor) bool {
+func (m misfit) fits() bool { return !m.isOther && len(m.taints) == 0 && len(m.lacks) == 0 }
+
+// whyNot says whether a node is one that a pod asks for which has what Kueue adds for a
+// flavor, lets it in, and has so much of everything.
+func whyNot(n *inspect.Node, requests corev1.ResourceList, spec *corev1.PodSpec, f *kueue.ResourceFlavor) (m misfit) {
 	for key, value := range f.Spec.NodeLabels {
-		if n.Labels[key] != value {
-			return false
-		}
-	}
-	if spec.NodeName != "" && spec.NodeName != n.Name {
-		return false
-	}
-	isHard := func(t *corev1.Taint) bool {
-		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-	}
-	tolerations := slices.Concat(spec.Tolerations, f.Spec.Tolerations)
-	if _, found := scheduling.FindMatchingUntoleratedTaint(klog.Background(), n.Taints, tolerations, isHard, true); found {
-		return false
+		m.isOther = m.isOther || n.Labels[key] != value
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
 	matches, err := nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity).Match(node)
 	// What makes no sense to us is no reason to leave a node out.
-	return err != nil || matches
+	m.isOther = m.isOther || spec.NodeName != "" && spec.NodeName != n.Name || err == nil && !matches
+	for _, t := range n.Taints {
+		isHard := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+		if isHard && !scheduling.TolerationsTolerateTaint(klog.Background(), slices.Concat(spec.Tolerations, f.Spec.Tolerations), &t, true) {
+			m.taints = append(m.taints, t)
+		}
+	}
+	for name, asked := range requests {
+		if has := n.Allocatable[name]; asked.Cmp(has) > 0 {
+			m.lacks = append(m.lacks, name)
+		}
+	}
+	return m
 }

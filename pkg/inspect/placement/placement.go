@@ -17,9 +17,18 @@ import (
 
 // Judge tells where the origin of a pair could run: on its own cluster, as far as that has
 // still to give it quota, and on each that this may give it to; of what this plugin is to
-// dispatch, on every other cluster. There are none where it does not wait, or where no rules
-// of its owner are known.
+// dispatch, on every other cluster; and of what the built-in controller runs, where its pods
+// find no node. There are none where it does not wait, or where no rules of its owner are
+// known.
 func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+	if all := byOwner(v, p); len(all) > 0 {
+		return all
+	}
+	return onNodes(v, p)
+}
+
+// byOwner tells where that which has no pods so far could run, by the rules of its owner.
+func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	o := p.Origin
 	if o == nil || !o.Waits() {
 		return nil
@@ -28,7 +37,7 @@ func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 		return forDispatch(v, o)
 	}
 	manager := v.Facts(o.Context)
-	if manager == nil || manager.Err != nil || manager.Kueue == nil || manager.Kueue.Capacity == nil {
+	if manager == nil || !hasRoom(manager) {
 		return nil
 	}
 	submitted := inspect.Present(v.WorkloadsOf(p, manager))
@@ -43,36 +52,61 @@ func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 // Submit tells where a request could run that is not submitted yet: through each cluster
 // that has its queue and gives to others, or else on each cluster by itself.
 func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
-	if r.Queue == "" && slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
-		defaulted := *r
-		defaulted.Queue = DefaultQueue
-		r = &defaulted
-	}
-	var managers, others []*inspect.Facts
-	for _, f := range v.Clusters {
-		if f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil && len(candidatesOf(f, r, nil)) > 0 {
-			managers = append(managers, f)
-		} else {
-			others = append(others, f)
-		}
-	}
-	if len(managers) == 0 {
-		managers = others
-	}
+	r = r.defaulted(v)
 	var all []inspect.Placement
-	for _, f := range managers {
-		if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
-			all = append(all, *On(f, r, nil, v.Now))
+	for _, f := range Entries(v, r) {
+		here := r.at(f.Context)
+		if why := r.Refused[f.Context]; why != "" {
+			p := inspect.NewPlacement(f.Context)
+			p.Manager, p.Verdict, p.Message = isManager(f, r), inspect.Never, "its API server refuses it: "+why
+			all = append(all, *p)
 			continue
 		}
-		all = append(all, from(v, f, r, nil)...)
+		if !hasRoom(f) {
+			all = append(all, *On(f, here, nil, v.Now))
+			continue
+		}
+		all = append(all, from(v, f, here, nil)...)
 	}
 	return all
 }
 
+// Entries are the clusters that a request would be submitted to: those that have its queue and
+// give to others, or else all.
+func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
+	r = r.defaulted(v)
+	var managers []*inspect.Facts
+	for _, f := range v.Clusters {
+		if isManager(f, r) {
+			managers = append(managers, f)
+		}
+	}
+	if len(managers) == 0 {
+		return v.Clusters
+	}
+	return managers
+}
+
+func isManager(f *inspect.Facts, r *Request) bool {
+	return hasRoom(f) && len(candidatesOf(f, r, nil)) > 0
+}
+
+// hasRoom says whether what room there is was asked for, and told.
+func hasRoom(f *inspect.Facts) bool { return f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil }
+
+// defaulted is the request with the queue that Kueue gives to what names none.
+func (r *Request) defaulted(v *inspect.Inventory) *Request {
+	if r.Queue != "" || !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
+		return r
+	}
+	with := *r
+	with.Queue = DefaultQueue
+	return &with
+}
+
 // hasDefaultQueue says whether what names no queue is submitted to one nevertheless.
 func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
-	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+	if !hasRoom(f) {
 		return false
 	}
 	return f.Kueue.LocalQueueNamed(namespace, DefaultQueue) != nil ||

@@ -7,6 +7,7 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -29,9 +30,24 @@ type Request struct {
 	// Owners are what Workloads were made for where they were submitted, by namespace and
 	// name of the Workload.
 	Owners map[string]string
+	// At are the request as clusters would have it that it is submitted to, with their
+	// defaults, by context, where that was tried; Refused is why one would not take it.
+	At      map[string]*Request
+	Refused map[string]string
 	// isGiven is whether the cluster gives it to others, so that its pods run on none of
 	// its own nodes.
 	isGiven bool
+}
+
+// at is the request as it would be on a cluster that it is submitted to.
+func (r *Request) at(context string) *Request {
+	here := r.At[context]
+	if here == nil {
+		return r
+	}
+	with := *here
+	with.Queue = cmp.Or(here.Queue, r.Queue)
+	return &with
 }
 
 // DefaultQueue is the LocalQueue that Kueue gives to what names none, where there is one

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -48,9 +49,36 @@ func (s *site) place() {
 	if mine == "" || !slices.ContainsFunc(s.queue.Pending, func(c *kueue.Claim) bool { return c.UID == mine }) {
 		of++
 	}
-	position := &inspect.QueuePosition{ClusterQueue: s.queue.Name, Place: len(ahead) + 1, Of: of, Ahead: []string{}, Source: "computed"}
+	position := &inspect.QueuePosition{ClusterQueue: s.queue.Name, Place: len(ahead) + 1, Of: of, Ahead: []string{}, Source: inspect.Computed}
 	for _, c := range ahead[:min(few, len(ahead))] {
 		position.Ahead = append(position.Ahead, s.nameOf(c))
+	}
+	s.Position = position
+}
+
+// placeByKueue is its place as Kueue itself tells it, in place of what was computed.
+func (s *site) placeByKueue() {
+	if s.own == nil || s.local == nil {
+		return
+	}
+	order := s.facts.Kueue.Orders[types.NamespacedName{Namespace: s.local.Namespace, Name: s.local.Name}]
+	if order == nil {
+		return
+	}
+	before, ok := order.Before[s.own.Name]
+	if !ok {
+		return
+	}
+	position := &inspect.QueuePosition{ClusterQueue: s.local.Spec.ClusterQueue, Place: before + 1, Ahead: []string{}, Source: inspect.ByKueue}
+	if s.Position != nil {
+		position.Of = max(s.Position.Of, position.Place)
+	} else if s.queue != nil {
+		position.Of = max(int(s.queue.Queue.Status.PendingWorkloads), position.Place)
+	}
+	for i := range order.First {
+		if w := &order.First[i]; w.Before < before {
+			position.Ahead = append(position.Ahead, s.nameOf(w.Claim()))
+		}
 	}
 	s.Position = position
 }

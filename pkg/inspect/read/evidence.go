@@ -55,7 +55,8 @@ func (r *factReader) readNamespaces(ctx context.Context) {
 	})
 }
 
-// readPodsOf reads the pods of these Jobs, which have one label for each kind.
+// readPodsOf reads the pods of these Jobs, which have one label for each kind, and those
+// that Jobs have left.
 func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
 	type labelled struct{ namespace, label, value string }
 	ofKinds, wanted := sets.New[string](), sets.New[labelled]()
@@ -70,7 +71,7 @@ func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[
 			ofJobs := metav1.ListOptions{LabelSelector: label}
 			return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJobs, func(o *podObject) {
 				p := o.pod
-				if jobs[p.JobUID] != nil || wanted.Has(labelled{p.Namespace, label, o.labels[label]}) && label != delegation.Job().PodLabel {
+				if jobs[p.JobUID] != nil || p.LeftBy != "" || wanted.Has(labelled{p.Namespace, label, o.labels[label]}) && label != delegation.Job().PodLabel {
 					r.store(func() { r.facts.AddPod(&p) })
 				}
 			})
@@ -108,11 +109,17 @@ func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs ma
 		if err != nil || r.facts.NoKueue {
 			return err
 		}
-		preemptions := metav1.ListOptions{FieldSelector: "reason=" + inspect.PreemptedReason}
-		return listObjects(ctx, r.cluster, events, namespace, preemptions, func(o *eventObject) {
-			if e := o.event; e.IsPreemption() {
-				r.store(func() { r.facts.Events = append(r.facts.Events, &e) })
+		for _, reason := range []string{inspect.PreemptedReason, inspect.PreemptorReason} {
+			preemptions := metav1.ListOptions{FieldSelector: "reason=" + reason}
+			err := listObjects(ctx, r.cluster, events, namespace, preemptions, func(o *eventObject) {
+				if e := o.event; e.Kind == "Workload" {
+					r.store(func() { r.facts.Events = append(r.facts.Events, &e) })
+				}
+			})
+			if err != nil {
+				return err
 			}
-		})
+		}
+		return nil
 	})
 }

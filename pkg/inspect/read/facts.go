@@ -19,7 +19,7 @@ func factsOf(c *fleet.Cluster) *inspect.Facts {
 func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query) error {
 	var err error
 	f.Namespace = q.namespace(c)
-	f.Kinds, err = Served(ctx, c, q.Kinds)
+	f.Kinds, err = q.Served(ctx, c)
 	if q.LabelSelector != "" {
 		var failed error
 		if f.Selected, failed = selectedUIDs(ctx, c, q, f.Kinds); failed != nil {

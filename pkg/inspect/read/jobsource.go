@@ -2,16 +2,17 @@ package read
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -42,28 +43,89 @@ func jobsOf(client rest.Interface, q Query, namespace string, kind delegation.Ki
 	}
 }
 
-// listAllJobs lists in chunks; the resource version is that of the first.
+// listAllJobs lists in chunks; the resource version is that of the first. The next chunk
+// is asked for as soon as a chunk begins to come in, so that the line is never idle.
 func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions, visit func(string, read)) (version string, err error) {
-	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		list, err := listChunk(ctx, client, namespace, o)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o.Limit = chunk
+	page, err := openChunk(ctx, client, namespace, o)
+	if err != nil {
+		return "", err
+	}
+	version = page.ResourceVersion
+	var jobs, size int64
+	for {
+		o.Continue, o.Limit = page.Continue, limitFor(jobs, size)
+		next := ahead(ctx, client, namespace, o)
+		err := page.each(func(job *batchv1.Job) {
+			jobs++
+			visit(fleet.ObjectKey(job.Namespace, job.Name), readJob(job))
+		})
 		if err != nil {
-			return nil, err
+			return version, err
 		}
+		size += page.size
 		if o.Continue == "" {
-			version = list.ResourceVersion
+			return version, nil
 		}
-		return list, nil
-	})
-	p.PageSize, p.PageBufferSize, p.FullListIfExpired = chunk, 1, false
-	err = p.EachListItem(ctx, o, func(o runtime.Object) error {
-		job, ok := o.(*batchv1.Job)
-		if !ok {
-			return fmt.Errorf("the server sent a %T in a list of Jobs", o)
+		if page, err = next(); err != nil {
+			return version, err
 		}
-		visit(fleet.ObjectKey(job.Namespace, job.Name), readJob(job))
+	}
+}
+
+// largePage is how many bytes are asked for at once when it is known how large Jobs are. Each
+// page costs a round trip, and memory at the server.
+const largePage = 16 << 20
+
+// limitFor is how many Jobs to ask for when so many have come in, in so many bytes: few at
+// first, so that something can be shown.
+func limitFor(jobs, size int64) int64 {
+	if jobs == 0 || size == 0 {
+		return chunk
+	}
+	return min(max(largePage/(size/jobs+1), chunk), 20*chunk)
+}
+
+// ahead asks for a chunk, if there is another one, while other things are done.
+func ahead(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (wait func() (*jobPage, error)) {
+	if o.Continue == "" {
 		return nil
-	})
-	return version, err
+	}
+	type answer struct {
+		page *jobPage
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		page, err := openChunk(ctx, client, namespace, o)
+		answers <- answer{page, err}
+	}()
+	return func() (*jobPage, error) {
+		a := <-answers
+		return a.page, a.err
+	}
+}
+
+// openChunk asks for one chunk. Where the snapshot that the chunks come from
+// was compacted away in between, the server offers a token to go on from the
+// same place in the present state, and that is taken: no object is seen twice,
+// and none that existed all the time is missed.
+func openChunk(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*jobPage, error) {
+	page, err := openJobs(ctx, client, namespace, o)
+	var status apierrors.APIStatus
+	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		o.Continue = status.Status().Continue
+		page, err = openJobs(ctx, client, namespace, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := fleet.GoesOn(o.Continue, page.Continue); err != nil {
+		return nil, errors.Join(err, page.body.Close())
+	}
+	return page, nil
 }
 
 func watchJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (watch.Interface, error) {

@@ -25,6 +25,8 @@ type factReader struct {
 	cluster *fleet.Cluster
 	facts   *inspect.Facts
 	version string
+	// waiting are the names of Workloads whose places in their queues are wanted.
+	waiting []string
 
 	mu sync.Mutex
 	wg sync.WaitGroup
@@ -141,6 +143,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 			return err
 		}
 		r.store(func() { r.facts.Kueue.LocalQueues = append(r.facts.Kueue.LocalQueues, local) })
+		r.readOrder(ctx, local)
 		if local.Spec.ClusterQueue == "" {
 			return nil
 		}

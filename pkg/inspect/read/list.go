@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -33,6 +32,10 @@ type Query struct {
 	LabelSelector, FieldSelector string
 	// Kinds are those to read, as Served takes them.
 	Kinds []string
+	// surveys are what clusters serve of these, by their contexts, and lent what all have to
+	// know of, where Across has found that out.
+	surveys map[string]*survey
+	lent    []delegation.Kind
 }
 
 // namespace is where to look in a cluster; "" is everywhere.
@@ -111,7 +114,7 @@ const kindsAtOnce = 4
 // memory. Where only a part could be read, that was visited, and the error is a
 // *ListError.
 func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(inspect.Job)) error {
-	kinds, err := Served(ctx, c, q.Kinds)
+	kinds, err := q.Served(ctx, c)
 	return listKinds(ctx, c, q, kinds, err, visit)
 }
 
@@ -235,58 +238,11 @@ func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
 	if err != nil {
 		return err
 	}
-	_, err = getJobs(ctx, client, q.namespace(c), metav1.ListOptions{Limit: 1})
-	return err
-}
-
-// listChunk asks for one chunk. Where the snapshot that the chunks come from
-// was compacted away in between, the server offers a token to go on from the
-// same place in the present state, and that is taken: no object is seen twice,
-// and none that existed all the time is missed.
-func listChunk(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*batchv1.JobList, error) {
-	list, err := getJobs(ctx, client, namespace, o)
-	var status apierrors.APIStatus
-	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-		o.Continue = status.Status().Continue
-		list, err = getJobs(ctx, client, namespace, o)
-	}
-	if err == nil {
-		err = fleet.GoesOn(o.Continue, list.Continue)
-	}
+	page, err := openJobs(ctx, client, q.namespace(c), metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return list, nil
-}
-
-// getJobs asks for Jobs and decodes what the model keeps of them.
-func getJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*batchv1.JobList, error) {
-	result := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
-		VersionedParams(&o, scheme.ParameterCodec).Do(ctx)
-	if err := result.Error(); err != nil {
-		return nil, err
-	}
-	list := &batchv1.JobList{}
-	body, err := result.Raw()
-	if err != nil {
-		return nil, err
-	}
-	if err := decodeJobs(body, list); !errors.Is(err, errNotProtobuf) {
-		return list, err
-	}
-	answer, err := result.Get()
-	if err != nil {
-		return nil, err
-	}
-	// To decode something else into a list is no error, and would leave it empty.
-	list, ok := answer.(*batchv1.JobList)
-	if !ok {
-		return nil, fmt.Errorf("the server sent a %T in place of a list of Jobs", answer)
-	}
-	for i := range list.Items {
-		drop(&list.Items[i])
-	}
-	return list, nil
+	return page.each(func(*batchv1.Job) {})
 }
 
 func jobClient(c *fleet.Cluster) (rest.Interface, error) {
@@ -297,7 +253,7 @@ func jobClient(c *fleet.Cluster) (rest.Interface, error) {
 type interner map[string]string
 
 func (in interner) intern(j *inspect.Job) {
-	j.Namespace = in.one(j.Namespace)
+	j.Namespace, j.ManagedBy = in.one(j.Namespace), delegation.Owner(in.one(string(j.ManagedBy)))
 }
 
 func (in interner) one(s string) string {

@@ -48,7 +48,7 @@ func (w *watcher) jobSource(kind delegation.Kind) (*source, error) {
 		example: &batchv1.Job{},
 		listWatch: w.listerWatcher(kind,
 			func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return getJobs(ctx, client, namespace, o)
+				return collectJobs(ctx, client, namespace, o)
 			},
 			func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return watchJobs(ctx, client, namespace, o)

@@ -25,7 +25,13 @@ type mirrorFinder struct {
 // the management cluster is asked where it is, and addresses, which are those of every
 // context there is, tell which context that means.
 func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, addresses []kubecontext.Address, isComplete func(namespace string) bool) {
-	all := inspect.Distinct(append(append(make([]*inspect.Job, 0, len(jobs)+len(hidden)), jobs...), hidden...))
+	all := jobs
+	if len(hidden) > 0 {
+		all = slices.Concat(jobs, hidden)
+	}
+	if !f.Distinct() {
+		all = inspect.Distinct(all)
+	}
 	missing := inspect.SetMirrors(inspect.PairUp(all), jobs, isComplete)
 	if len(missing) == 0 {
 		return

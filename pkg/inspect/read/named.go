@@ -34,7 +34,7 @@ type Wanted struct {
 // readNamed reads all that concerns Jobs of one name: from every cluster the Job, its
 // pods, events and Lease, and what Kueue has made of it, and nothing else.
 func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted) []*inspect.Facts {
-	r := &namedReader{wanted: w, facts: map[string]*inspect.Facts{}}
+	r := &namedReader{wanted: w, query: w.query().Across(ctx, f), facts: map[string]*inspect.Facts{}}
 	clusters := askAll(ctx, f, r.find)
 	for _, facts := range clusters {
 		r.facts[facts.Context] = facts
@@ -50,18 +50,21 @@ func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted) []*inspect.Facts {
 // kindText is the kind in words.
 func (w Wanted) kindText() string { return cmp.Or(w.Kind, delegation.Job().Name) }
 
-// kinds are the kinds of that name that a cluster serves: none, if it serves none.
-func (w Wanted) kinds(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind, error) {
-	if w.Kind == "" {
-		return []delegation.Kind{delegation.Job()}, nil
+// query is for the kinds of that name.
+func (w Wanted) query() Query {
+	q := Query{}
+	if w.Kind != "" {
+		q.Kinds = []string{w.Kind}
 	}
-	return Served(ctx, c, []string{w.Kind})
+	return q
 }
 
 // namedReader reads in rounds; each cluster's facts are filled by one goroutine.
 type namedReader struct {
 	wanted Wanted
-	facts  map[string]*inspect.Facts
+	// query tells which kinds each cluster serves of the wanted ones.
+	query Query
+	facts map[string]*inspect.Facts
 	// elsewhere are the places that marks lead to, under another name.
 	elsewhere []delegation.Place
 	// origins are what Kueue may know of; workloads are the names that their
@@ -110,10 +113,11 @@ func (r *namedReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Fact
 	facts := factsOf(c)
 	facts.Namespace = r.wanted.Namespace
 	facts.Unasked = map[inspect.Part]bool{inspect.PartNamespaces: true, inspect.PartVersion: true}
-	kinds, err := r.wanted.kinds(ctx, c)
-	if err != nil {
+	kinds, err := r.query.Served(ctx, c)
+	if err != nil && len(kinds) == 0 {
 		return facts, r.doing(err)
 	}
+	facts.AddGap(inspect.PartKinds, err)
 	facts.Kinds = kinds
 	for i := range kinds {
 		objects, err := r.lookFor(ctx, c, kinds[i].Resource)
@@ -197,8 +201,9 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 		if is == delegation.CertainlyOther || slices.ContainsFunc(facts.Jobs, isKnown) {
 			continue
 		}
-		kinds, err := r.wanted.kinds(ctx, c)
-		if err != nil {
+		// That not all is known of them was told before.
+		kinds, err := r.query.Served(ctx, c)
+		if err != nil && len(kinds) == 0 {
 			return r.doing(err)
 		}
 		for i := range kinds {
@@ -274,29 +279,40 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		reader.readSite(ctx, r.spaces)
 	}
 	if reader.hasKueue() {
-		reader.readConfig(ctx)
-		for _, namespace := range r.spaces {
-			for _, queue := range r.queues {
-				reader.readQueue(ctx, namespace, queue)
-			}
-			reader.readWorkloads(ctx, namespace, "", r.workloads)
-		}
-		for _, j := range facts.Jobs {
-			reader.readWorkloads(ctx, j.Namespace, j.UID, nil)
-		}
-		if r.waits {
-			reader.readCapacity(ctx, r.spaces)
-			reader.readTemplates(ctx, r.spaces, r.workloads)
-		}
+		r.readKueue(ctx, reader)
 	}
 	reader.wg.Wait()
+	if facts.Site == nil && slices.ContainsFunc(facts.Pods, (*inspect.Pod).IsUnschedulable) {
+		reader.readSite(ctx, nil)
+	}
 	if reader.hasKueue() {
 		if uids := facts.Preemptors(); len(uids) > 0 {
 			reader.readWorkloadsByUID(ctx, uids)
 			reader.wg.Wait()
 		}
 		reader.readNeighbours(ctx)
-		reader.wg.Wait()
 	}
+	reader.wg.Wait()
 	return context.Cause(ctx)
+}
+
+// readKueue reads what Kueue has made of the Jobs, and, where one waits, what room there is.
+func (r *namedReader) readKueue(ctx context.Context, reader *factReader) {
+	if r.waits {
+		reader.waiting = r.workloads
+	}
+	reader.readConfig(ctx)
+	for _, namespace := range r.spaces {
+		for _, queue := range r.queues {
+			reader.readQueue(ctx, namespace, queue)
+		}
+		reader.readWorkloads(ctx, namespace, "", r.workloads)
+	}
+	for _, j := range reader.facts.Jobs {
+		reader.readWorkloads(ctx, j.Namespace, j.UID, nil)
+	}
+	if r.waits {
+		reader.readCapacity(ctx, r.spaces)
+		reader.readTemplates(ctx, r.spaces, r.workloads)
+	}
 }

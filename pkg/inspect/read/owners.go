@@ -13,10 +13,11 @@ import (
 // the filter does not pick, which may be mirrors of the ones that it does; none where they
 // are only counted.
 func Owners(ctx context.Context, f *fleet.Fleet, q Query, filter inspect.Filter, countOnly bool) (list *inspect.OwnerList, others []*inspect.Job) {
-	repeats := !f.Distinct()
+	q = q.Across(ctx, f)
+	distinct := f.Distinct()
 	var tallies []*inspect.Tally
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
-		tally := &inspect.Tally{CountOnly: countOnly, Repeats: repeats}
+		tally := &inspect.Tally{CountOnly: countOnly, Distinct: distinct}
 		err := List(ctx, c, q, func(j inspect.Job) {
 			if filter.Matches(&j) {
 				tally.Add(j)

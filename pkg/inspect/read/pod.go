@@ -3,6 +3,7 @@ package read
 import (
 	"cmp"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 
@@ -39,6 +40,8 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 	}
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		p.JobUID, p.JobName = string(owner.UID), owner.Kind+"/"+owner.Name
+	} else if uid := o.Labels[batchv1.ControllerUidLabel]; uid != "" {
+		p.LeftBy, p.JobName = uid, "Job/"+o.Labels[batchv1.JobNameLabel]
 	}
 	for _, kind := range delegation.Kinds() {
 		if value := o.Labels[kind.PodLabel]; value != "" && !kind.IsJob() {

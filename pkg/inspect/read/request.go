@@ -44,21 +44,26 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 // KueueVersion is in which version a cluster serves Kueue's API, "" if it serves none that
 // is known.
 func KueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
-	return fleet.Keep(c, "version of "+kueue.Group, fleet.Seldom, func() (string, error) { return kueueVersion(ctx, c) })
+	return servedVersion(ctx, c, kueue.Group)
 }
 
-func kueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
-	client, err := c.REST(schema.GroupVersion{Group: kueue.Group, Version: kueue.Versions()[0]}, "/apis")
+// servedVersion is the version of a group of Kueue's to read, "" if none is served.
+func servedVersion(ctx context.Context, c *fleet.Cluster, group string) (string, error) {
+	return fleet.Keep(c, "version of "+group, fleet.Seldom, func() (string, error) { return askVersion(ctx, c, group) })
+}
+
+func askVersion(ctx context.Context, c *fleet.Cluster, group string) (string, error) {
+	client, err := c.REST(schema.GroupVersion{Group: group, Version: kueue.Versions()[0]}, "/apis")
 	if err != nil {
 		return "", err
 	}
 	var served metav1.APIGroup
-	err = fleet.DecodeJSON(client.Get().AbsPath("/apis", kueue.Group).SetHeader("Accept", "application/json").Do(ctx), &served)
+	err = fleet.DecodeJSON(client.Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask which versions of %s it serves: %w", kueue.Group, err)
+		return "", fmt.Errorf("ask which versions of %s it serves: %w", group, err)
 	}
 	for _, version := range kueue.Versions() {
 		if slices.ContainsFunc(served.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version }) {

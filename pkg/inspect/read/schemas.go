@@ -2,11 +2,13 @@ package read
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // Schemas reads what a cluster publishes of the fields of its kinds, each group and version
@@ -15,6 +17,30 @@ type Schemas struct {
 	Discovery *fleet.Discovery
 
 	read map[schema.GroupVersion]*delegation.Schemas
+}
+
+// noteFieldless notes which kinds are served without the field, of those of the table that
+// a queue holds objects of which have no owner: only there it matters.
+func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) {
+	var schemas *Schemas
+	for i := range f.Kinds {
+		kind := &f.Kinds[i]
+		isQueued := func(j *inspect.Job) bool {
+			return j.GetObjectKind().GroupVersionKind() == kind.GroupVersionKind() && j.Queue() != "" && j.ManagedBy.IsBuiltIn() && j.Marks.MultiKueueOrigin == ""
+		}
+		if kind.IsJob() || kind.IsUnmanaged() || kind.Discovered || kind.WithoutField || !slices.ContainsFunc(f.Jobs, isQueued) {
+			continue
+		}
+		if schemas == nil {
+			discovery, err := c.Discovery()
+			if err != nil {
+				return
+			}
+			schemas = &Schemas{Discovery: discovery}
+		}
+		// What cannot be found out is taken to be as the table says.
+		kind.WithoutField, _ = schemas.Lack(ctx, *kind)
+	}
 }
 
 // Lack says whether a kind is served without the field that names its owner. Where no

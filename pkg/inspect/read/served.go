@@ -30,6 +30,45 @@ func Served(ctx context.Context, c *fleet.Cluster, names []string) ([]delegation
 	return s.kinds, s.err()
 }
 
+// Across has a query look for mirrors, too, of kinds that are in no table, and that only
+// some clusters of the fleet serve with managedBy: which these are the others have to be
+// told. Where the query is for known kinds alone, nobody is asked.
+func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
+	if !slices.ContainsFunc(q.Kinds, isUnknown) {
+		return q
+	}
+	q.surveys = map[string]*survey{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*survey, error) {
+		s := newSurvey(ctx, c, q.Kinds)
+		s.run(ctx)
+		return s, context.Cause(ctx)
+	}) {
+		if s := a.Value; s != nil && a.Err == nil && s.unasked == nil {
+			q.surveys[a.Context] = s
+			q.lent = append(q.lent, slices.DeleteFunc(slices.Clone(s.kinds), func(k delegation.Kind) bool { return !k.Discovered })...)
+		}
+	}
+	for _, s := range q.surveys {
+		s.lend(q.lent)
+	}
+	return q
+}
+
+// Served finds out which kinds to read of a cluster: those that the function of that name
+// returns, and those that are served without the field, of which there may be mirrors.
+func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind, error) {
+	if q.OnlyJobs() {
+		return []delegation.Kind{delegation.Job()}, nil
+	}
+	s := q.surveys[c.Context]
+	if s == nil {
+		s = newSurvey(ctx, c, q.Kinds)
+		s.run(ctx)
+		s.lend(q.lent)
+	}
+	return slices.Concat(s.kinds, s.without), s.err()
+}
+
 // OnlyJobs says whether a query is for no other kind than Job.
 func (q Query) OnlyJobs() bool { return onlyJobs(q.Kinds) }
 

@@ -173,6 +173,9 @@ func (a *servedAPI) inGroup(steps []string) (any, *apierrors.StatusError) {
 	if slices.Contains(a.down, steps[0]) {
 		return nil, apierrors.NewServiceUnavailable("nobody there")
 	}
+	if len(steps) < 2 {
+		return nil, apierrors.NewNotFound(schema.GroupResource{}, steps[0])
+	}
 	apiVersion := strings.Join(steps[:2], "/")
 	list := metav1.APIResourceList{GroupVersion: apiVersion}
 	for _, r := range a.resources {

@@ -30,8 +30,8 @@ type survey struct {
 	unasked error
 
 	mu sync.Mutex
-	// kinds are those that were found, and without those of them that are served
-	// without the field, each in one of its versions.
+	// kinds are those that were found, and without those that are served, but without
+	// the field, each in one of its versions.
 	kinds, without []delegation.Kind
 	// failed says for groups and versions why it is not known which kinds they have.
 	failed map[schema.GroupVersion]error
@@ -106,8 +106,26 @@ func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 	}
 	if len(versions) > 0 {
 		row := rows[0]
-		row.Resource.Version = versions[0]
+		row.Resource.Version, row.WithoutField = versions[0], true
 		s.without = append(s.without, row)
+	}
+}
+
+// lend adds kinds that are in no table, and that other clusters serve with the field:
+// where this one does not, there may be mirrors of them all the same.
+func (s *survey) lend(kinds []delegation.Kind) {
+	for _, k := range kinds {
+		isSame := func(other delegation.Kind) bool { return other.Resource.GroupResource() == k.Resource.GroupResource() }
+		versions := s.versions(k.Resource.GroupResource())
+		if len(versions) == 0 || slices.ContainsFunc(s.kinds, isSame) || slices.ContainsFunc(s.without, isSame) {
+			continue
+		}
+		if !slices.Contains(versions, k.Resource.Version) {
+			k.Resource.Version = versions[0]
+		}
+		// Where no schema tells, it may have the field.
+		k.WithoutField = s.failed[k.Resource.GroupVersion()] == nil
+		s.without = append(s.without, k)
 	}
 }
 

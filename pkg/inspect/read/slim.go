@@ -1,19 +1,14 @@
 package read
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-
 	"google.golang.org/protobuf/encoding/protowire"
-	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Most of a Job is its pod template, and the model keeps nothing of it. To
 // decode it into a few hundred small objects only to drop them is most of the
-// time and memory that a listing takes, so it is cut out of the encoded list
+// time and memory that a listing takes, so it is cut out of the encoded Job
 // before that is decoded.
 
 // fields names fields of an encoded message by their numbers: those to cut out,
@@ -28,41 +23,15 @@ type part struct {
 	unless func(key string) bool
 }
 
-// uninteresting is what drop removes, of an encoded JobList (k8s.io/api:
-// batch/v1 and meta/v1, generated.proto).
+// uninteresting is what drop removes, of an encoded Job (k8s.io/api: batch/v1 and
+// meta/v1, generated.proto).
 var uninteresting = fields{
-	2: {within: fields{ // items
-		1: {within: fields{ // metadata
-			11: {unless: delegation.IsMark}, // labels
-			12: {unless: delegation.IsMark}, // annotations
-			17: {within: fields{7: {}}},     // managedFields: fieldsV1
-		}},
-		2: {within: fields{6: {}}}, // spec: template
+	1: {within: fields{ // metadata
+		11: {unless: delegation.IsMark}, // labels
+		12: {unless: delegation.IsMark}, // annotations
+		17: {within: fields{7: {}}},     // managedFields: fieldsV1
 	}},
-}
-
-// protobufPrefix is what every object begins with that an API server encodes as
-// protobuf; behind it stands a message of type runtime.Unknown.
-var protobufPrefix = []byte("k8s\x00")
-
-var errNotProtobuf = errors.New("not a protobuf response")
-
-// decodeJobs decodes a protobuf response to a list of Jobs, without what the
-// model does not keep. Any other response is errNotProtobuf.
-func decodeJobs(body []byte, list *batchv1.JobList) error {
-	envelope, ok := bytes.CutPrefix(body, protobufPrefix)
-	if !ok {
-		return errNotProtobuf
-	}
-	raw, err := field(envelope, 2)
-	if err != nil {
-		return err
-	}
-	slim, err := cut(make([]byte, 0, len(raw)/2), raw, uninteresting)
-	if err != nil {
-		return err
-	}
-	return list.Unmarshal(slim)
+	2: {within: fields{6: {}}}, // spec: template
 }
 
 // field returns the last field with that number of an encoded message, which
@@ -113,11 +82,11 @@ func eachField(message []byte, visit func(n protowire.Number, t protowire.Type, 
 	for len(message) > 0 {
 		n, t, tagLength := protowire.ConsumeTag(message)
 		if tagLength < 0 {
-			return fmt.Errorf("malformed protobuf: %w", protowire.ParseError(tagLength))
+			return protowire.ParseError(tagLength)
 		}
 		length := protowire.ConsumeFieldValue(n, t, message[tagLength:])
 		if length < 0 {
-			return fmt.Errorf("malformed protobuf: %w", protowire.ParseError(length))
+			return protowire.ParseError(length)
 		}
 		whole := message[:tagLength+length]
 		var value []byte

@@ -2,7 +2,7 @@ package read
 
 import (
 	"bytes"
-	"errors"
+	"io"
 	"math/rand"
 	"testing"
 
@@ -62,13 +62,35 @@ func TestDecodeJobs(t *testing.T) {
 }
 
 func TestDecodeJobsOfSomethingElse(t *testing.T) {
-	for _, body := range []string{"", `{"kind":"JobList"}`, "k8s"} {
+	for body, want := range map[string]string{
+		"": "", "k8s": "", "k8s\x00": "malformed protobuf: unexpected EOF",
+		`{"kind":"JobList"}`: "apiVersion",
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too busy"}`: "too busy",
+		`{"kind":"Pod","apiVersion":"v1"}`:                                            "sent a *v1.Pod in place of a list of Jobs",
+		"k8s\x00\x0a\x08\x0a\x02v1\x12\x02ab":                                         "sent a ab in place of a list of Jobs",
+		// A list that is said to have more bytes than there are.
+		"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\x7f\x0a\xff\xff\xff\xff\x7f": "unexpected EOF",
+	} {
 		err := decodeJobs([]byte(body), &batchv1.JobList{})
-		assert.Assert(t, errors.Is(err, errNotProtobuf), "%q: %v", body, err)
+		assert.ErrorContains(t, err, want, "%q", body)
 	}
 	whole := encode(t, randomList(1))
-	err := decodeJobs(whole[:len(whole)/2], &batchv1.JobList{})
-	assert.ErrorContains(t, err, "malformed protobuf")
+	for length := range len(whole) {
+		// Behind the list stand two fields that nobody needs.
+		if length < len(whole)-4 {
+			assert.Assert(t, decodeJobs(whole[:length], &batchv1.JobList{}) != nil, "the first %d of %d bytes", length, len(whole))
+		}
+	}
+}
+
+// decodeJobs reads an answer as it is read from a server.
+func decodeJobs(body []byte, into *batchv1.JobList) error {
+	page, err := newJobPage(io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return err
+	}
+	into.ListMeta = page.ListMeta
+	return page.each(func(job *batchv1.Job) { into.Items = append(into.Items, *job) })
 }
 
 // FuzzDecodeJobs: whatever comes, decoding does not panic; and where the library

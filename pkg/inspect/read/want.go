@@ -50,6 +50,10 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 	if w.Named != nil {
 		clusters = readNamed(ctx, f, *w.Named)
 	} else {
+		if w.Jobs != nil {
+			jobs := w.Jobs.Across(ctx, f)
+			w.Jobs = &jobs
+		}
 		clusters = askAll(ctx, f, w.read)
 	}
 	if w.Known != nil {
@@ -81,6 +85,9 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	if w.Jobs != nil {
 		if err := listInto(ctx, facts, c, *w.Jobs); err != nil {
 			return facts, err
+		}
+		if w.Evidence {
+			noteFieldless(ctx, c, facts)
 		}
 	}
 	if w.Evidence || w.Room || w.Quotas != NoScope {
@@ -183,11 +190,9 @@ func (w *Want) findMirrors(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 // kind and namespaces. Whether a controller is at work shows in other objects, and so does
 // who holds the room that one waits for.
 func (w Wanted) Around() *Query {
-	q := &Query{AllNamespaces: w.Namespace == ""}
-	if w.Kind != "" {
-		q.Kinds = []string{w.Kind}
-	}
-	return q
+	q := w.query()
+	q.AllNamespaces = w.Namespace == ""
+	return &q
 }
 
 // readEvidence reads, of the Jobs that facts hold, what rules judge them by. known is what

@@ -95,7 +95,7 @@ func (w *watcher) kinds() []delegation.Kind {
 	// The only error is that the watch is over.
 	_ = wait.PollUntilContextCancel(w.ctx, claimInterval, true, func(ctx context.Context) (bool, error) {
 		var err error
-		kinds, err = Served(ctx, w.cluster, w.query.Kinds)
+		kinds, err = w.query.Served(ctx, w.cluster)
 		if err != nil {
 			w.report("kinds", kubecontext.InContext(w.cluster.Context, "find out what it serves", err))
 		} else if _, was := w.lost.LoadAndDelete("kinds"); was {

@@ -22,7 +22,8 @@ func managedByMissing() Rule {
 would run them on the management cluster. Kueue's webhook sets it when the object is made, if the queue is then known to
 lead to MultiKueue. It was not set where the webhook was away, where the queue or its check came later than the object,
 where the label of the queue was added later, or where the API server dropped the field: before Kubernetes 1.32 it does
-so with a Job's unless the feature gate JobManagedBy is on. Of a Job, and of most other kinds, the field cannot be set
+so with a Job's unless the feature gate JobManagedBy is on, and with other kinds' wherever their definitions are older
+than the field. A mirror carries no managedBy, so that on workers such versions do no harm. Of a Job, and of most other kinds, the field cannot be set
 afterwards.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "The owner is not managed by Kueue", the
 Workload is deactivated with reason DeactivatedDueToAdmissionCheck, and the object stays suspended. As long as its queue
@@ -71,7 +72,24 @@ func reportManagedByMissing(v *View, r rejection) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))
 		s.Remedy = command.Say("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
 	}
+	tellFieldless(r.manager, j, &s)
 	v.Report(s)
+}
+
+// tellFieldless says of an object without an owner where its cluster serves the kind
+// without the field, so that no writing of it helps.
+func tellFieldless(f *inspect.Facts, j *inspect.Job, s *Sighting) {
+	kind := f.KindOf(j)
+	if !kind.WithoutField || !j.ManagedBy.IsBuiltIn() {
+		return
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s has no %s, by its schema: the API server drops what is written there",
+		f.Context, kind.ResourceName(), kind.Resource.GroupVersion(), fieldOf(kind)))
+	newer := "a version that has it"
+	if kind.Since != "" {
+		newer = kind.Since + " or later"
+	}
+	s.Remedy = command.Say("have what runs %s on %s upgraded, with its definitions, to %s, then %s", plural(j), f.Context, newer, s.Remedy)
 }
 
 // giveOrLeave is what to do about a Job that MultiKueue does not take: to give it to
@@ -132,5 +150,6 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting 
 	if _, c := holdOf(w); c != nil {
 		s.Evidence = append(s.Evidence, conditionText(workloadObject(f, w), c))
 	}
+	tellFieldless(f, j, &s)
 	return s
 }

@@ -47,7 +47,7 @@ func addWorkload(context, name, metadata, status string) edit {
 
 func orphanCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{strayCases(), cutOffCases(), twiceCases(), leftCases(), markCases(), olderCases()} {
+	for _, cases := range [][]testCase{strayCases(), cutOffCases(), twiceCases(), leftCases(), markCases(), podsLeftCases(), olderCases()} {
 		all = append(all, cases...)
 	}
 	return all
@@ -174,6 +174,26 @@ func markCases() []testCase {
 		{name: "two management clusters, two names", code: "JM060", base: "running", edits: append([]edit{
 			addWorkload("kwok-w1", otherWorkload, `labels: {kueue.x-k8s.io/multikueue-origin: fleet-b}`, ""),
 		}, second...)},
+	}
+}
+
+func podsLeftCases() []testCase {
+	const mirror = "3669332a-c7a6-4bee-ae29-2f5fdaf72828"
+	pod := func(job, uid, phase, more string) []edit {
+		return []edit{add("kwok-w1", fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: left, namespace: default, uid: left, creationTimestamp: "2026-11-20T23:20:00Z",
+			labels: {batch.kubernetes.io/job-name: %s, batch.kubernetes.io/controller-uid: %s}%s}, spec: {nodeName: node-1}, status: {phase: %s, startTime: "2026-11-20T23:20:00Z"}}`, job, uid, more, phase))}
+	}
+	return []testCase{
+		{name: "of a mirror before", code: "JM061", base: "running", fires: true, edits: pod("train", otherUID, "Running", "")},
+		{name: "they never ran", code: "JM061", base: "running", fires: true, edits: pod("train", otherUID, "Pending", "")},
+		{name: "they have ended", code: "JM061", base: "running", edits: pod("train", otherUID, "Succeeded", "")},
+		{name: "they are being deleted", code: "JM061", base: "running", edits: pod("train", otherUID, "Running", `, deletionTimestamp: "2026-11-20T23:25:00Z"`)},
+		{name: "their Job is there", code: "JM061", base: "running", edits: pod("train", mirror, "Running", "")},
+		{name: "they are about to be deleted with their Job", code: "JM061", base: "running", edits: pod("train", otherUID, "Running",
+			`, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: `+otherUID+`, controller: true}]`)},
+		{name: "of no origin's name", code: "JM061", base: "running", edits: pod("other", otherUID, "Running", "")},
+		{name: "the origin is gone too", code: "JM061", base: "running", edits: append(pod("train", otherUID, "Running", ""), remove("kwok-mgr", "Job/train"))},
+		{name: "none are left", code: "JM061", base: "running"},
 	}
 }
 

@@ -14,15 +14,8 @@ import (
 func orphans() []Rule {
 	return []Rule{
 		originGone(), cutOff(), takenOut(), cameBack(), withoutWorkload(), rejectedLeaves(), renamedOrigin(),
-		sharedOrigin(), keptByWorkload(), olderIncarnation(),
+		sharedOrigin(), podsLeft(), keptByWorkload(), olderIncarnation(),
 	}
-}
-
-func orphanUnseen() []Unseen {
-	return []Unseen{{
-		Code: "JM061", Title: "pods are left after their mirror was deleted",
-		Reason: "pods are read by the Jobs that control them, and here that Job is gone; Kueue from 0.13 on deletes mirrors together with their pods",
-	}}
 }
 
 func originGone() Rule {

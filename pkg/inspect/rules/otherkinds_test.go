@@ -95,6 +95,7 @@ func jobsAlone() map[string]string {
 		"JM042": "the API server validates the status of Jobs alone",
 		"JM050": "the size of other kinds is not read",
 		"JM125": "the sizes of other kinds stand in fields that Jobs do not have",
+		"JM061": "the label that pods keep names a Job",
 		"JM109": "JM301 and JM302 tell of other kinds",
 	}
 }

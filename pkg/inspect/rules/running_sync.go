@@ -29,11 +29,17 @@ func outOfSync() Rule {
 		},
 		Why: `A mirror has to ask for what its Workload was admitted with. Something on the worker, mostly an admission
 policy that changes pod templates, made it differ, so Kueue there ends the Workload as OutOfSync. MultiKueue then takes
-the Job back and offers it again, which goes on forever, or until a worker without that policy gets it. Before Kueue
+the Job back and offers it again, which goes on forever, or until a worker without that policy gets it. Compared are the
+numbers of pods and what their templates ask for; newer versions, Kueue 0.20 at the latest, also compare resources of
+whole pods and the requested topology. These versions may take a mirror for changed that nobody has changed, where the
+Kueue of the management cluster is older and its Workload lacks them (kueue pull requests 14436 and 14585). Before Kueue
 0.17.8, 0.18.4 and 0.19 it ended the origin's Workload instead, with the Job unsuspended and nothing running.`,
 		Shows: `The copy of the Workload on a worker is Finished with reason OutOfSync, or the check on the management
 cluster was retried for it: its message, or that of the Evicted condition, says that the remote Workload is out of
-sync with its user job. In older versions the origin's own Workload is Finished with reason OutOfSync.`,
+sync with its user job. In older versions the origin's own Workload is Finished with reason OutOfSync. While the mirror
+is there, the evidence says whether it is the number of pods that differs, and trace shows which fields of the pod
+template do. Where the two are the same, it is the topology (annotations of the pod template, which Kueue adds to, are
+not compared), or the versions of Kueue. Who made the change is written down nowhere.`,
 		Remedy: `Exempt Jobs with the label kueue.x-k8s.io/multikueue-origin from policies that change Jobs on the
 workers (with Kyverno, the rules that it generates for Jobs from those for pods too), or apply the same policy on the
 management cluster, so that the origin asks for the same. Then remove what is left of the mirror (JM037), or create
@@ -111,7 +117,7 @@ func reportOutOfSync(v *View, s Submission) {
 		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
 			plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
-		sighting.Evidence = append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished))
+		sighting.Evidence = append(append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished)), v.changedThere(s.Pair, c.Worker)...)
 	}
 	if retried {
 		sighting.Evidence = append(append(sighting.Evidence, checkOf(s)), evictionOf(s)...)
@@ -125,6 +131,26 @@ func reportOutOfSync(v *View, s Submission) {
 		}
 	}
 	v.Report(sighting)
+}
+
+// changedThere tells, of what a worker may have changed in a mirror, what shows in it.
+func (v *View) changedThere(p inspect.Pair, worker *inspect.Facts) (evidence []string) {
+	for _, m := range p.Mirrors {
+		if m.Job.Context != worker.Context || !m.Current || !p.Origin.Row().IsJob() {
+			continue
+		}
+		for _, d := range v.Differences(p, m) {
+			if d.Field == "spec.parallelism" || d.Field == "spec.completions" {
+				evidence = append(evidence, fmt.Sprintf("%s of %s is %s on %s, and %s on %s: the number of pods was changed",
+					d.Field, named(Of(m.Job)), d.Mirror, m.Job.Context, d.Origin, p.Origin.Context))
+			}
+		}
+		if evidence == nil {
+			evidence = append(evidence, fmt.Sprintf("%s: %s wants as many pods as on %s, so that its pod template was changed, or is read in another way",
+				m.Job.Context, named(Of(m.Job)), p.Origin.Context))
+		}
+	}
+	return evidence
 }
 
 func staleCopy() Rule {

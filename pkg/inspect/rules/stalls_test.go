@@ -84,6 +84,7 @@ func givenUpCases() []testCase {
 			patch("kwok-mgr", "Workload/job-train-1c348", `{status: {conditions: [{type: Finished, status: "True", reason: FailedToStart, message: why, lastTransitionTime: "2026-11-20T23:50:26Z"}]}}`),
 		}},
 		{name: "its Job has ended", code: "JM123", base: createdAgain, edits: []edit{finished("Succeeded")}},
+		{name: "replaced by one of another size", code: "JM123", base: createdAgain, edits: []edit{finished("WorkloadSliceReplaced")}},
 		{name: "out of sync", code: "JM123", base: createdAgain, edits: []edit{finished("OutOfSync")}},
 		{name: "being deleted", code: "JM123", base: createdAgain, edits: []edit{
 			patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),

@@ -155,7 +155,7 @@ func isToBeAdmitted(w *kueue.Workload) bool {
 		}
 	}
 	not := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
-	return not == nil || not.Reason != "PendingDelayedTopologyRequests"
+	return not == nil || not.Reason != kueue.DelayedTopology
 }
 
 func admission(f *inspect.Facts, w *kueue.Workload, what string) step {

@@ -1,12 +1,10 @@
 package rules
 
-import "slices"
-
 // Unseen is a number of the catalogue that cannot be seen from outside of the
 // controllers, and why.
 type Unseen struct{ Code, Title, Reason string }
 
 // AllUnseen are those numbers, in their order.
 func AllUnseen() []Unseen {
-	return slices.Concat(runningUnseen(), orphanUnseen())
+	return runningUnseen()
 }

@@ -104,7 +104,7 @@ func (w *waiter) isStuck() bool {
 			return true
 		}
 		held, _ := holdOf(o.copied)
-		return held == heldNot || held == heldForRoom || held == heldForOthers
+		return held == heldNot || held == heldForRoom || held == heldByTopology || held == heldForOthers
 	})
 }
 

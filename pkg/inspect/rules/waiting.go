@@ -37,13 +37,14 @@ func noQuotaOnWorkers() Rule {
 		Why: `The management cluster has reserved quota and offers the Job to its workers, and none of them has room.
 To wait for room is what a queue is for, and is told for information. ExceedsMaxQuota and NoMatchingFlavor on every
 worker mean that none of them ever will have any: the quota on the management cluster is held all the while, and
-MultiKueue does not give up (kueue issue 8602). Some of that is no matter of quota: a flavor has a taint that the pods do
+MultiKueue does not give up (kueue issue 8602). TopologyPlacementFailed means that its pods have no place as near to
+each other as they ask for, whoever else ends, until nodes change. Some of that is no matter of quota: a flavor has a taint that the pods do
 not tolerate, or lacks the labels that they ask for. What waits again since another one took its room is told with that.`,
 		Shows: `The Workload's copies on all nominated workers have QuotaReserved=False with reason WaitingForQuota,
-ExceedsMaxQuota or NoMatchingFlavor (before Kueue 0.19 Pending, and only the message tells). Nothing on the
+ExceedsMaxQuota, NoMatchingFlavor or TopologyPlacementFailed (before Kueue 0.19 Pending, and only the message tells). Nothing on the
 management cluster says so.`,
-		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, tolerate a taint or ask for other labels, or delete
-the Job.`,
+		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, tolerate a taint or ask for other labels or a wider
+topology, or delete the Job.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/8602",
 		// That the manager gives quota to what no worker can take comes after that none has it.
 		Covers: []string{"JM133"},
@@ -54,6 +55,7 @@ the Job.`,
 // detectNoQuota reports a submission if every worker that it can be offered to
 // has refused it for quota.
 func detectNoQuota(v *View) {
+	all := reserved{}
 	for _, w := range v.waiters() {
 		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
 			continue
@@ -70,7 +72,9 @@ func detectNoQuota(v *View) {
 		}
 		switch held {
 		case heldForRoom:
-			v.waitsForRoomThere(&s, w)
+			v.waitsForRoomThere(&s, w, all)
+		case heldByTopology:
+			noPlace(&s, misfitsOn(w.offers), "the workers")
 		case heldForGood:
 			neverFits(&s, w)
 		default:
@@ -80,8 +84,8 @@ func detectNoQuota(v *View) {
 	}
 }
 
-// quotaOn is how offers are held for quota: for good if all of them are, and
-// heldNot if one is not held for quota.
+// quotaOn is how offers are held for quota, by the one that has most to hope for: for good
+// if all of them are, and heldNot if one is not held for quota.
 func quotaOn(offers []offer) (evidence []string, held hold) {
 	held = heldForGood
 	for _, o := range offers {
@@ -89,11 +93,11 @@ func quotaOn(offers []offer) (evidence []string, held hold) {
 			return nil, heldNot
 		}
 		copyHeld, c := holdOf(o.copied)
-		if copyHeld != heldForRoom && copyHeld != heldForGood {
+		switch {
+		case copyHeld == heldForRoom, copyHeld == heldByTopology && held == heldForGood:
+			held = copyHeld
+		case copyHeld != heldForGood && copyHeld != heldByTopology:
 			return nil, heldNot
-		}
-		if copyHeld == heldForRoom {
-			held = heldForRoom
 		}
 		evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), c))
 	}

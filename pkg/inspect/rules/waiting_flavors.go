@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,6 +34,8 @@ var (
 	noSuchLabel = regexp.MustCompile(`flavor (\S+) doesn't match node affinity`)
 	noSuchKind  = regexp.MustCompile(`resource (\S+) unavailable in ClusterQueue`)
 	noFlavor    = regexp.MustCompile(`flavor (\S+) not found`)
+	noTopology  = regexp.MustCompile(`Flavor "([^"]+)" does not support TopologyAwareScheduling`)
+	noPlaceNear = regexp.MustCompile(`topology "([^"]+)" (?:allows to fit only (\d+) out of (\d+)|doesn't allow to fit any of (\d+)) pod\(s\)`)
 )
 
 // misfitsIn reads why Kueue takes none of the flavors, in the order in which the kinds
@@ -68,6 +71,15 @@ func misfitsIn(message string) []misfit {
 	for _, m := range noFlavor.FindAllStringSubmatch(message, -1) {
 		found = append(found, misfit{what: fmt.Sprintf("there is no flavor %s", m[1]), remedy: fmt.Sprintf("create ResourceFlavor %s", m[1])})
 	}
+	for _, m := range noTopology.FindAllStringSubmatch(message, -1) {
+		found = append(found, misfit{what: fmt.Sprintf("flavor %s has no topology, which its pods ask for", m[1]), remedy: fmt.Sprintf("give ResourceFlavor %s a topology", m[1])})
+	}
+	for _, m := range noPlaceNear.FindAllStringSubmatch(message, -1) {
+		found = append(found, misfit{
+			what:   fmt.Sprintf("topology %s has room for %s of its %s pods as near to each other as they ask for", m[1], cmp.Or(m[2], "none"), cmp.Or(m[3], m[4])),
+			remedy: fmt.Sprintf("add nodes to a domain of topology %s, or ask for a wider one", m[1]),
+		})
+	}
 	return found
 }
 
@@ -102,39 +114,71 @@ func neverFits(s *Sighting, w waiter) {
 		return
 	}
 	s.Message = "no worker can ever hold it: " + texts(misfits)
-	j := w.Job()
 	if !slices.ContainsFunc(misfits, func(r misfit) bool { return r.isQuota }) {
 		s.Message = "no flavor of any worker suits its pods, which has nothing to do with quota: " + texts(misfits)
 	}
+	steps := remediesOf(misfits)
+	switch {
+	case len(steps) == 0:
+	case slices.ContainsFunc(misfits, func(r misfit) bool { return r.isQuota }):
+		s.Remedy = command.Say("%s, or %s", strings.Join(steps, ", or "), s.Remedy)
+	default:
+		s.Remedy = command.Say("%s: %s", strings.Join(steps, ", or "), startAgain(w.Job()))
+	}
+}
+
+// remediesOf are the remedies of misfits that have one, each once.
+func remediesOf(misfits []misfit) []string {
 	var steps []string
 	for _, r := range misfits {
 		if r.remedy != "" && !slices.Contains(steps, r.remedy) {
 			steps = append(steps, r.remedy)
 		}
 	}
-	switch {
-	case len(steps) == 0:
-	case slices.ContainsFunc(misfits, func(r misfit) bool { return r.isQuota }):
-		s.Remedy = command.Say("%s, or %s", strings.Join(steps, ", or "), s.Remedy)
-	default:
-		s.Remedy = command.Say("%s: %s", strings.Join(steps, ", or "), startAgain(j))
+	return steps
+}
+
+// noPlace tells of pods that have no place near enough to each other, which no end of
+// another Job changes. s has what helps otherwise, if anything does.
+func noPlace(s *Sighting, misfits []misfit, where string) {
+	s.Severity = inspect.Warning
+	s.Message = "no topology on " + where + " has a place for it, until nodes change"
+	if len(misfits) == 0 {
+		s.Remedy = command.Say("add nodes, or have it ask for a wider topology: %s", startAgain(s.Jobs[0]))
+		return
 	}
+	s.Message += ": " + texts(misfits)
+	s.Remedy = command.Say("%s; to have it ask for something else, %s", strings.Join(remediesOf(misfits), ", or "), startAgain(s.Jobs[0]))
+}
+
+// reserved are the Workloads that have quota on a cluster, by their ClusterQueues. It is
+// found out once for all that wait: there may be thousands of both.
+type reserved map[*inspect.Facts]map[string][]*kueue.Workload
+
+func (r reserved) in(v *View, f *inspect.Facts, queue string) []*kueue.Workload {
+	if r[f] == nil {
+		r[f] = map[string][]*kueue.Workload{}
+		workloads, _ := v.Workloads(f)
+		for _, w := range workloads {
+			if w.Status.Admission != nil && meta.IsStatusConditionTrue(w.Status.Conditions, kueue.QuotaReserved) && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+				r[f][w.Status.Admission.ClusterQueue] = append(r[f][w.Status.Admission.ClusterQueue], w)
+			}
+		}
+	}
+	return r[f][queue]
 }
 
 // holders are the Jobs that have quota in the ClusterQueues which a submission waits for
 // on the workers, as "default/a on kwok-w1".
-func (v *View) holders(w waiter) []string {
+func (v *View) holders(w waiter, all reserved) []string {
 	var found []string
 	for _, o := range w.offers {
 		queue := ""
 		if local, _ := v.LocalQueue(o.worker, o.copied.Namespace, o.copied.Spec.QueueName); local != nil {
 			queue = local.Spec.ClusterQueue
 		}
-		workloads, _ := v.Workloads(o.worker)
-		for _, other := range workloads {
-			isIn := other.Status.Admission != nil && other.Status.Admission.ClusterQueue == queue
-			isHolding := meta.IsStatusConditionTrue(other.Status.Conditions, kueue.QuotaReserved) && !meta.IsStatusConditionTrue(other.Status.Conditions, kueue.Finished)
-			if isIn && isHolding && other != o.copied {
+		for _, other := range all.in(v, o.worker, queue) {
+			if other != o.copied {
 				found = append(found, fmt.Sprintf("%s on %s", v.madeForName(o.worker, other), o.worker.Context))
 			}
 		}
@@ -162,7 +206,7 @@ func enoughHolders(holders []string) string {
 }
 
 // waitsForRoomThere tells of a submission for which there is no room so far.
-func (v *View) waitsForRoomThere(s *Sighting, w waiter) {
+func (v *View) waitsForRoomThere(s *Sighting, w waiter, all reserved) {
 	j := w.Job()
 	queue := w.Workload.Spec.QueueName
 	s.Severity = inspect.Info
@@ -170,7 +214,7 @@ func (v *View) waitsForRoomThere(s *Sighting, w waiter) {
 	if misfits := misfitsOn(w.offers); len(misfits) > 0 {
 		needs = ": " + texts(misfits)
 	}
-	holders := v.holders(w)
+	holders := v.holders(w, all)
 	if len(holders) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, queue, enoughHolders(holders)))
 	}

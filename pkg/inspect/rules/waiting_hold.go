@@ -28,6 +28,9 @@ const (
 	heldForRoom
 	// heldForGood: it asks for what the quota can never hold, or no flavor has.
 	heldForGood
+	// heldByTopology: what it asks for is not near enough to each other, until nodes change,
+	// whoever else ends.
+	heldByTopology
 	heldByMistake
 	// heldForOthers: others have to do something first, as is meant.
 	heldForOthers
@@ -55,36 +58,46 @@ const (
 	onHold            = "OnHold"
 )
 
+// holdByReason is why a Workload waits, by a reason that says so by itself.
+func holdByReason(reason string) hold {
+	switch reason {
+	case waitingForQuota:
+		return heldForRoom
+	case topologyFailed:
+		return heldByTopology
+	case exceedsMaxQuota, noMatchingFlavor:
+		return heldForGood
+	case queueSuspended:
+		return heldByStop
+	case preemptedFirst, podsReadyFirst, admissionGated:
+		return heldForOthers
+	case onHold:
+		return heldByItself
+	}
+	return heldNot
+}
+
 // holdOf tells why a Workload has no quota, with the condition that says so.
 func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
 	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionFalse || !isActive(w) || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 		return heldNot, nil
 	}
-	var held hold
+	held := holdByReason(quota.Reason)
 	switch quota.Reason {
-	case waitingForQuota, topologyFailed:
-		held = heldForRoom
-	case exceedsMaxQuota, noMatchingFlavor:
-		held = heldForGood
-	case queueSuspended:
-		held = heldByStop
-	case preemptedFirst, podsReadyFirst:
-		held = heldForOthers
 	case admissionGated:
 		// The gate may be MultiKueue's own, of which JM033 tells.
 		if meta.IsStatusConditionTrue(w.Status.Conditions, blockedOnGates) {
 			return heldNot, nil
 		}
-		held = heldForOthers
-	case onHold:
-		held = heldByItself
 	case misconfigured, inadmissible, unresolvedDevices:
 		held = cmp.Or(holdByQueue(quota.Message), heldByMistake)
 	case pendingLegacy:
 		held = cmp.Or(holdByQueue(quota.Message), holdByQuota(quota.Message))
 	default:
-		return heldNot, nil
+		if held == heldNot {
+			return heldNot, nil
+		}
 	}
 	return held, quota
 }

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
@@ -39,11 +40,12 @@ const (
 func main() {
 	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
 	binary := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
+	file := flag.String("figures", "", "file to keep what was measured in")
 	runs := flag.Int("runs", 15, "how often each thing is measured")
 	jobs := flag.Int("jobs", 10000, "how many Jobs there are in the namespace")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *programs, *binary, *runs, *jobs)
+	err := run(ctx, *programs, *binary, *file, *runs, *jobs)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -51,7 +53,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, programs, binary string, runs, jobs int) (err error) {
+func run(ctx context.Context, programs, binary, file string, runs, jobs int) (err error) {
 	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
 	if err != nil {
 		return err
@@ -82,7 +84,7 @@ func run(ctx context.Context, programs, binary string, runs, jobs int) (err erro
 	defer func() { err = errors.Join(err, hangs.Close()) }()
 
 	fmt.Printf("%d Jobs of about 3 kB in one namespace; medians of %d runs, taken in turn\n\n", jobs, runs)
-	if err := compare(runs,
+	figs, err := compare(runs,
 		measurement{"raw download of their metadata", func() (int, error) { return download(ctx, config) }},
 		measurement{"the plugin: trace -n team <TAB>", s.complete(plugin, "__complete", "trace", "-n", namespace, "")},
 		measurement{"the same with all the time it needs", s.patient().complete(plugin, "__complete", "trace", "-n", namespace, "")},
@@ -91,15 +93,21 @@ func run(ctx context.Context, programs, binary string, runs, jobs int) (err erro
 		measurement{"the plugin: ls -n <TAB>", s.complete(plugin, "__complete", "ls", "-n", "")},
 		measurement{"the plugin: trace <TAB>, of a server that hangs", s.complete(plugin, "__complete", "trace", "--server", "https://"+hangs.Addr().String(), "")},
 		measurement{"the plugin: explain <TAB>, which asks nobody", s.complete(plugin, "__complete", "explain", "")},
-	); err != nil {
+	)
+	if err != nil {
 		return err
 	}
 	fmt.Println("what kubectl itself takes for the same, once")
 	fmt.Println()
-	return compare(1,
+	others, err := compare(1,
 		measurement{"raw download of their metadata", func() (int, error) { return download(ctx, config) }},
 		measurement{"kubectl get jobs -n team <TAB>", s.complete("kubectl", "__complete", "get", "jobs", "-n", namespace, "")},
 	)
+	if err != nil {
+		return err
+	}
+	how := fmt.Sprintf("%d Jobs in one namespace, on TAB; medians of %d runs, taken in turn, of kubectl itself one.", jobs, runs)
+	return figures.Save(file, figures.Section{Title: "completion", How: how, Figures: append(figs, others...)})
 }
 
 // fill creates Jobs that do not run.
@@ -176,7 +184,7 @@ type measurement struct {
 // compare measures all of them in turn, and prints them beside the first. How many
 // choices there were is the least of all runs: those that the time was not enough
 // for have fewer.
-func compare(runs int, measurements ...measurement) error {
+func compare(runs int, measurements ...measurement) (figs []figures.Figure, err error) {
 	walls := make([][]time.Duration, len(measurements))
 	least := make([]int, len(measurements))
 	for round := range runs + 1 {
@@ -187,7 +195,7 @@ func compare(runs int, measurements ...measurement) error {
 			start := time.Now()
 			n, err := m.run()
 			if err != nil {
-				return fmt.Errorf("%s: %w", m.name, err)
+				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
 			wall := time.Since(start)
 			if round == 0 {
@@ -207,11 +215,16 @@ func compare(runs int, measurements ...measurement) error {
 		median := walls[i][len(walls[i])/2].Seconds()
 		if i == 0 {
 			first = median
+		} else {
+			figs = append(figs, figures.Figure{
+				What: m.name, Value: fmt.Sprintf("%.2f s", median), Beside: fmt.Sprintf("%s: %.2f s", measurements[0].name, first),
+				Is: median / first, Unit: "times as long",
+			})
 		}
 		fmt.Fprintf(w, "%s\t%.3f s\t%.3f\t%.3f\t%.2f\t%d\n", m.name, median, walls[i][0].Seconds(), walls[i][len(walls[i])-1].Seconds(), median/first, least[i])
 	}
 	fmt.Fprintln(w)
-	return w.Flush()
+	return figs, w.Flush()
 }
 
 // download reads the metadata of the Jobs as one protobuf document, over a

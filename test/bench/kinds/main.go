@@ -19,6 +19,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
 )
@@ -27,11 +28,12 @@ func main() {
 	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
 	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
 	fixtures := flag.String("fixtures", "pkg/delegation/testdata/kinds", "folder with objects of each kind")
+	file := flag.String("figures", "", "file to keep what was measured in")
 	runs := flag.Int("runs", 7, "how often each thing is measured")
 	objects := flag.Int("objects", 200, "how many objects of each kind a cluster has")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *programs, *plugin, *fixtures, *runs, *objects)
+	err := run(ctx, *programs, *plugin, *fixtures, *file, *runs, *objects)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -42,7 +44,7 @@ func main() {
 // names are what ls is asked for: all kinds that have managedBy, and one that has not.
 const names = "all,leaderworkerset"
 
-func run(ctx context.Context, programs, plugin, fixtures string, runs, objects int) (err error) {
+func run(ctx context.Context, programs, plugin, fixtures, file string, runs, objects int) (err error) {
 	samples, err := kinds.Samples(os.DirFS(fixtures))
 	if err != nil {
 		return err
@@ -72,6 +74,7 @@ func run(ctx context.Context, programs, plugin, fixtures string, runs, objects i
 		downloads = append(downloads, newDownloads(config, samples))
 	}
 	b := &bench{ctx: ctx, plugin: plugin, kubeconfig: set.Kubeconfig, cache: filepath.Join(dir, "cache"), runs: runs}
+	b.file = file
 	return b.compare(len(samples), objects, len(contexts), downloads)
 }
 
@@ -79,6 +82,8 @@ type bench struct {
 	ctx                       context.Context
 	plugin, kubeconfig, cache string
 	runs                      int
+	// file is where what was measured is kept.
+	file string
 }
 
 // sample is what one run took, and how much it read or printed.
@@ -133,7 +138,18 @@ func (b *bench) compare(howMany, objects, contexts int, downloads []*downloads) 
 			slices.MinFunc(samples[i], byWall).wall.Seconds(), slices.MaxFunc(samples[i], byWall).wall.Seconds(),
 			mid.wall.Seconds()/first.wall.Seconds(), float64(mid.bytes)/1e6)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	s := figures.Section{Title: "ls of many kinds", How: fmt.Sprintf("%d objects of each of %d kinds in each of %d clusters; medians of %d runs, taken in turn.", objects, howMany, contexts, b.runs)}
+	for i := range measurements[1:] {
+		mid := median(samples[i+1])
+		s.Figures = append(s.Figures, figures.Figure{
+			What: measurements[i+1].name, Value: fmt.Sprintf("%.2f s", mid.wall.Seconds()), Beside: fmt.Sprintf("%s: %.2f s", measurements[0].name, first.wall.Seconds()),
+			Is: mid.wall.Seconds() / first.wall.Seconds(), Unit: "times as long",
+		})
+	}
+	return figures.Save(b.file, s)
 }
 
 func byWall(a, b sample) int { return int(a.wall - b.wall) }

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
+)
+
+// TestTraceOfFilesAsServersHaveThem: what is not submitted yet is judged with what the cluster
+// puts in that it would be submitted to, by a dry run, and by nothing that stores anything.
+// Where that is not to be had, it is judged as it is written, and that is told; what a server
+// finds invalid never runs there.
+func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
+	const status = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":%q,"details":{"name":%q,"kind":"jobs"}}`
+	for name, tt := range map[string]struct {
+		code   int
+		answer string
+		// verdict is the manager's.
+		verdict inspect.Verdict
+		told    string
+	}{
+		"defaults":          {code: 201, verdict: inspect.Never},
+		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, told: "is judged as it is written, without what hub would put in: you may not create jobs there"},
+		"a quota":           {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch "small" is forbidden: exceeded quota: q`, "small"), verdict: inspect.Fits, told: "exceeded quota: q"},
+		"invalid":           {code: 422, answer: fmt.Sprintf(status, "Invalid", 422, `Job.batch "small" is invalid: spec: no`, "small"), verdict: inspect.Never},
+		"a broken webhook":  {code: 500, answer: fmt.Sprintf(status, "InternalError", 500, `failed calling webhook`, ""), verdict: inspect.Fits, told: "failed calling webhook"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var asked []string
+			kubeconfig := behind(t, room, func(w http.ResponseWriter, r *http.Request) bool {
+				request, ok := rbactest.RequestOf(r)
+				assert.Check(t, !ok || request.Among(rights.Of(rights.TraceFile)) || request.Among(rights.Of(rights.LookSecrets)), request.String())
+				if r.Method == http.MethodGet {
+					return false
+				}
+				mu.Lock()
+				asked = append(asked, r.Method+" "+r.URL.String())
+				mu.Unlock()
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(tt.code)
+				answer := tt.answer
+				if answer == "" {
+					text, err := io.ReadAll(r.Body)
+					assert.Check(t, err)
+					// As a webhook would have it: more pods than any cluster takes.
+					answer = strings.NewReplacer(`"parallelism":1`, `"parallelism":101`, `"completions":1`, `"completions":101`).Replace(string(text))
+					assert.Check(t, answer != string(text), answer)
+				}
+				_, _ = io.WriteString(w, answer)
+				return true
+			})
+			out, told, code := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--kubeconfig", kubeconfig, "-o", "json")
+			assert.DeepEqual(t, asked, []string{"POST /apis/batch/v1/namespaces/default/jobs?dryRun=All"})
+			var trace inspect.Trace
+			assert.NilError(t, json.Unmarshal([]byte(out), &trace), told)
+			assert.Assert(t, trace.Placements[0].Manager)
+			assert.Equal(t, trace.Placements[0].Verdict, tt.verdict, "%+v", trace.Placements[0])
+			assert.Assert(t, strings.Contains(told, tt.told), told)
+			assert.Equal(t, strings.Contains(told, "note:"), tt.told != "", told)
+			assert.Equal(t, code == util.ExitFindings, tt.verdict == inspect.Never, told)
+		})
+	}
+}

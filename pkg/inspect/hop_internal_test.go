@@ -1,0 +1,24 @@
+package inspect
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// TestWorkloadHopAtItsEnd: a Workload may end because its Job did well, or has another size
+// now, which has a Workload of its own.
+func TestWorkloadHopAtItsEnd(t *testing.T) {
+	for reason, want := range map[string]Health{
+		"": HealthOK, "Succeeded": HealthOK, "WorkloadSliceReplaced": HealthOK, "Failed": HealthBad, "OutOfSync": HealthBad,
+	} {
+		w := &kueue.Workload{}
+		w.Status.Conditions = []metav1.Condition{{Type: kueue.Finished, Status: metav1.ConditionTrue, Reason: reason}}
+		hop := workloadHop(&Facts{}, w)
+		assert.Equal(t, hop.Health, want, reason)
+		assert.Equal(t, hop.State, kueue.Finished)
+	}
+}

@@ -1,0 +1,133 @@
+package placement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// onNodes judges those of a pair that the built-in controller runs, and whose pods find no
+// node: each on its own cluster, by the nodes there.
+func onNodes(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+	var all []inspect.Placement
+	for _, j := range p.Jobs() {
+		f := v.Facts(j.Context)
+		if f == nil || f.Err != nil || j.IsDelegated() || j.Status.IsFinished() {
+			continue
+		}
+		for _, pod := range f.PodsOf(j) {
+			if pod.IsUnschedulable() {
+				all = append(all, *forPods(v, f, j, pod))
+				break
+			}
+		}
+	}
+	return all
+}
+
+// forPods judges the pods of a Job by the nodes of its cluster. What runs on these is not
+// looked at: the scheduler did, and its words are quoted.
+func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
+	r := Request{Namespace: j.Namespace}
+	job := &batchv1.Job{}
+	if j.Object != nil && j.Row().IsJob() && runtime.DefaultUnstructuredConverter.FromUnstructured(j.Object.Object, job) == nil {
+		r.PodSets = OfJob(job, "").PodSets
+	}
+	s := &site{facts: f, request: &r, now: v.Now, Placement: inspect.NewPlacement(f.Context)}
+	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
+	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
+	s.condition(inspect.ConditionNamespace, inspect.Yes, "yes")
+	said := fmt.Sprintf("its scheduler says of pod %s: %s", pod.Name, pod.Message)
+	switch {
+	case f.Site == nil || f.Site.Nodes == nil && f.Site.NodesErr == nil, len(r.PodSets) == 0:
+		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
+		s.decide(inspect.Unknown, "%s", said)
+		return s.Placement
+	case f.Site.NodesErr != nil:
+		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
+		s.decide(inspect.Unknown, "%s; its nodes could not be read: %s", said, s.because(f.Site.NodesErr))
+		return s.Placement
+	}
+	s.decide(inspect.Waits, "%s", said)
+	s.countNodes()
+	if s.Condition(inspect.ConditionPods).State == inspect.No {
+		s.noNodeFits(&r.PodSets[0])
+	}
+	return s.Placement
+}
+
+// misfits are why nodes could not take pods, counted.
+type misfits struct {
+	// labelled are those that the pods do not ask for, tainted those of the others that have
+	// taints, and small the rest.
+	labelled, tainted, small int
+	// byTaint are nodes that one taint alone keeps from it, and most is how much the largest
+	// has of those that lack one resource alone.
+	byTaint map[string]int
+	most    map[corev1.ResourceName]resource.Quantity
+}
+
+func (m *misfits) add(n *inspect.Node, why misfit) {
+	switch {
+	case why.isOther:
+		m.labelled++
+	case len(why.taints) > 0:
+		m.tainted++
+		if len(why.taints) == 1 && len(why.lacks) == 0 {
+			m.byTaint[why.taints[0].ToString()]++
+		}
+	default:
+		m.small++
+		if has := n.Allocatable[why.lacks[0]]; len(why.lacks) == 1 && has.Cmp(m.most[why.lacks[0]]) > 0 {
+			m.most[why.lacks[0]] = has
+		}
+	}
+}
+
+// noNodeFits says why no node could take the pods of a set even if it were empty, and what
+// would let one of them do so. That is not never: an autoscaler may be about to add a node,
+// and no object tells whether there is one.
+func (s *site) noNodeFits(set *kueue.PodTemplate) {
+	requests := kueue.Requests(&set.Template.Spec, nil)
+	m := misfits{byTaint: map[string]int{}, most: map[corev1.ResourceName]resource.Quantity{}}
+	for _, n := range s.facts.Site.Nodes {
+		m.add(n, whyNot(n, requests, &set.Template.Spec, &kueue.ResourceFlavor{}))
+	}
+	for _, taint := range slices.Sorted(maps.Keys(m.byTaint)) {
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create it again with pods that tolerate the taint %s, of %s on %s", taint, countOf(m.byTaint[taint], "node"), s.Context)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.most)) {
+		has, asked := m.most[name], requests[name]
+		s.change(inspect.PlacementChange{
+			Message: fmt.Sprintf("create it again with pods that ask for no more than %s %s each, and not %s, for %s", has.String(), name, asked.String(), s.Context),
+			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
+		})
+	}
+	text := fmt.Sprintf("none of its %s could take the pods, even if it were empty", countOf(len(s.facts.Site.Nodes), "node"))
+	for _, why := range []struct {
+		count int
+		text  string
+	}{
+		{m.labelled, "not as node selector, affinity or node name ask"}, {m.tainted, "with taints that are not tolerated"}, {m.small, "too small for one of them"},
+	} {
+		if why.count > 0 {
+			text += fmt.Sprintf("; %d %s", why.count, why.text)
+		}
+	}
+	s.decide(inspect.Unknown, "%s; whether nodes will be added is not known", text)
+}
+
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,84 @@
+package placement_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+)
+
+// TestPodsWithoutANode: of a Job that nobody else runs, whose pods find no node, the nodes
+// of its cluster tell whether any could take them, and the scheduler's words the rest. Where
+// none could, it is told what would help, and never is not said: nodes may be added.
+func TestPodsWithoutANode(t *testing.T) {
+	waiting := inspect.Pod{Namespace: "ml", Name: "train-x", JobUID: "u", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"}
+	nodes := &inspect.Site{Nodes: someNodes()}
+	for _, tt := range []struct {
+		name, spec      string
+		owner           delegation.Owner
+		site            *inspect.Site
+		pod             func(*inspect.Pod)
+		verdict         inspect.Verdict
+		message, change string
+	}{
+		{
+			name: "busy", spec: "containers: [{name: c, resources: {requests: {cpu: 1}}}]", site: nodes, verdict: inspect.Waits,
+			message: "its scheduler says of pod train-x: 0/3 nodes are available",
+		},
+		{
+			name: "a taint away", spec: "nodeSelector: {zone: b}, containers: [{name: c, resources: {requests: {cpu: 2}}}]", site: nodes, verdict: inspect.Unknown,
+			message: "none of its 3 nodes could take the pods, even if it were empty; 2 not as node selector, affinity or node name ask; 1 with taints that are not tolerated; whether nodes will be added is not known",
+			change:  "create it again with pods that tolerate the taint gpu=a100:NoSchedule, of 1 node on w",
+		},
+		{
+			name: "too big", spec: "tolerations: [{key: gpu, operator: Exists}], containers: [{name: c, resources: {requests: {cpu: 10}}}]", site: nodes, verdict: inspect.Unknown,
+			message: "none of its 3 nodes could take the pods, even if it were empty; 1 with taints that are not tolerated; 2 too small for one of them; whether nodes will be added is not known",
+			change:  "create it again with pods that ask for no more than 8 cpu each, and not 10, for w",
+		},
+		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "none of its 3 nodes could take the pods, even if it were empty; 3 not as node selector, affinity or node name ask; whether nodes will be added is not known"},
+		{name: "in a snapshot", site: nil, verdict: inspect.Unknown, message: "its scheduler says of pod train-x: 0/3 nodes are available"},
+		{name: "nodes refused", site: &inspect.Site{NodesErr: errors.New("no")}, spec: "containers: [{name: c}]", verdict: inspect.Unknown, message: "its scheduler says of pod train-x: 0/3 nodes are available; its nodes could not be read: no"},
+		{name: "has a node", site: nodes, pod: func(p *inspect.Pod) { p.Node, p.Reason = "a", "Running" }},
+		{name: "waits for an image", site: nodes, pod: func(p *inspect.Pod) { p.Reason = "ImagePullBackOff" }},
+		{name: "another's", site: nodes, owner: "example.com/mine"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			job := parse[batchv1.Job](t, `{spec: {template: {spec: {`+tt.spec+`}}}}`)
+			job.Namespace = "ml"
+			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&job)
+			assert.NilError(t, err)
+			row := delegation.Job()
+			j := &inspect.Job{
+				KindRow: &row, Context: "w", Kind: "Job", Namespace: "ml", Name: "train", UID: "u", Active: 1, Status: delegation.Pending, ManagedBy: delegation.BuiltIn,
+				Object: &unstructured.Unstructured{Object: content},
+			}
+			if tt.owner != "" {
+				j.ManagedBy = tt.owner
+			}
+			pod := waiting
+			if tt.pod != nil {
+				tt.pod(&pod)
+			}
+			v := inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}, Pods: []*inspect.Pod{&pod}, Site: tt.site}}, nil)
+			all := placement.Judge(v, inspect.Pair{Origin: j})
+			if tt.verdict == "" {
+				assert.Equal(t, len(all), 0)
+				return
+			}
+			assert.Equal(t, len(all), 1)
+			assert.Equal(t, all[0].Verdict, tt.verdict)
+			assert.Equal(t, all[0].Message, tt.message)
+			change, _ := placement.Smallest(all)
+			assert.Equal(t, change.Message, tt.change)
+		})
+	}
+}

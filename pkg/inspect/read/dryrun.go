@@ -1,0 +1,54 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// Tried is what came of a server-side dry run: the object with what the server and its
+// webhooks put in, or why there is none.
+type Tried struct {
+	Object *unstructured.Unstructured
+	Err    error
+}
+
+// TryCreate has these contexts do everything to create a Job, but store it. The answers are by
+// context.
+func TryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructured, contexts []string) map[string]Tried {
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*unstructured.Unstructured, error) {
+		if !slices.Contains(contexts, c.Context) {
+			return nil, nil
+		}
+		client, err := c.Dynamic()
+		if err != nil {
+			return nil, err
+		}
+		return client.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).Create(ctx, job.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	})
+	tried := map[string]Tried{}
+	for _, a := range answers {
+		if slices.Contains(contexts, a.Context) {
+			tried[a.Context] = Tried{a.Value, a.Err}
+		}
+	}
+	return tried
+}
+
+// MayNotCreate says whether a dry run was refused for want of the right to create. What
+// admission refuses is forbidden, too, and has a name by then.
+func (t Tried) MayNotCreate() bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsForbidden(t.Err) || !errors.As(t.Err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == ""
+}

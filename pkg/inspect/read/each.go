@@ -1,0 +1,82 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Each calls visit for each Job of a fleet, one call at a time: for those of the first
+// context as they come in, for those of another one when all before it have answered, so
+// that the order does not depend on who answers first. It does not find out what several
+// contexts have in common, as Owners does. Returned is what could not be read.
+func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job)) []inspect.ContextError {
+	inTurn := &turns{order: f.Contexts(), waiting: map[string][]inspect.Job{}, done: sets.New[string](), visit: visit}
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*ListError, error) {
+		err := List(ctx, c, q, func(j inspect.Job) { inTurn.add(c.Context, j) })
+		inTurn.end(c.Context)
+		if partial := (*ListError)(nil); errors.As(err, &partial) {
+			return partial, nil
+		}
+		return nil, err
+	})
+	// What was given up on may go on, and nobody waits for that.
+	inTurn.end(f.Contexts()...)
+	var errs []inspect.ContextError
+	for _, a := range answers {
+		if a.Err != nil {
+			errs = append(errs, inspect.NewContextError(a.Err))
+		}
+		if a.Value == nil {
+			continue
+		}
+		for _, err := range a.Value.All() {
+			errs = append(errs, inspect.NewContextError(kubecontext.InContext(a.Context, "", err)))
+		}
+	}
+	return errs
+}
+
+// turns has contexts visit one after the other, in their order.
+type turns struct {
+	mu sync.Mutex
+	// order are those that are not done, the one whose turn it is first.
+	order   []string
+	done    sets.Set[string]
+	waiting map[string][]inspect.Job
+	visit   func(inspect.Job)
+}
+
+func (t *turns) add(at string, j inspect.Job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case len(t.order) == 0:
+	case t.order[0] == at:
+		t.visit(j)
+	default:
+		t.waiting[at] = append(t.waiting[at], j)
+	}
+}
+
+// end ends the turns of contexts.
+func (t *turns) end(contexts ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done.Insert(contexts...)
+	for len(t.order) > 0 && t.done.Has(t.order[0]) {
+		if t.order = t.order[1:]; len(t.order) == 0 {
+			return
+		}
+		for _, j := range t.waiting[t.order[0]] {
+			t.visit(j)
+		}
+		delete(t.waiting, t.order[0])
+	}
+}

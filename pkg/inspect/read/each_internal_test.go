@@ -1,0 +1,40 @@
+package read
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestTurns: the first context is visited as it comes, the others when their turn has come,
+// and nothing when all is over.
+func TestTurns(t *testing.T) {
+	var visited []string
+	inTurn := &turns{
+		order: []string{"a", "b", "c"}, waiting: map[string][]inspect.Job{}, done: sets.New[string](),
+		visit: func(j inspect.Job) { visited = append(visited, j.Name) },
+	}
+	saw := func(want string) {
+		t.Helper()
+		assert.Equal(t, strings.Join(visited, " "), want)
+	}
+	inTurn.add("c", inspect.Job{Name: "c1"})
+	inTurn.add("b", inspect.Job{Name: "b1"})
+	saw("")
+	inTurn.add("a", inspect.Job{Name: "a1"})
+	saw("a1")
+	inTurn.end("c")
+	saw("a1")
+	inTurn.end("a")
+	saw("a1 b1")
+	inTurn.add("b", inspect.Job{Name: "b2"})
+	saw("a1 b1 b2")
+	inTurn.end("a", "b", "c")
+	saw("a1 b1 b2 c1")
+	inTurn.add("b", inspect.Job{Name: "late"})
+	saw("a1 b1 b2 c1")
+}

@@ -1,0 +1,227 @@
+package read
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// jobPage is an answer to a request for Jobs, of which the metadata have been read, and the
+// Jobs are still to be: while they come in, no more than one is in memory.
+type jobPage struct {
+	metav1.ListMeta
+	body io.Closer
+	in   *bufio.Reader
+	// left is how many bytes of the list have not been read.
+	left uint64
+	// size is how many bytes of Jobs were read.
+	size int64
+	// list has the Jobs where the answer is no protobuf.
+	list *batchv1.JobList
+
+	value bytes.Buffer
+	slim  []byte
+}
+
+// protobufPrefix is what every object begins with that an API server encodes as
+// protobuf; behind it stands a message of type runtime.Unknown.
+const protobufPrefix = "k8s\x00"
+
+// openJobs asks for Jobs. What is returned has to be read to its end.
+func openJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*jobPage, error) {
+	body, err := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
+		VersionedParams(&o, scheme.ParameterCodec).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := newJobPage(body)
+	if err != nil {
+		return nil, errors.Join(err, body.Close())
+	}
+	return page, nil
+}
+
+func newJobPage(body io.ReadCloser) (*jobPage, error) {
+	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10)}
+	start, err := p.in.Peek(len(protobufPrefix))
+	if string(start) == protobufPrefix {
+		_, _ = p.in.Discard(len(protobufPrefix))
+		err := p.begin()
+		return p, err
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	whole, err := io.ReadAll(p.in)
+	if err != nil {
+		return nil, err
+	}
+	p.list, err = decodeWhole(whole)
+	if err == nil {
+		p.ListMeta = p.list.ListMeta
+	}
+	return p, err
+}
+
+// decodeWhole decodes an answer that is no protobuf.
+func decodeWhole(body []byte) (*batchv1.JobList, error) {
+	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if status, ok := answer.(*metav1.Status); ok && status.Status != metav1.StatusSuccess {
+		return nil, apierrors.FromObject(status)
+	}
+	// To decode something else into a list is no error, and would leave it empty.
+	list, ok := answer.(*batchv1.JobList)
+	if !ok {
+		return nil, fmt.Errorf("the server sent a %T in place of a list of Jobs", answer)
+	}
+	for i := range list.Items {
+		drop(&list.Items[i])
+	}
+	return list, nil
+}
+
+// begin reads up to the first Job: the envelope, and the list's metadata, which stand in
+// front, since fields are written in the order of their numbers (apimachinery: runtime and
+// meta/v1, generated.proto).
+func (p *jobPage) begin() error {
+	p.left = math.MaxInt64
+	number, length, err := p.tag()
+	if err == nil && number == 1 {
+		var about runtime.TypeMeta
+		if err := p.take(length, about.Unmarshal); err != nil {
+			return err
+		}
+		if about.Kind != "JobList" {
+			return fmt.Errorf("the server sent a %s in place of a list of Jobs", about.Kind)
+		}
+		number, length, err = p.tag()
+	}
+	if err == nil && number == 2 {
+		p.left = length
+		number, length, err = p.tag()
+	}
+	if err == nil && number != 1 {
+		err = malformed(errors.New("no list begins like that"))
+	}
+	if err != nil {
+		return err
+	}
+	return p.take(length, p.Unmarshal)
+}
+
+// each calls visit for each Job, without what the model does not keep, and closes the
+// answer. A Job is visit's only until it returns, and what the Job refers to for good.
+func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
+	defer func() { err = errors.Join(err, p.body.Close()) }()
+	if p.list != nil {
+		for i := range p.list.Items {
+			visit(&p.list.Items[i])
+		}
+		return nil
+	}
+	var job batchv1.Job
+	for p.left > 0 {
+		number, length, err := p.tag()
+		if err != nil {
+			return err
+		}
+		err = p.take(length, func(value []byte) (err error) {
+			if number != 2 {
+				return nil
+			}
+			if p.slim, err = cut(p.slim[:0], value, uninteresting); err != nil {
+				return err
+			}
+			job.Reset()
+			return job.Unmarshal(p.slim)
+		})
+		if err != nil {
+			return err
+		}
+		if number == 2 {
+			p.size += int64(length)
+			visit(&job)
+		}
+	}
+	// A connection is used again whose answers were read to their end.
+	_, err = io.Copy(io.Discard, p.in)
+	return err
+}
+
+// tag reads what stands in front of a field: its number, and how long it is. All fields of
+// an envelope and of a list are length-delimited.
+func (p *jobPage) tag() (protowire.Number, uint64, error) {
+	tag, err := binary.ReadUvarint(p)
+	if err != nil {
+		return 0, 0, malformed(err)
+	}
+	number, kind := protowire.DecodeTag(tag)
+	length, err := binary.ReadUvarint(p)
+	switch {
+	case err != nil:
+		return 0, 0, malformed(err)
+	case kind != protowire.BytesType || number < protowire.MinValidNumber || length > p.left:
+		return 0, 0, malformed(errors.New("it is no field of a list"))
+	}
+	return number, length, nil
+}
+
+// ReadByte reads a byte of the list.
+func (p *jobPage) ReadByte() (byte, error) {
+	if p.left == 0 {
+		return 0, io.EOF
+	}
+	p.left--
+	return p.in.ReadByte()
+}
+
+// take reads what is in a field. Memory is taken for what has come in, and not for what was
+// announced.
+func (p *jobPage) take(length uint64, decode func([]byte) error) error {
+	p.value.Reset()
+	n, err := io.CopyN(&p.value, p.in, int64(length))
+	p.left -= uint64(n)
+	if err == nil {
+		err = decode(p.value.Bytes())
+	}
+	if err != nil {
+		return malformed(err)
+	}
+	return nil
+}
+
+// malformed is why an answer cannot be read, as far as that is not why there is no more of
+// it.
+func malformed(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("malformed protobuf: %w", err)
+}
+
+// collectJobs asks for Jobs, and keeps them all.
+func collectJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*batchv1.JobList, error) {
+	page, err := openJobs(ctx, client, namespace, o)
+	if err != nil {
+		return nil, err
+	}
+	var items []batchv1.Job
+	err = page.each(func(job *batchv1.Job) { items = append(items, *job) })
+	return &batchv1.JobList{ListMeta: page.ListMeta, Items: items}, err
+}

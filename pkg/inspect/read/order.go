@@ -1,0 +1,104 @@
+package read
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+const (
+	// orderPage is how many of a queue Kueue tells at once unless it is told otherwise
+	// (kueue: apis/visibility, DefaultPendingWorkloadsLimit).
+	orderPage = 1000
+	// first is how many are asked for of those that are before all others.
+	first = 3
+	// orderWait is how long Kueue is waited for. Between an API server and what serves this
+	// there may be a firewall, and nothing else is to be late for that.
+	orderWait = 5 * time.Second
+)
+
+// readOrder asks Kueue itself for the order of a queue, and where the Workloads that wait are
+// in it. Where it does not tell, the order can be computed: nothing is lacking then.
+func (r *factReader) readOrder(ctx context.Context, queue *kueue.LocalQueue) {
+	if len(r.waiting) == 0 || queue.Spec.ClusterQueue == "" {
+		return
+	}
+	r.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, orderWait)
+		defer cancel()
+		at := types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}
+		order, err := fleet.Keep(r.cluster, "order\n"+at.String(), fleet.Soon, func() (*kueue.Order, error) {
+			return askOrder(ctx, r.cluster, queue, r.waiting)
+		})
+		if err != nil || order == nil {
+			return
+		}
+		r.store(func() {
+			if r.facts.Kueue.Orders == nil {
+				r.facts.Kueue.Orders = kueue.Orders{}
+			}
+			r.facts.Kueue.Orders[at] = order
+		})
+	})
+}
+
+// askOrder asks of a LocalQueue, which those who submit to it may, and then for the first of
+// the ClusterQueue behind it, which is for its administrators.
+func askOrder(ctx context.Context, c *fleet.Cluster, queue *kueue.LocalQueue, names []string) (*kueue.Order, error) {
+	version, err := servedVersion(ctx, c, kueue.VisibilityGroup)
+	if err != nil || version == "" {
+		return nil, err
+	}
+	order := &kueue.Order{Before: map[string]int{}}
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	gvr := schema.GroupVersionResource{Group: kueue.VisibilityGroup, Version: version}
+	gvr.Resource = "localqueues"
+	for offset := 0; ; offset += orderPage {
+		page, err := pending(ctx, c, gvr, queue.Namespace, queue.Name, orderPage, offset)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			w := page[i]
+			if len(order.First) < first {
+				order.First = append(order.First, w)
+			}
+			if wanted[w.Name] {
+				order.Before[w.Name] = w.Before
+			}
+		}
+		if len(page) < orderPage || len(order.Before) > 0 {
+			break
+		}
+	}
+	if len(order.Before) == 0 {
+		return nil, nil
+	}
+	gvr.Resource = "clusterqueues"
+	if all, err := pending(ctx, c, gvr, "", queue.Spec.ClusterQueue, first, 0); err == nil {
+		order.First = all
+	}
+	return order, nil
+}
+
+// pending are some of those that wait in a queue, in their order.
+func pending(ctx context.Context, c *fleet.Cluster, queues schema.GroupVersionResource, namespace, name string, limit, offset int) ([]kueue.PendingWorkload, error) {
+	request, err := c.JSON(queues, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var summary struct {
+		Items []kueue.PendingWorkload `json:"items"`
+	}
+	request = request.Name(name).SubResource("pendingworkloads").Param("limit", strconv.Itoa(limit)).Param("offset", strconv.Itoa(offset))
+	return summary.Items, fleet.DecodeJSON(request.Do(ctx), &summary)
+}

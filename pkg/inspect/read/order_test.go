@@ -1,0 +1,102 @@
+package read_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+)
+
+// paging serves a LocalQueue in which so many wait, from an offset on.
+type paging struct {
+	serves
+	count int
+	ours  string
+	// asked are the offsets that were asked for.
+	asked []string
+}
+
+func (p *paging) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/localqueues/q/pendingworkloads") {
+		return p.serves.RoundTrip(r)
+	}
+	var limit, offset int
+	query := r.URL.Query()
+	_, _ = fmt.Sscan(query.Get("limit"), &limit)
+	_, _ = fmt.Sscan(query.Get("offset"), &offset)
+	p.asked = append(p.asked, query.Get("offset"))
+	if p.count == 0 {
+		return p.serves.RoundTrip(r)
+	}
+	var items []string
+	for i := offset; i < min(p.count, offset+limit); i++ {
+		name := fmt.Sprintf("other-%d", i)
+		if i == p.count-1 {
+			name = p.ours
+		}
+		items = append(items, fmt.Sprintf(`{"metadata":{"namespace":"ml","name":%q},"positionInClusterQueue":%d}`, name, 2*i))
+	}
+	answer := serves{answers: map[string]string{r.URL.Path: `{"items":[` + strings.Join(items, ",") + `]}`}}
+	return answer.RoundTrip(r)
+}
+
+// TestReadOrder: the place of a Workload is found on whatever page of its LocalQueue it is;
+// who may not ask for the ClusterQueue knows of those before it in the LocalQueue. Where
+// the API is not served, refuses, or has no end, there is no order and no error.
+func TestReadOrder(t *testing.T) {
+	const visibility = "/apis/visibility.kueue.x-k8s.io"
+	served := strings.ReplaceAll(kueueServed, `"kueue.x-k8s.io`, `"visibility.kueue.x-k8s.io`)
+	ours := delegation.Job().WorkloadNames("train", "j", "")[0]
+	for name, test := range map[string]struct {
+		answers map[string]string
+		refused []string
+		count   int
+		want    *kueue.Order
+		asked   int
+	}{
+		"not served": {count: 5},
+		"refused":    {answers: map[string]string{visibility: served}, refused: []string{visibility + "/v1beta2"}, count: 0, asked: 1},
+		"on the third page": {
+			answers: map[string]string{visibility: served}, refused: []string{visibility + "/v1beta2/clusterqueues"}, count: 2500, asked: 3,
+			want: &kueue.Order{Before: map[string]int{ours: 4998}},
+		},
+		"first": {answers: map[string]string{
+			visibility: served, visibility + "/v1beta2/clusterqueues/cq/pendingworkloads": `{"items":[{"metadata":{"namespace":"x","name":"y"},"positionInClusterQueue":0}]}`,
+		}, count: 1, asked: 1, want: &kueue.Order{Before: map[string]int{ours: 0}}},
+		"without its like": {answers: map[string]string{visibility: strings.ReplaceAll(served, "v1beta2", "v9")}, count: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &paging{count: test.count, ours: ours, serves: serves{refused: test.refused, answers: map[string]string{
+				whichCluster: identity("m"), mlJob: jobJSON("ml", "train", "j", `,"labels":{"kueue.x-k8s.io/queue-name":"q"}},"spec":{"suspend":true}}`),
+				"/apis/kueue.x-k8s.io": kueueServed, kueueAPI + "namespaces/ml/localqueues/q": `{"metadata":{"namespace":"ml","name":"q"},"spec":{"clusterQueue":"cq"}}`,
+			}}}
+			for path, answer := range test.answers {
+				p.answers[path] = answer
+			}
+			f := fleet.Open(t.Context(), []fleet.Context{{Name: "m", Namespace: "ml", Config: &rest.Config{Host: "https://m", Transport: p}}}, fleet.Options{})
+			v := read.Read(t.Context(), f, read.Want{Named: &read.Wanted{Name: "train", Namespace: "ml"}, Now: time.Now})
+			order := v.Facts("m").Kueue.Orders[types.NamespacedName{Namespace: "ml", Name: "q"}]
+			assert.Equal(t, len(p.asked), test.asked, "%q", p.asked)
+			if test.want == nil {
+				assert.Assert(t, order == nil, "%+v", order)
+				return
+			}
+			assert.DeepEqual(t, order.Before, test.want.Before)
+			if test.count == 1 {
+				assert.Equal(t, order.First[0].Name, "y")
+			} else {
+				assert.Equal(t, order.First[2].Name, "other-2")
+			}
+		})
+	}
+}

@@ -1,0 +1,28 @@
+package figures
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// machine tells what this machine is, and how busy others keep it.
+func machine() string {
+	name := runtime.GOARCH
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				name = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	told := fmt.Sprintf("%d processors (%s), %s/%s, %s", runtime.NumCPU(), name, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if load := strings.Fields(string(text)); len(load) > 2 {
+			told += fmt.Sprintf("; the load over 15 minutes was %s", load[2])
+		}
+	}
+	return told
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/measure"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+)
+
+const (
+	// narrow is a line of 20 Mbit/s, in kB a second, and wide one that is not narrow.
+	narrow, wide = 2500, 0
+	// distance is how far away its other end is, there and back.
+	distance = 80 * time.Millisecond
+	// great is a distance beside which computing does not count.
+	great = time.Second
+)
+
+// line is a kubeconfig whose first context is behind a line, which is closed in the end.
+type line struct {
+	kubeconfig string
+	proxy      *toxiproxy.Proxy
+}
+
+func (b *bench) newLine(set *clusters.Set, rate int64, there time.Duration) (*line, error) {
+	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	entry := config.Clusters[config.Contexts["one"].Cluster]
+	server, err := url.Parse(entry.Server)
+	if err != nil {
+		return nil, err
+	}
+	quiet := zerolog.Nop()
+	l := &line{kubeconfig: filepath.Join(filepath.Dir(set.Kubeconfig), "slow-"+there.String())}
+	l.proxy = toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), quiet), "line", "127.0.0.1:0", server.Host)
+	if err := l.proxy.Start(); err != nil {
+		return nil, err
+	}
+	for _, direction := range []string{"upstream", "downstream"} {
+		attributes := []string{fmt.Sprintf(`{"name":"far-%s","type":"latency","stream":%q,"attributes":{"latency":%d}}`, direction, direction, there.Milliseconds()/2)}
+		if rate > 0 {
+			attributes = append(attributes, fmt.Sprintf(`{"name":"narrow-%s","type":"bandwidth","stream":%q,"attributes":{"rate":%d}}`, direction, direction, rate))
+		}
+		for _, toxic := range attributes {
+			if _, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	entry.Server, entry.TLSServerName = "https://"+l.proxy.Listen, server.Hostname()
+	return l, clientcmd.WriteToFile(*config, l.kubeconfig)
+}
+
+// slowly measures ls over a slow line beside a compressed download over the same, and how
+// many round trips go by before anything is shown.
+func (b *bench) slowly(set *clusters.Set, plugin string) ([]figures.Figure, error) {
+	slow, err := b.newLine(set, narrow, distance)
+	if err != nil {
+		return nil, err
+	}
+	defer slow.proxy.Stop()
+	far, err := b.newLine(set, wide, great)
+	if err != nil {
+		return nil, err
+	}
+	defer far.proxy.Stop()
+	config, err := clientcmd.BuildConfigFromFlags("", slow.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	over := &bench{ctx: b.ctx, kubeconfig: slow.kubeconfig, runs: b.runs}
+	const packed = "gzip'd raw download"
+	fmt.Printf("over a line of 20 Mbit/s, %s there and back\n\n", distance)
+	medians, err := measure.Compare(over.runs,
+		measure.Measurement{Name: table, Run: over.command(plugin, "ls", "-A")},
+		measure.Measurement{Name: packed, Run: func() (measure.Sample, error) {
+			return measure.Download(b.ctx, config, measure.Protobuf, "gzip", allJobs)
+		}},
+	)
+	if err != nil {
+		return nil, err
+	}
+	whole := timed(table+", 20 Mbit/s and 80 ms away", medians[table], packed, medians[packed], 1.2)
+	whole.Why = "the cluster is asked first which one it is, and each of four pages costs a round trip and the server's time, where the download is one answer."
+	figs := []figures.Figure{whole}
+	took, err := b.untilFirst(plugin, "ls", "-A", "-o", "name", "--no-headers", "--kubeconfig", far.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	// toxiproxy takes connections at once, and delays what goes over them.
+	return append(figs, figures.Figure{
+		What: "ls -A -o name --no-headers: until the first row, without TCP's handshake", Value: fmt.Sprintf("%.2f s", took.Seconds()),
+		Beside: fmt.Sprintf("a round trip: %.2f s", great.Seconds()), Is: math.Floor(took.Seconds() / great.Seconds()), Unit: "round trips", Goal: 3,
+	}), nil
+}
+
+// untilFirst is how long it takes until a program prints something.
+func (b *bench) untilFirst(program string, args ...string) (time.Duration, error) {
+	cmd := exec.CommandContext(b.ctx, program, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	_, err = bufio.NewReader(out).ReadString('\n')
+	took := time.Since(start)
+	// The rest is of no interest.
+	_, _ = cmd.Process.Kill(), cmd.Wait()
+	if err != nil {
+		return 0, fmt.Errorf("%s has printed nothing: %w", cmd, err)
+	}
+	return took, nil
+}

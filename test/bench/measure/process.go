@@ -1,0 +1,50 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Command measures a program from its start to its end. Its output is counted, and what it
+// says of errors is shown.
+func Command(ctx context.Context, program string, args ...string) func() (Sample, error) {
+	return func() (Sample, error) {
+		cmd := exec.CommandContext(ctx, program, args...)
+		var out counter
+		cmd.Stdout, cmd.Stderr = &out, os.Stderr
+		start := time.Now()
+		err := cmd.Run()
+		if err != nil {
+			return Sample{}, fmt.Errorf("%s: %w", cmd, err)
+		}
+		s := Sample{Wall: time.Since(start), Bytes: int64(out)}
+		s.Peak, err = peakOf(cmd)
+		return s, err
+	}
+}
+
+// peakOf is the largest resident set of a process that has ended, in bytes. A process
+// counts as its own what its parent had when it was started, so that has to be less.
+func peakOf(cmd *exec.Cmd) (int64, error) {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return 0, err
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || usage.Maxrss <= own.Maxrss {
+		return 0, fmt.Errorf("cannot tell how much memory %s took: the benchmark itself took more", cmd)
+	}
+	return usage.Maxrss * 1024, nil
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}

@@ -1,0 +1,195 @@
+// Command waiting measures trace of one Job that waits, and check of them all, where
+// thousands wait for MultiKueue: beside raw downloads of the Workloads that they have to
+// look at, in one run.
+//
+// It takes some minutes: it brings up three clusters and makes 40,000 objects.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/measure"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
+)
+
+const (
+	manager   = "management"
+	namespace = "bench"
+	workloads = "/apis/kueue.x-k8s.io/v1beta2/workloads"
+	jobs      = "/apis/batch/v1/jobs"
+)
+
+func workers() []string { return []string{"worker-1", "worker-2"} }
+
+func main() {
+	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
+	file := flag.String("figures", "", "file to keep what was measured in")
+	runs := flag.Int("runs", 5, "how often each thing is measured")
+	howMany := flag.Int("jobs", 10000, "how many Jobs wait")
+	kubeconfig := flag.String("fill", "", "kubeconfig of clusters to fill; for the benchmark itself")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	var err error
+	if *kubeconfig != "" {
+		err = fill(ctx, &clusters.Set{Kubeconfig: *kubeconfig}, *howMany)
+	} else {
+		err = run(ctx, *programs, *plugin, *file, *runs, *howMany)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, programs, plugin, file string, runs, howMany int) (err error) {
+	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
+	if err != nil {
+		return err
+	}
+	set, err := clusters.Up(ctx, clusters.Config{Programs: programs, Dir: dir, Names: append([]string{manager}, workers()...), Nodes: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Down()) }()
+	// A process that is started counts as its own peak what its parent's memory once was.
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	filler := exec.CommandContext(ctx, self, "-fill", set.Kubeconfig, "-jobs", strconv.Itoa(howMany))
+	filler.Stdout, filler.Stderr = os.Stdout, os.Stderr
+	if err := filler.Run(); err != nil {
+		return err
+	}
+	return compare(ctx, set, plugin, file, runs, howMany)
+}
+
+// What is measured, by its name.
+const (
+	ofWorkers = "raw download of the Workloads of both workers"
+	ofAll     = "raw download of the Workloads and Jobs of all three"
+	trace     = "trace of one of them"
+	check     = "check -A"
+)
+
+func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, howMany int) error {
+	one := fmt.Sprintf("job-%05d", howMany/2)
+	fmt.Printf("%d Jobs wait; medians of %d runs, taken in turn\n\n", howMany, runs)
+	took, err := measure.Compare(runs,
+		measure.Measurement{Name: ofWorkers, Run: func() (measure.Sample, error) { return download(ctx, set, workers(), workloads) }},
+		measure.Measurement{Name: trace, Run: measure.Command(ctx, plugin, "trace", one, "-n", namespace, "--kubeconfig", set.Kubeconfig)},
+		measure.Measurement{Name: ofAll, Run: func() (measure.Sample, error) {
+			return download(ctx, set, append([]string{manager}, workers()...), workloads, jobs)
+		}},
+		measure.Measurement{Name: check, Run: measure.Command(ctx, plugin, "check", "-A", "--fail-on", "none", "--kubeconfig", set.Kubeconfig)},
+	)
+	if err != nil {
+		return err
+	}
+	s := figures.Section{
+		Title: "trace and check, where thousands wait",
+		How:   fmt.Sprintf("%d of MultiKueue's Jobs wait for two workers, each with a Workload on all three clusters, of about 1.5 kB; downloads are of all clusters at once; medians of %d runs, taken in turn.", howMany, runs),
+	}
+	for _, f := range []struct {
+		what, beside  string
+		times, memory float64
+		why           string
+	}{
+		{trace, ofWorkers, 1.5, 128, "it also reads the Workloads of the management cluster and all Jobs of the namespace, and judges these as check does, to say the same of this one."},
+		{check, ofAll, 1.5, 160, "Workloads of a hundred Jobs are asked for at a time, one hundred after the other, to know which Jobs Kueue has taken up."},
+	} {
+		s.Figures = append(s.Figures,
+			figures.Figure{
+				What: f.what, Value: took[f.what].Seconds(), Beside: f.beside + ": " + took[f.beside].Seconds(),
+				Is: took[f.what].Wall.Seconds() / took[f.beside].Wall.Seconds(), Unit: "times as long", Goal: f.times, Why: f.why,
+			},
+			figures.Figure{What: f.what + ": most memory at once", Value: fmt.Sprintf("%.0f MB", took[f.what].Megabytes()), Is: took[f.what].Megabytes(), Unit: "MB", Goal: f.memory, Why: "what was read of all Workloads is kept until the end."})
+	}
+	return figures.Save(file, s)
+}
+
+// download reads the same lists of several clusters at once.
+func download(ctx context.Context, set *clusters.Set, names []string, paths ...string) (all measure.Sample, err error) {
+	samples := make([]measure.Sample, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		config, err := set.Config(name)
+		if err != nil {
+			return all, err
+		}
+		group.Go(func() (err error) {
+			samples[i], err = measure.Download(ctx, config, measure.JSON, "identity", paths...)
+			return err
+		})
+	}
+	err = group.Wait()
+	for _, s := range samples {
+		all.Wall, all.Bytes = max(all.Wall, s.Wall), all.Bytes+s.Bytes
+	}
+	return all, err
+}
+
+// fill has Jobs wait for two workers, none of which has room.
+func fill(ctx context.Context, set *clusters.Set, howMany int) error {
+	kueues := map[string]*multikueue.Cluster{}
+	var config *rest.Config
+	for _, name := range append(workers(), manager) {
+		var err error
+		if config, err = set.Config(name); err != nil {
+			return err
+		}
+		if kueues[name], err = multikueue.NewCluster(ctx, name, config, "v1beta2"); err != nil {
+			return err
+		}
+		if err := kueues[name].AddQueues(ctx, name == manager, namespace); err != nil {
+			return err
+		}
+	}
+	one, two := kueues["worker-1"], kueues["worker-2"]
+	if err := kueues[manager].Manage(ctx, one, two); err != nil {
+		return err
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "creating %d Jobs that wait\n", howMany)
+	waiting := make([]*batchv1.Job, howMany)
+	for i := range waiting {
+		waiting[i] = fixture.New(namespace, fmt.Sprintf("job-%05d", i), fixture.Pods(8), fixture.Suspended(), fixture.Realistic(),
+			fixture.ManagedBy(string(delegation.MultiKueue)), fixture.Labels(delegation.QueueNameLabel, multikueue.Queue))
+	}
+	const why = "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed"
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(32)
+	for _, job := range waiting {
+		group.Go(func() error {
+			if _, err := client.BatchV1().Jobs(namespace).Create(ctx, job, metav1.CreateOptions{}); err != nil {
+				return err
+			}
+			return kueues[manager].HoldEach(ctx, namespace, job.Name, multikueue.Wait{On: one, Reason: "WaitingForQuota", Message: why}, multikueue.Wait{On: two, Reason: "WaitingForQuota", Message: why})
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
+)
+
+// serveVisibility has an API server serve the API by which Kueue tells the order of its
+// queues, as it does for Kueue: from elsewhere. It gives these answers, by their paths.
+func serveVisibility(t *testing.T, cluster string, answers map[string]string) {
+	t.Helper()
+	const group = "/apis/visibility.kueue.x-k8s.io/v1beta2"
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer, ok := answers[strings.TrimPrefix(r.URL.Path, group)]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			answer = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`
+		}
+		_, _ = fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	assert.NilError(t, err)
+	objects := fmt.Sprintf(`
+apiVersion: v1
+kind: Service
+metadata: {name: visibility, namespace: default}
+spec: {type: ExternalName, externalName: localhost, ports: [{port: %[1]s}]}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta2.visibility.kueue.x-k8s.io}
+spec:
+  group: visibility.kueue.x-k8s.io
+  version: v1beta2
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: {name: visibility, namespace: default, port: %[1]s}
+`, port)
+	kubectl := func(ctx context.Context, words ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, filepath.Join(set.Programs, "kubectl"), append([]string{"--kubeconfig", set.Kubeconfig, "--context", cluster}, words...)...)
+		cmd.Stdin = strings.NewReader(objects)
+		out, err := cmd.CombinedOutput()
+		assert.NilError(t, err, "%s", out)
+	}
+	kubectl(t.Context(), "apply", "-f", "-")
+	t.Cleanup(func() { kubectl(context.Background(), "delete", "-f", "-") })
+	kubectl(t.Context(), "wait", "--for=condition=Available", "--timeout=60s", "apiservice/v1beta2.visibility.kueue.x-k8s.io")
+}
+
+// TestTraceTellsKueuesOwnOrder: where Kueue's visibility API is served, its word counts for
+// the place in a queue, as far as somebody may ask it; else the place is computed.
+func TestTraceTellsKueuesOwnOrder(t *testing.T) {
+	serving(t, alone, worker2)
+	const ns = "ordered"
+	config, err := set.Config(worker2)
+	assert.NilError(t, err)
+	kueue, err := multikueue.NewCluster(t.Context(), "tokyo", config, "v1beta2")
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, kueue.Remove(context.Background())) })
+	assert.NilError(t, kueue.AddQueues(t.Context(), false, ns))
+	createJobs(t, worker2, fixture.New(ns, "train", fixture.Labels(delegation.QueueNameLabel, multikueue.Queue), fixture.Suspended()))
+	c := client(t, worker2)
+	job, err := c.BatchV1().Jobs(ns).Get(t.Context(), "train", metav1.GetOptions{})
+	assert.NilError(t, err)
+	name := delegation.Job().WorkloadNames("train", string(job.UID), "")[0]
+	assert.NilError(t, kueue.Add(t.Context(), fmt.Sprintf(`
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: %s, namespace: %s, labels: {kueue.x-k8s.io/job-uid: %s}}
+spec:
+  queueName: %s
+  podSets: [{name: main, count: 1, template: {spec: {containers: [{name: main, resources: {requests: {gpu: "9"}}}]}}}]
+`, name, ns, job.UID, multikueue.Queue)))
+
+	position := func() inspect.QueuePosition {
+		t.Helper()
+		tr := trace(t, "train", "-n", ns, "--contexts", worker2)
+		assert.Equal(t, len(tr.Placements), 1)
+		assert.Assert(t, tr.Placements[0].Position != nil, "%+v", tr.Placements[0])
+		return *tr.Placements[0].Position
+	}
+	computed := inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 1, Of: 1, Ahead: []string{}, Source: inspect.Computed}
+	assert.DeepEqual(t, position(), computed)
+
+	pending := func(items ...string) string {
+		return `{"kind":"PendingWorkloadsSummary","apiVersion":"visibility.kueue.x-k8s.io/v1beta2","metadata":{},"items":[` + strings.Join(items, ",") + `]}`
+	}
+	ours := fmt.Sprintf(`{"metadata":{"name":%q,"namespace":%q},"priority":0,"localQueueName":"gpu","positionInClusterQueue":2,"positionInLocalQueue":0}`, name, ns)
+	first := `{"metadata":{"name":"job-sweep-1","namespace":"other","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"sweep","uid":"s","controller":true}]},"positionInClusterQueue":0}`
+	serveVisibility(t, worker2, map[string]string{
+		"": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"visibility.kueue.x-k8s.io/v1beta2","resources":[]}`,
+		"/namespaces/" + ns + "/localqueues/gpu/pendingworkloads": pending(ours),
+		"/clusterqueues/cluster-queue/pendingworkloads":           pending(first, `{"metadata":{"name":"bare","namespace":"other"},"positionInClusterQueue":1}`, ours),
+	})
+	told := inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
+	assert.DeepEqual(t, position(), told)
+	out, _ := succeeds(t, "trace", "train", "-n", ns, "--contexts", worker2)
+	assert.Assert(t, contains(out, "worker-2: place 3 of 3 in ClusterQueue cluster-queue (by Kueue's visibility API), behind other/sweep, other/bare"), out)
+
+	// By Kueue's own roles, who submits may ask for the order of LocalQueues alone; who may not
+	// ask for that either gets what can be computed, which is nothing without the Workloads of
+	// all namespaces.
+	as := func(user string) *inspect.QueuePosition {
+		t.Helper()
+		for _, group := range []string{"", "batch", "kueue.x-k8s.io"} {
+			allowAs(t, c, ns, user+"-"+group, user, group, "*")
+		}
+		out, _, code := run(t, "trace", "train", "-n", ns, "--contexts", worker2, "--as", user, "-o", "json")
+		assert.Assert(t, code == 0 || code == 4, out)
+		var tr inspect.Trace
+		assert.NilError(t, json.Unmarshal([]byte(out), &tr))
+		return tr.Placements[0].Position
+	}
+	allowAs(t, c, ns, "submitter", "submitter", "visibility.kueue.x-k8s.io", "localqueues/pendingworkloads")
+	assert.DeepEqual(t, as("submitter"), &inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 3, Ahead: []string{}, Source: inspect.ByKueue})
+	assert.Assert(t, as("visitor") == nil)
+}
