@@ -89,9 +89,14 @@ func TestMadeElsewhere(t *testing.T) {
 	}
 	assert.Assert(t, !begun())
 	s.tasks[0].Others = []*apiserver.Side{there}
+	// The other worker answers when the Lease has been seen: it is gone with the dispatch.
+	seen := make(chan struct{})
+	other.Before = func(*http.Request) *apierrors.StatusError { <-seen; return nil }
 	events, ended, _ := s.begins()
 	expects(t, events, LeaseTaken)
-	assert.Assert(t, begun())
+	taken := begun()
+	close(seen)
+	assert.Assert(t, taken)
 	outcome := awaits(t, ended, "it ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "made its mirror on other meanwhile")
