@@ -11,14 +11,36 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// batch is how many uids go into one label selector: about 4 kB of URL.
-const batch = 100
+// batch is how many uids go into one label selector: about 4 kB of URL. For each such
+// request a server looks at the labels of all its Workloads; after so many batches, to
+// list what they were made for is less work.
+const (
+	batch   = 100
+	batches = 5
+)
+
+// claimable is a Job as it is if no Workload was made for it, and what it is otherwise.
+type claimable struct {
+	job    *inspect.Job
+	status delegation.Status
+	since  *metav1.Time
+}
+
+// claimable is for what needs a claim.
+func (r *read) claimable() claimable {
+	otherwise, job := r.settle(true), r.settle(false)
+	return claimable{job: &job, status: otherwise.Status, since: otherwise.Since}
+}
+
+// claim notes that there is a Workload.
+func (c *claimable) claim() { c.job.Status, c.job.Since = c.status, c.since }
 
 // settler gives Jobs their status and passes them on. It collects those whose
 // status depends on whether Kueue made a Workload for them and looks that up
@@ -27,7 +49,13 @@ const batch = 100
 type settler struct {
 	cluster *fleet.Cluster
 	visit   func(inspect.Job)
-	waiting []read
+	// later, if it is set, takes such Jobs in place of that: the Workloads are read anyway.
+	later   func(claimable)
+	waiting []claimable
+	// limit is how many are waited for before Workloads are asked for, and count how often
+	// they were. known are the uids that Workloads had been made for when all were listed.
+	limit, count int
+	known        sets.Set[string]
 	// asked is whether Workloads were asked for, and err why they could not be read.
 	// After the first error they are not asked for again.
 	asked bool
@@ -35,7 +63,7 @@ type settler struct {
 }
 
 func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
-	s := &settler{cluster: c}
+	s := &settler{cluster: c, limit: batch}
 	s.visit = func(j inspect.Job) {
 		j.Context, j.ClusterUID = c.Context, c.UID
 		visit(j)
@@ -44,12 +72,26 @@ func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
 }
 
 func (s *settler) add(ctx context.Context, r read) {
-	if !r.needsClaim() {
+	switch {
+	case !r.needsClaim():
 		s.visit(r.settle(false))
+	case s.later != nil:
+		r.job.Context, r.job.ClusterUID = s.cluster.Context, s.cluster.UID
+		s.later(r.claimable())
+	default:
+		s.wait(ctx, r.claimable())
+	}
+}
+
+// wait settles a Job once it is known whether it was claimed.
+func (s *settler) wait(ctx context.Context, c claimable) {
+	if s.known.Has(c.job.UID) {
+		c.claim()
+		s.visit(*c.job)
 		return
 	}
-	s.waiting = append(s.waiting, r)
-	if len(s.waiting) == batch {
+	s.waiting = append(s.waiting, c)
+	if len(s.waiting) >= s.limit {
 		s.flush(ctx)
 	}
 }
@@ -69,19 +111,37 @@ func (s *settler) flush(ctx context.Context) {
 	}
 	claimed := sets.New[string]()
 	if s.err == nil {
-		uids, jobs := make([]string, len(s.waiting)), make([]*inspect.Job, len(s.waiting))
-		for i := range s.waiting {
-			jobs[i] = &s.waiting[i].job
-			uids[i] = jobs[i].UID
-		}
-		s.asked = true
-		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), uids)
+		claimed = s.ask(ctx)
 	}
-	for _, r := range s.waiting {
+	for _, c := range s.waiting {
 		// What cannot be looked up is not called unclaimed.
-		s.visit(r.settle(s.err != nil || claimed.Has(r.job.UID)))
+		if s.err != nil || claimed.Has(c.job.UID) {
+			c.claim()
+		}
+		s.visit(*c.job)
 	}
 	s.waiting = s.waiting[:0]
+}
+
+// ask asks which of those that wait were claimed. In place of many requests about a few
+// each it lists all Workloads; those Jobs that come then and were in no list may be newer,
+// and are asked about again, twice as many each time.
+func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
+	uids, jobs := make([]string, len(s.waiting)), make([]*inspect.Job, len(s.waiting))
+	for i := range s.waiting {
+		jobs[i], uids[i] = s.waiting[i].job, s.waiting[i].job.UID
+	}
+	s.asked = true
+	s.count++
+	if s.count >= batches {
+		s.limit *= 2
+	}
+	if len(uids) <= batch && !s.cluster.IsWatched() {
+		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), uids)
+		return claimed
+	}
+	s.known, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), nil)
+	return s.known
 }
 
 // commonNamespace is the namespace that all have in common, "" if they differ.
@@ -105,37 +165,35 @@ func madeFor(uids []string) (metav1.ListOptions, error) {
 }
 
 // claimedUIDs returns those of the uids that a Workload of the cluster was made
-// for. A cluster without Kueue has no Workloads, and so claims nothing.
+// for, or, where uids is nil, all that there are of such. A cluster without Kueue has no
+// Workloads, and so claims nothing.
 func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
 	client, err := c.Metadata()
 	if err != nil {
 		return nil, err
 	}
-	madeForThem, err := madeFor(uids)
-	if err != nil {
-		return nil, err
+	var madeForThem metav1.ListOptions
+	if uids != nil {
+		if madeForThem, err = madeFor(uids); err != nil {
+			return nil, err
+		}
 	}
 	claimed := sets.New[string]()
 	for _, version := range kueue.Versions() {
 		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
-		if c.IsWatched() {
+		if uids == nil {
 			err = fleet.Recall(ctx, c, claimsOf(client, workloads, namespace), func(uid string) { claimed.Insert(uid) })
-			if apierrors.IsNotFound(err) {
-				continue
+		} else {
+			var list *metav1.PartialObjectMetadataList
+			if list, err = client.Resource(workloads).Namespace(namespace).List(ctx, madeForThem); err == nil {
+				for i := range list.Items {
+					claimed.Insert(list.Items[i].Labels[kueue.JobUIDLabel])
+				}
 			}
+		}
+		if !apierrors.IsNotFound(err) {
 			return claimed, err
 		}
-		list, err := client.Resource(workloads).Namespace(namespace).List(ctx, madeForThem)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			claimed.Insert(list.Items[i].Labels[kueue.JobUIDLabel])
-		}
-		break
 	}
 	return claimed, nil
 }

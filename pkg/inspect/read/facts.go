@@ -15,8 +15,15 @@ func factsOf(c *fleet.Cluster) *inspect.Facts {
 
 // listInto reads the objects of a cluster into facts, and notes which of them the query
 // selects by their labels. What could not be read of them is a gap; the error is why
-// there is nothing at all.
-func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query) error {
+// there is nothing at all. later, unless it is nil, is given those Jobs whose status depends
+// on Workloads.
+func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, later func(claimable)) error {
+	if take := later; take != nil {
+		later = func(j claimable) {
+			f.Jobs = append(f.Jobs, j.job)
+			take(j)
+		}
+	}
 	var err error
 	f.Namespace = q.namespace(c)
 	f.Kinds, err = q.Served(ctx, c)
@@ -27,7 +34,7 @@ func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query) 
 		}
 		q.LabelSelector = ""
 	}
-	err = listKinds(ctx, c, q, f.Kinds, err, func(j inspect.Job) { f.Jobs = append(f.Jobs, &j) })
+	err = listKinds(ctx, c, q, f.Kinds, err, func(j inspect.Job) { f.Jobs = append(f.Jobs, &j) }, later)
 	f.SortJobs()
 	var partial *ListError
 	if !errors.As(err, &partial) {

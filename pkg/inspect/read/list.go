@@ -115,12 +115,13 @@ const kindsAtOnce = 4
 // *ListError.
 func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(inspect.Job)) error {
 	kinds, err := q.Served(ctx, c)
-	return listKinds(ctx, c, q, kinds, err, visit)
+	return listKinds(ctx, c, q, kinds, err, visit, nil)
 }
 
 // listKinds is List for those of the kinds that are served; served is why these may
-// not be all.
-func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind, served error, visit func(inspect.Job)) error {
+// not be all. later, unless it is nil, is given those Jobs in place of visit whose status
+// depends on Workloads.
+func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind, served error, visit func(inspect.Job), later func(claimable)) error {
 	if len(kinds) == 0 {
 		return served
 	}
@@ -134,11 +135,19 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 		defer mu.Unlock()
 		visit(j)
 	}
+	var oneLater func(claimable)
+	if later != nil {
+		oneLater = func(j claimable) {
+			mu.Lock()
+			defer mu.Unlock()
+			later(j)
+		}
+	}
 	var group errgroup.Group
 	group.SetLimit(kindsAtOnce)
 	for _, kind := range kinds {
 		group.Go(func() error {
-			err := listKind(ctx, c, q, kind, one)
+			err := listKind(ctx, c, q, kind, one, oneLater)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -182,8 +191,9 @@ func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delega
 
 // listKind reads the objects of one kind. Where all were visited, the error wraps
 // ErrClaimsUnknown.
-func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(inspect.Job)) error {
+func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(inspect.Job), later func(claimable)) error {
 	settler := newSettler(c, visit)
+	settler.later = later
 	list := listObjectsOf
 	if kind.IsJob() {
 		list = listJobs

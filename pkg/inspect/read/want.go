@@ -82,8 +82,13 @@ func askAll(ctx context.Context, f *fleet.Fleet, question func(context.Context, 
 // read reads one cluster.
 func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 	facts := factsOf(c)
+	unsettled := unsettledJobs{}
 	if w.Jobs != nil {
-		if err := listInto(ctx, facts, c, *w.Jobs); err != nil {
+		var later func(claimable)
+		if w.Evidence {
+			later = unsettled.add
+		}
+		if err := listInto(ctx, facts, c, *w.Jobs, later); err != nil {
 			return facts, err
 		}
 		if w.Evidence {
@@ -93,6 +98,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	if w.Evidence || w.Room || w.Quotas != NoScope {
 		w.readKueue(ctx, c, facts)
 	}
+	unsettled.settle(ctx, c, facts, w.known(c.Context) == nil)
 	facts.Skew = c.Skew()
 	return facts, context.Cause(ctx)
 }
