@@ -51,7 +51,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	t.tellDiverged(result.diverged)
 	again := t.hold(result.held, forced, now)
 	if result.status == nil {
-		t.seen.Store(0)
+		t.seen.Store(nil)
 		if object.EndOf(t.Kind, mirror) != nil && object.EndOf(t.Kind, origin) == nil && !result.held {
 			// Nothing will ever change about that.
 			t.leaveLease = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -28,16 +29,22 @@ var errOriginGone = errors.New("the origin is gone")
 type HeldError struct {
 	// Lease is the name of the Lease, and Holder who holds it.
 	Lease, Holder string
-	// Since is when they took it, and Ago how long ago that was.
+	// Since is when they took it, and For how long they had held it when they renewed it
+	// last; both by their own clock, which need not be ours.
 	Since time.Time
-	Ago   time.Duration
+	For   time.Duration
 	// Within is how long they may be silent.
 	Within time.Duration
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s is dispatching it already, since %s (%s ago), and holds Lease %s",
-		e.Holder, e.Since.UTC().Format(time.RFC3339), e.Ago.Round(time.Second), e.Lease)
+	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
+}
+
+// since says for how long they have held it. Nothing is reckoned with our clock, which may
+// be an hour ahead of theirs.
+func (e *HeldError) since() string {
+	return fmt.Sprintf("since %s (for %s, by their clock)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
 }
 
 // leaseTiming says how long a Lease is held without a sign of life, how long its
@@ -61,10 +68,10 @@ type lease struct {
 	clock    clock.PassiveClock
 
 	// leading is whether the elector believes that we hold it, foreign whether
-	// somebody else was seen to, and renewed when it was written last, in nanoseconds
-	// of the wall clock: the other one stands still while a laptop sleeps.
+	// somebody else was seen to, and renewed when it was asked to be written, the last
+	// time that it was: others count from when it was, which may be long before the answer.
 	leading, foreign atomic.Bool
-	renewed          atomic.Int64
+	renewed          atomic.Pointer[time.Time]
 	// last is the Lease as it was when we wrote it last, nil if we have not, and removing
 	// whether it is removed next, so that it need not be given back first.
 	last     atomic.Pointer[coordinationv1.Lease]
@@ -93,13 +100,26 @@ func (l *lease) held() bool {
 	return l.leading.Load() && !l.foreign.Load() && l.isFresh()
 }
 
-func (l *lease) isFresh() bool {
-	return l.clock.Now().UnixNano()-l.renewed.Load() < int64(l.timing.deadline)
-}
+func (l *lease) isFresh() bool { return l.unrenewed() < l.timing.deadline }
 
 // isNew says whether it was written a moment ago, so that there is nothing to renew.
-func (l *lease) isNew() bool {
-	return l.clock.Now().UnixNano()-l.renewed.Load() < int64(l.timing.retry/4)
+func (l *lease) isNew() bool { return l.unrenewed() < l.timing.retry/4 }
+
+// unrenewed is for how long it has not been renewed, by whichever clock says more: the
+// monotonic one stands still while a laptop sleeps, and that of the wall can be set. Where
+// it was set back it tells nothing, and the Lease is as good as one of long ago, until it is
+// renewed in a moment.
+func (l *lease) unrenewed() time.Duration {
+	at := l.renewed.Load()
+	if at == nil {
+		return math.MaxInt64
+	}
+	now := l.clock.Now()
+	wall := now.Round(0).Sub(at.Round(0))
+	if wall < 0 {
+		return math.MaxInt64
+	}
+	return max(wall, now.Sub(*at))
 }
 
 // keep takes the Lease and holds it until ctx is over, and then gives it back. One
@@ -185,7 +205,7 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinati
 	if holderOf(first) == "" || holderOf(first) == l.identity {
 		return first, nil
 	}
-	waiting(l.heldBy(first))
+	waiting(heldBy(first))
 	seen, expires := first, l.clock.Now().Add(durationOf(first))
 	err = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(ctx context.Context) (bool, error) {
 		if seen, err = l.get(ctx); err != nil {
@@ -197,7 +217,7 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinati
 		case holderOf(seen) == "":
 			return true, nil
 		case seen.ResourceVersion != first.ResourceVersion:
-			return false, l.heldBy(seen)
+			return false, heldBy(seen)
 		}
 		return l.clock.Now().After(expires), nil
 	})

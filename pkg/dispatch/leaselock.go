@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,10 +87,11 @@ func (k *leaseLock) Create(ctx context.Context, record resourcelock.LeaderElecti
 		return errOriginGone
 	}
 	var created *coordinationv1.Lease
+	asked := k.lease.clock.Now()
 	if err == nil {
 		created, err = k.lease.create(ctx, resourcelock.LeaderElectionRecordToLeaseSpec(&record))
 	}
-	return k.wrote(ctx, record, created, err)
+	return k.wrote(ctx, record, asked, created, err)
 }
 
 // Update takes the Lease, renews it, or gives it back: but one that somebody else
@@ -108,8 +110,9 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	next := k.found.DeepCopy()
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	metav1.SetMetaDataLabel(&next.ObjectMeta, delegation.OriginUIDLabel, k.lease.origin.UID)
+	asked := k.lease.clock.Now()
 	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
-	return k.wrote(ctx, record, written, err)
+	return k.wrote(ctx, record, asked, written, err)
 }
 
 // RecordEvent records nothing: what happens is told in events of our own.
@@ -121,7 +124,8 @@ func (k *leaseLock) Identity() string { return k.lease.identity }
 // Describe names the Lease.
 func (k *leaseLock) Describe() string { return k.lease.origin.Namespace + "/" + k.lease.name() }
 
-func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectionRecord, written *coordinationv1.Lease, err error) error {
+// wrote notes what became of a record that was asked to be written at a time.
+func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectionRecord, asked time.Time, written *coordinationv1.Lease, err error) error {
 	if err != nil {
 		k.failed(ctx, err)
 		return err
@@ -131,7 +135,7 @@ func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectio
 	late := k.lease.leading.Load() && !k.lease.held()
 	// One that is given back is nobody's, and may be anybody's.
 	k.lease.foreign.Store(record.HolderIdentity != k.lease.identity)
-	k.lease.renewed.Store(k.lease.clock.Now().UnixNano())
+	k.lease.renewed.Store(&asked)
 	if late && record.HolderIdentity == k.lease.identity {
 		k.tell.again()
 	}

@@ -67,11 +67,13 @@ func (l *lease) confirm(ctx context.Context) error {
 	return nil
 }
 
-func (l *lease) heldBy(found *coordinationv1.Lease) *HeldError {
+func heldBy(found *coordinationv1.Lease) *HeldError {
 	e := &HeldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found), Within: durationOf(found)}
 	if found.Spec.AcquireTime != nil {
 		e.Since = found.Spec.AcquireTime.Time
-		e.Ago = l.clock.Since(e.Since)
+		if found.Spec.RenewTime != nil {
+			e.For = max(0, found.Spec.RenewTime.Sub(e.Since))
+		}
 	}
 	return e
 }

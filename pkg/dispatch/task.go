@@ -74,8 +74,8 @@ type task struct {
 	// leaseTold is the error with the Lease that was told last.
 	leaseTold atomic.Pointer[command.Prose]
 	// seen is when a change of the mirror's status was noticed that is not yet on
-	// the origin, in nanoseconds, 0 if there is none. Informers set it.
-	seen atomic.Int64
+	// the origin, nil if there is none. Informers set it.
+	seen atomic.Pointer[time.Time]
 
 	ending sync.Mutex
 	// ended is closed when outcome is set, and neither changes after that.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
@@ -66,8 +65,8 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 		},
 		waiting: func(other *HeldError) {
 			leave()
-			t.recordPlain(LeaseWaiting, command.Say("%s has held its Lease since %s (%s ago); it is seen within %s whether they are still there",
-				other.Holder, other.Since.UTC().Format(time.RFC3339), other.Ago.Round(time.Second), other.Within))
+			t.recordPlain(LeaseWaiting, command.Say("%s has held its Lease %s; it is seen within %s whether they are still there",
+				other.Holder, other.since(), other.Within))
 		},
 		failed: func(err error) {
 			leave()

@@ -123,7 +123,8 @@ func (l *Loop) heard(s scope, known map[string]*task, old, object any) {
 	}
 	if before, ok := old.(*unstructured.Unstructured); ok && s.side != l.origin {
 		if now, ok := object.(*unstructured.Unstructured); ok && !apiequality.Semantic.DeepEqual(before.Object["status"], now.Object["status"]) {
-			t.seen.CompareAndSwap(0, l.clock.Now().UnixNano())
+			now := l.clock.Now()
+			t.seen.CompareAndSwap(nil, &now)
 		}
 	}
 	t.queue.Add(t)
@@ -230,9 +231,9 @@ func (l *Loop) lost(side *apiserver.Side, err error) {
 // lagOf returns how long a change of the mirror's status took to land on the
 // origin, in seconds.
 func (t *task) lagOf() float64 {
-	seen := t.seen.Swap(0)
-	if seen == 0 {
+	seen := t.seen.Swap(nil)
+	if seen == nil {
 		return 0
 	}
-	return float64(t.clock.Now().UnixNano()-seen) / 1e9
+	return t.clock.Since(*seen).Seconds()
 }

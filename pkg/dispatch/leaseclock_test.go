@@ -1,0 +1,96 @@
+package dispatch
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// wallClock is a clock on the wall, which somebody can set.
+type wallClock struct {
+	clock.RealClock
+	ahead atomic.Int64
+}
+
+func (c *wallClock) Now() time.Time {
+	return time.Now().Round(0).Add(time.Duration(c.ahead.Load()))
+}
+
+func (c *wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// TestLeaseIsRenewedWhateverTheTime: a clock that is set, back or forth, while a Lease is
+// held, changes nothing about that it is renewed; others see it as held all the time.
+func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		server := dispatchtest.NewServer(t)
+		side := sideOf(t, server, "here")
+		mine, now := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine"), &wallClock{}
+		mine.clock = now
+		held, ended, stop := keeping(t, mine)
+		assert.Assert(t, awaits(t, held, "it is taken"))
+		now.ahead.Store(int64(ahead))
+		for range 3 { // One renewal may have been on its way.
+			was := storedLease(t, side, "small").ResourceVersion
+			eventually(t, "it is renewed", func() bool { return storedLease(t, side, "small").ResourceVersion != was })
+		}
+		eventually(t, "it is held again", mine.held)
+		assert.Equal(t, len(held), 0, "it was lost in between")
+		stop()
+		assert.NilError(t, awaits(t, ended, "it ends"))
+	}
+}
+
+// TestLeaseIsGoodFromWhenItWasAsked: others count from when a Lease was written. Whoever
+// counted from when the answer came would hold it for longer than they wait.
+func TestLeaseIsGoodFromWhenItWasAsked(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	now := &wallClock{}
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/leases") {
+			now.ahead.Add(int64(9 * time.Second))
+		}
+		return nil
+	}
+	l := leaseOf(sideOf(t, server, "here"), server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	l.clock, l.timing = now, timingFor(1)
+	lock := &leaseLock{lease: l}
+	assert.NilError(t, lock.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "mine", LeaseDurationSeconds: 15}))
+	l.leading.Store(true)
+	assert.Assert(t, l.held())
+	now.ahead.Add(int64(time.Second))
+	assert.Assert(t, !l.held(), "ten seconds after it was asked for, the server may have written it as long ago")
+}
+
+// TestHeldByTheirClock: how long somebody has held a Lease is reckoned with their times
+// alone, be their clock an hour ahead of ours or behind it.
+func TestHeldByTheirClock(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
+		taken := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(ahead)
+		holder, acquired, renewed := "theirs", metav1.NewMicroTime(taken), metav1.NewMicroTime(taken.Add(90*time.Second))
+		e := heldBy(&coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "small"},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, AcquireTime: &acquired, RenewTime: &renewed},
+		})
+		assert.Error(t, e, "theirs is dispatching it already, since "+taken.Format(time.RFC3339)+" (for 1m30s, by their clock), and holds Lease ml/small")
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
+	assert.NilError(t, err, what)
+}
