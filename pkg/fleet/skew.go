@@ -60,6 +60,20 @@ func (t *meteredTransport) RoundTrip(request *http.Request) (*http.Response, err
 	return response, nil
 }
 
+// Now is what the clock of a context's cluster shows, as far as its answers have told that
+// it does not show what ours does.
+func (f *Fleet) Now(name string) time.Time {
+	now := f.clock.Now()
+	for _, m := range f.members {
+		if m.context == name && len(m.ways) > 0 {
+			if ahead, ok := m.ways[0].Skew().Noticeable(); ok {
+				return now.Add(ahead)
+			}
+		}
+	}
+	return now
+}
+
 // Skew tells what the cluster's answers so far have told about its clock.
 func (c *Cluster) Skew() kubecontext.Skew {
 	c.meter.mu.Lock()

@@ -44,6 +44,14 @@ func TestSkew(t *testing.T) {
 	ahead = -time.Hour
 	ask(time.Millisecond, time.Millisecond)
 	contains()
+
+	// What is reckoned with times of the cluster's is reckoned with its clock.
+	f := &Fleet{clock: clock, members: []*member{{context: "a", ways: []*Cluster{{meter: meter}}}, {context: "b"}}}
+	assert.Assert(t, f.Now("a").Sub(clock.Now().Add(ahead)).Abs() <= time.Second, "%s", f.Now("a"))
+	assert.Equal(t, f.Now("b"), clock.Now())
+	ahead = 500 * time.Millisecond
+	ask(time.Millisecond, time.Millisecond)
+	assert.Equal(t, f.Now("a"), clock.Now(), "too little to be worth a word")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -14,7 +14,8 @@ type Dispatcher struct {
 	// Holder is who holds the Lease, or held it last; "" where nobody ever did, or
 	// where the last one has let it go.
 	Holder string `json:"holder"`
-	// Since is when Holder took it, by Holder's own clock; null without a Holder.
+	// Since is when Holder took it, null without a Holder: by Holder's clock, or, where
+	// that is known to be off, by that of the Lease's cluster.
 	Since *metav1.Time `json:"since"`
 	// Renewed is when the Lease was last written, by the clock of its cluster; null
 	// where there is no Lease.

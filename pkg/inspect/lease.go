@@ -12,7 +12,8 @@ type Lease struct {
 	Holder    string
 	// Duration is how long it is held without being renewed.
 	Duration time.Duration
-	// Acquired is when Holder took it.
+	// Acquired is when Holder took it; where Holder's clock is known to be off, by that of
+	// its cluster.
 	Acquired time.Time
 	// Renewed is when it was last written. renewTime is of the clock of whoever
 	// holds it, which may be off; so the API server's own note of that write counts

@@ -62,10 +62,6 @@ type ClockSkew struct {
 	AheadSeconds int    `json:"aheadSeconds"`
 }
 
-// noticeable is the skew from which on a clock is worth a word: Date headers
-// have whole seconds, and lag is judged in seconds.
-const noticeable = 2 * time.Second
-
 // NewTraceList makes an empty list.
 func NewTraceList() *TraceList {
 	return &TraceList{
@@ -199,10 +195,8 @@ func (f *Facts) errors() []ContextError {
 // NoticeableSkew is by how many whole seconds a clock is ahead, if it differs
 // enough to be worth a word.
 func NoticeableSkew(s kubecontext.Skew) (ahead int, ok bool) {
-	if !s.Known || s.Min < noticeable && s.Max > -noticeable {
-		return 0, false
-	}
-	return int((s.Min + s.Max) / 2 / time.Second), true
+	by, ok := s.Noticeable()
+	return int(by / time.Second), ok
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with t.

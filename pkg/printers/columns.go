@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // What stands in a cell that has nothing to tell, and in one of which it is not known.
@@ -32,8 +34,23 @@ type TableOptions struct {
 	Color     bool
 	// Width is how wide the terminal is; 0 where the output is none.
 	Width int
-	// Now is the time that ages are reckoned from.
-	Now time.Time
+	// Now is the time that ages are reckoned from, and NowOn what the clock of a context's
+	// cluster shows then, by which it dates what it has; nil is for the same.
+	Now   time.Time
+	NowOn func(context string) time.Time
+}
+
+// since is how long ago something was that the cluster of a context has dated, for people.
+// Where clocks are off by a second or two, it was just now.
+func (o TableOptions) since(context string, t time.Time) string {
+	return duration.HumanDuration(o.nowOn(context).Sub(t))
+}
+
+func (o TableOptions) nowOn(context string) time.Time {
+	if o.NowOn == nil {
+		return o.Now
+	}
+	return o.NowOn(context)
 }
 
 // column is a column of a table whose rows tell of values of one type. Every table of

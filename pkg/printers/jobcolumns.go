@@ -2,7 +2,6 @@ package printers
 
 import (
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -31,24 +30,24 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		{title: "STATUS", cell: func(j *inspect.Job) string { return p.status(j.Status) }},
 		{title: "COMPLETIONS", spare: spareCompletions, cell: (*inspect.Job).Progress},
 		{title: "DURATION", spare: spareDuration, cell: func(j *inspect.Job) string {
-			if d, ok := j.Duration(o.Now); ok {
+			if d, ok := j.Duration(o.nowOn(j.Context)); ok {
 				return duration.HumanDuration(d)
 			}
 			return none
 		}},
 		{title: "MIRROR", shrinks: true, spare: spareMirror, cell: mirror},
-		{title: "AGE", cell: func(j *inspect.Job) string { return duration.HumanDuration(o.Now.Sub(j.CreationTimestamp.Time)) }},
+		{title: "AGE", cell: func(j *inspect.Job) string { return o.since(j.Context, j.CreationTimestamp.Time) }},
 		{title: "KIND", wide: true, spare: 3, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
 		{title: "SINCE", wide: true, spare: 2, cell: func(j *inspect.Job) string {
 			if j.Since == nil {
 				return none
 			}
-			return duration.HumanDuration(o.Now.Sub(j.Since.Time))
+			return o.since(j.Context, j.Since.Time)
 		}},
 		{title: "FINDINGS", wide: true, cell: findings},
 		{title: "UID", wide: true, spare: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
 		// They are not always there and their cells have blanks, so they are the last ones.
-		{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o.Now) }},
+		{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
 		{title: "REASON", absent: !o.Reasons, shrinks: true, least: 30, cell: reason},
 	}
 }
@@ -69,7 +68,7 @@ const nobody = "nobody"
 
 // dispatcher is who holds the Lease of a Job that is dispatched, and for how long
 // they have. What has finished needs nobody.
-func dispatcher(j *inspect.Job, now time.Time) string {
+func dispatcher(j *inspect.Job, o TableOptions) string {
 	d := j.Dispatcher
 	switch {
 	case !j.IsDispatched():
@@ -79,7 +78,7 @@ func dispatcher(j *inspect.Job, now time.Time) string {
 	case d.Held && d.Since == nil:
 		return Safe(d.Holder)
 	case d.Held:
-		return fmt.Sprintf("%s (%s)", Safe(d.Holder), duration.HumanDuration(now.Sub(d.Since.Time)))
+		return fmt.Sprintf("%s (%s)", Safe(d.Holder), o.since(j.Context, d.Since.Time))
 	case j.Status.IsFinished():
 		return none
 	}

@@ -9,7 +9,6 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -118,7 +117,7 @@ func hopColumns(o TableOptions) []column[hopNode] {
 			if h.Since == nil {
 				return none
 			}
-			return duration.HumanDuration(o.Now.Sub(h.Since.Time))
+			return o.since(h.Context, h.Since.Time)
 		}},
 		{title: "NAMESPACE", wide: true, shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Namespace) }},
 	}

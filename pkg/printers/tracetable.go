@@ -3,8 +3,6 @@ package printers
 import (
 	"io"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -95,7 +93,7 @@ func pairColumns(o TableOptions) []column[tracePair] {
 		{title: "MIRROR-STATUS", spare: 3, cell: mirrored(func(m *inspect.TraceMirror) string { return p.status(m.Status) })},
 		{title: "RELATION", spare: 1, cell: mirrored(func(m *inspect.TraceMirror) string { return string(m.Relation) })},
 		{title: "IN-STEP", cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.InStep) })},
-		{title: "AGE", spare: 2, cell: func(r tracePair) string { return duration.HumanDuration(o.Now.Sub(r.known.CreationTimestamp.Time)) }},
+		{title: "AGE", spare: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
 		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
 		{title: "CURRENT", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
 		{title: "UID", wide: true, cell: origin(func(j *inspect.Job) string { return Safe(j.UID) })},

@@ -3,6 +3,7 @@ package printers_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"gotest.tools/v3/assert"
@@ -135,4 +136,18 @@ func TestSummaryWidth(t *testing.T) {
 		assert.Assert(t, lipgloss.Width(strings.TrimSuffix(line, "\n")) <= 40, line)
 	}
 	assert.Assert(t, strings.Contains(out, "example.com/o") && strings.Contains(out, "…"), out)
+}
+
+// TestAgesByTheirClocks: how old something is says the clock of its cluster, which has
+// dated it, and not ours, which may be behind.
+func TestAgesByTheirClocks(t *testing.T) {
+	list := listOf(with(newJob("young", delegation.BuiltIn, delegation.Running), func(j *inspect.Job) {
+		j.CreationTimestamp, j.StartTime = *ago(-58 * time.Minute), ago(-59*time.Minute)
+	}))
+	ahead := func(context string) time.Time {
+		assert.Equal(t, context, "hub")
+		return now.Add(time.Hour)
+	}
+	row := strings.Fields(owners(t, list, printers.TableOptions{NoHeaders: true, NowOn: ahead}))
+	assert.DeepEqual(t, row, []string{"young", "Running", "0/1", "60s", "-", "2m"})
 }

@@ -252,6 +252,7 @@ func (o *listOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.table.NowOn = f.Now
 	if o.watch && !o.merged {
 		return o.runWatch(ctx, f)
 	}

@@ -26,6 +26,7 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.table.NowOn = f.Now
 	addresses := o.flags.Addresses(o.contexts, f)
 	again := &util.Repeated[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,

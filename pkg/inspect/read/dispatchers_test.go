@@ -39,7 +39,7 @@ const (
 	ourLease   = `- apiVersion: coordination.k8s.io/v1
   kind: Lease
   metadata: {name: jobs-managedby-a, namespace: default, labels: {jobmanagedby.github.io/origin-uid: u}, managedFields: [{manager: m, time: "2026-01-31T11:59:50Z"}]}
-  spec: {holderIdentity: alice, leaseDurationSeconds: 15, acquireTime: "2026-01-31T11:00:00.000000Z", renewTime: "2026-01-31T10:00:00.000000Z"}
+  spec: {holderIdentity: alice, leaseDurationSeconds: 15, acquireTime: "2026-01-31T09:10:10.000000Z", renewTime: "2026-01-31T10:10:00.000000Z"}
 `
 	servesLeases = "  served: [coordination.k8s.io/v1]\n"
 	forbidden    = servesLeases + "  unread: [{resource: leases.coordination.k8s.io, status: {code: 403, reason: Forbidden, message: leases are forbidden}}]\n"

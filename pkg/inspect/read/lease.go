@@ -47,8 +47,29 @@ func readLease(o *leaseObject) *inspect.Lease {
 	if l.Renewed.IsZero() {
 		l.Renewed = ptr.Deref(o.Spec.RenewTime, metav1.Time{}).Time
 	}
+	if !l.Acquired.IsZero() {
+		l.Acquired = l.Acquired.Add(holderBehind(o, l.Renewed))
+	}
 	return l
 }
+
+// holderBehind is by how much the clock of whoever holds a Lease is behind that of its
+// cluster: both have dated the last renewal. It is zero where that does not tell, because
+// somebody else has written to it, too, or tells of no more than a request takes.
+func holderBehind(o *leaseObject, renewed time.Time) time.Duration {
+	theirs := ptr.Deref(o.Spec.RenewTime, metav1.Time{}).Time
+	if theirs.IsZero() || len(o.Metadata.ManagedFields) != 1 {
+		return 0
+	}
+	if behind := renewed.Sub(theirs); behind.Abs() >= aRequest {
+		return behind
+	}
+	return 0
+}
+
+// aRequest is what a request may take, and a second, which is as exact as API servers
+// are about when something was written.
+const aRequest = 5 * time.Second
 
 // listLeases reads the Leases that a label selector picks, by namespace and name.
 func listLeases(ctx context.Context, c *fleet.Cluster, namespace, selector string) (map[string]*inspect.Lease, error) {

@@ -35,6 +35,12 @@ func TestReadLease(t *testing.T) {
 	assert.Assert(t, l.Renewed.Equal(noon.Add(9*time.Minute+30*time.Second)), "the API server's clock, not the holder's: %s", l.Renewed)
 	assert.Assert(t, leaseOf(t, "", spec).Renewed.Equal(noon.Add(10*time.Minute+654321*time.Microsecond)), "the holder's, where there is no other")
 
+	// Of a holder whose clock is off, both that and the API server's have dated the renewal.
+	for at, want := range map[string]time.Duration{"13:10:00": time.Hour, "11:10:02": 2*time.Second - time.Hour, "12:10:02": 0} {
+		l = leaseOf(t, `{"manager": "m", "time": "2025-03-01T`+at+`Z"}`, spec)
+		assert.Assert(t, l.Acquired.Sub(noon.Add(want)).Abs() < time.Second, "%s: %s", at, l.Acquired)
+	}
+
 	// What somebody has made and not taken.
 	l = leaseOf(t, `{"time": "2025-03-01T12:09:00Z"}`, "")
 	assert.Equal(t, l.Holder, "")
