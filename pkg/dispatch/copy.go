@@ -63,13 +63,15 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		return origin, wait, nil
 	}
 	stored, err := t.origin.Patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
-	t.copy.last = t.clock.Now()
 	if apierrors.IsInvalid(err) {
+		t.copy.last = t.clock.Now()
 		return origin, max(again, refusedFor), t.refusedStatus(origin, mirror, err)
 	}
 	if err != nil {
+		// The queue paces that. A wait, which last would bring about, looks to it like a success.
 		return nil, 0, err
 	}
+	t.copy.last = t.clock.Now()
 	if !result.held {
 		t.copy.heldSince = time.Time{}
 	}

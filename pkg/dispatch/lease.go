@@ -72,6 +72,8 @@ type lease struct {
 	// time that it was: others count from when it was, which may be long before the answer.
 	leading, foreign atomic.Bool
 	renewed          atomic.Pointer[time.Time]
+	// refused is whether credentials were refused since it was written last.
+	refused refusal
 	// last is the Lease as it was when we wrote it last, nil if we have not, and removing
 	// whether it is removed next, so that it need not be given back first.
 	last     atomic.Pointer[coordinationv1.Lease]
@@ -142,7 +144,7 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !l.refused.mayPass(err) {
 				// Others give Leases back, and take them.
 				tell.failed(err)
 			}

@@ -131,6 +131,7 @@ func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectio
 		return err
 	}
 	k.found = written
+	k.lease.refused = false
 	k.lease.last.Store(written)
 	late := k.lease.leading.Load() && !k.lease.held()
 	// One that is given back is nobody's, and may be anybody's.
@@ -144,7 +145,7 @@ func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectio
 
 // failed tells of errors that are not part of how Leases are contended for.
 func (k *leaseLock) failed(ctx context.Context, err error) {
-	if ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+	if ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || k.lease.refused.mayPass(err) {
 		return
 	}
 	k.tell.failed(err)

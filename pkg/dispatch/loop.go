@@ -285,7 +285,7 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 		t.tell(err)
 		t.queue.AddRateLimited(t)
 	default:
-		t.told = ""
+		t.told, t.refused = "", false
 		t.queue.Forget(t)
 		if again > 0 {
 			t.queue.AddAfter(t, again)
@@ -299,6 +299,9 @@ func (t *task) tell(err error) {
 	var failed *apiserver.Error
 	if errors.As(err, &failed) && apiserver.IsConnection(failed.Err) {
 		t.lost(failed.Side, failed.Err)
+		return
+	}
+	if t.refused.mayPass(err) {
 		return
 	}
 	message := command.Told(err)

@@ -21,6 +21,19 @@ func mayPass(err error) bool {
 		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)
 }
 
+// refusal is whether credentials were refused the last time.
+type refusal bool
+
+// mayPass says whether an error is no more than that credentials have ended: only when a
+// server refuses them is a credential plugin asked for others (client-go:
+// plugin/pkg/client/auth/exec), with which the same is tried again. Where those are refused,
+// too, it is to be told.
+func (r *refusal) mayPass(err error) bool {
+	isFirst := !bool(*r) && apierrors.IsUnauthorized(err)
+	*r = *r || refusal(isFirst)
+	return isFirst
+}
+
 // conflict has something tried again in a moment.
 func conflict(k delegation.Kind, name string) error {
 	return apierrors.NewConflict(k.Resource.GroupResource(), name, errors.New("it is tried again"))

@@ -71,6 +71,8 @@ type task struct {
 	// vanished is whether the Lease was found to be wanted for an origin that is gone.
 	// The goroutine that keeps the Lease sets it, and it stays so.
 	vanished atomic.Bool
+	// refused is whether credentials were refused since all went well.
+	refused refusal
 	// leaseTold is the error with the Lease that was told last.
 	leaseTold atomic.Pointer[command.Prose]
 	// seen is when a change of the mirror's status was noticed that is not yet on

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // keepLease holds the Lease for as long as the task lasts. slots bound how many
@@ -81,7 +82,10 @@ func (t *task) leaseFailed(err error) {
 		t.lost(t.origin, err)
 		return
 	}
-	message := command.Say("context %s: could not work with Lease %s/%s: %v", t.origin.Context, t.ref.Namespace, t.lease.name(), err)
+	if failed := (*apiserver.Error)(nil); errors.As(err, &failed) {
+		err = failed.Err
+	}
+	message := kubecontext.InContext(t.origin.Context, "work with Lease "+t.ref.Namespace+"/"+t.lease.name(), err).Prose()
 	if before := t.leaseTold.Swap(&message); before == nil || *before != message {
 		t.recordPlain(Warned, message)
 	}

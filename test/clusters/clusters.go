@@ -227,3 +227,8 @@ func (s *Set) renameContexts() error {
 	config.CurrentContext = s.names[0]
 	return clientcmd.WriteToFile(*config, s.Kubeconfig)
 }
+
+// Authority is where the certificate authority of a cluster is, but for ".crt" and ".key".
+func (s *Set) Authority(name string) string {
+	return filepath.Join(workdir(s.dir), "clusters", name, "pki", "ca")
+}

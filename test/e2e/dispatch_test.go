@@ -49,7 +49,13 @@ func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatcher {
 func dispatchesBetween(t *testing.T, from, to, ns string, args ...string) *dispatcher {
 	t.Helper()
 	all := append([]string{"jobs-managedby", "dispatch", "--context", from, "--to", to, "-n", ns, "-o", "json"}, args...)
-	d := &dispatcher{t: t, cmd: command(t, all...), events: make(chan dispatch.Event, 10000)}
+	return starts(t, command(t, all...))
+}
+
+// starts runs a dispatch, and reads what it tells.
+func starts(t *testing.T, cmd *exec.Cmd) *dispatcher {
+	t.Helper()
+	d := &dispatcher{t: t, cmd: cmd, events: make(chan dispatch.Event, 10000)}
 	d.cmd.Stderr = &d.told
 	out, err := d.cmd.StdoutPipe()
 	assert.NilError(t, err)

@@ -15,7 +15,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 )
 
@@ -34,10 +33,11 @@ var set *clusters.Set
 // TestMain makes commands of this test binary, so that kubectl finds the plugin
 // on PATH, race detector and all.
 func TestMain(m *testing.M) {
-	plugin := func() { os.Exit(cmd.Run(util.ThisProcess())) }
+	plugin := func() { os.Exit(cmd.Run(thisProcess())) }
 	testscript.Main(withClusters{m}, map[string]func(){
 		"kubectl-jobs_managedby": plugin,
 		"kubectl-jobmanagedby":   plugin,
+		credentialProgram:        printCredential,
 	})
 }
 

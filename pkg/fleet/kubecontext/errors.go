@@ -159,6 +159,11 @@ func (e *Error) hint() command.Prose {
 		return "log in again"
 	case CodeForbidden:
 		return RightsHint(e.Context)
+	case CodeError:
+		if strings.Contains(e.Err.Error(), etcdFull) {
+			return fullHint
+		}
+		return ""
 	default:
 		return ""
 	}
@@ -168,6 +173,13 @@ func (e *Error) hint() command.Prose {
 func RightsHint(name string) command.Prose {
 	return command.Say("%s tells what you may do there", command.Kubectl(name, "", "auth", "can-i", "--list"))
 }
+
+// etcdFull is what API servers pass on of an etcd whose quota is used up; they answer with
+// 500, and no reason of its own (etcd: api/v3rpc/rpctypes, ErrNoSpace). How to make room:
+// https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota
+const etcdFull = "mvcc: database space exceeded"
+
+const fullHint = "its etcd is full: it can be read, and nothing can be stored there before an administrator of the cluster makes room"
 
 const unreachableHint = "is the cluster up, and the network or VPN to it?"
 

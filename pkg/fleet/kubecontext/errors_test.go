@@ -72,6 +72,7 @@ func TestError(t *testing.T) {
 		{"the credential plugin failed", get(errors.New("getting credentials: exec: executable aws failed with exit code 255")), kubecontext.CodeCredentials, "getting credentials: exec: executable aws failed with exit code 255" + hintLogin},
 		{"there is no credential plugin", get(fmt.Errorf("getting credentials: %w", errors.New("exec: executable aws not found"))), kubecontext.CodeCredentials, "getting credentials: exec: executable aws not found" + hintLogin},
 
+		{"its etcd is full", apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded")), kubecontext.CodeError, "Internal error occurred: etcdserver: mvcc: database space exceeded; its etcd is full: it can be read, and nothing can be stored there before an administrator of the cluster makes room"},
 		{"may not", apierrors.NewForbidden(jobs, "", errors.New("no")), kubecontext.CodeForbidden, "jobs.batch is forbidden: no; `kubectl --context prod auth can-i --list` tells what you may do there"},
 		{"not served", apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobs, "", "", 0, true), kubecontext.CodeNotFound, "the server could not find the requested resource (get jobs.batch)"},
 		{"not there", apierrors.NewNotFound(jobs, "pi"), kubecontext.CodeNotFound, `jobs.batch "pi" not found`},

@@ -1,0 +1,64 @@
+package dispatch
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// TestRefusedCredentials: that they were refused once is nothing, since new ones are asked for
+// then; that these are refused, too, is to be told.
+func TestRefusedCredentials(t *testing.T) {
+	var r refusal
+	assert.Assert(t, !r.mayPass(errors.New("else")))
+	assert.Assert(t, r.mayPass(apierrors.NewUnauthorized("no")))
+	assert.Assert(t, !r.mayPass(apierrors.NewUnauthorized("no")))
+}
+
+// TestStatusThatCannotBeStored: a server that stores nothing is left more and more time, and
+// told of once; the status is not lost.
+func TestStatusThatCannotBeStored(t *testing.T) {
+	s := newStage(t)
+	var refuses atomic.Bool
+	var tried atomic.Int64
+	s.here.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") && refuses.Load() {
+			tried.Add(1)
+			return apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded"))
+		}
+		return nil
+	}
+	events, ended, _ := s.begins()
+	expects(t, events, MirrorCreated)
+	refuses.Store(true)
+	began := time.Now()
+	s.there.Change(t, delegation.Job().Resource, "ml", "small", func(m *unstructured.Unstructured) {
+		dispatchtest.Set(t, m, "status.startTime", "2026-01-01T00:00:00Z")
+		dispatchtest.Set(t, m, "status.active", int64(1))
+	})
+	warned := expects(t, events, Warned)
+	assert.Assert(t, strings.Contains(warned.Message, "its etcd is full"), warned.Message)
+	eventually(t, "it is tried again and again", func() bool { return tried.Load() == 8 })
+	// 20 ms, twice as much, and so on; ten in a second it would be at an even pace.
+	assert.Assert(t, time.Since(began) > 1200*time.Millisecond, "eight times in %s", time.Since(began))
+	refuses.Store(false)
+	for e := (Event{}); e.Event != StatusCopied; {
+		e = awaits(t, events, "it is stored in the end")
+		assert.Assert(t, e.Event != Warned, "told again: %s", e.Message)
+	}
+	select {
+	case end := <-ended:
+		t.Fatalf("it ended: %+v", end)
+	default:
+	}
+}

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"os"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// clockAhead, set to a duration, has the clock of the plugin be ahead of that of all others.
+const clockAhead = "E2E_CLOCK_AHEAD"
+
+// shiftedClock is a clock that was set wrongly.
+type shiftedClock struct {
+	clock.RealClock
+	ahead time.Duration
+}
+
+func (c shiftedClock) Now() time.Time { return time.Now().Add(c.ahead) }
+
+func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// thisProcess is the environment of the plugin where this binary is called by its name.
+func thisProcess() util.Environment {
+	env := util.ThisProcess()
+	if text := os.Getenv(clockAhead); text != "" {
+		ahead, err := time.ParseDuration(text)
+		if err != nil {
+			panic(err)
+		}
+		env.Clock = shiftedClock{ahead: ahead}
+	}
+	return env
+}
+
+// runAhead runs the plugin with a clock that is ahead.
+func runAhead(t *testing.T, ahead string, args ...string) string {
+	t.Helper()
+	cmd := command(t, append([]string{"jobs-managedby"}, args...)...)
+	cmd.Env = append(cmd.Env, clockAhead+"="+ahead)
+	out, err := cmd.Output()
+	assert.NilError(t, err, "%s", out)
+	return string(out)
+}
+
+// dispatchesAhead dispatches with a clock that is ahead.
+func dispatchesAhead(t *testing.T, ahead, ns, name string) *dispatcher {
+	t.Helper()
+	cmd := command(t, "jobs-managedby", "dispatch", name, "--context", management, "--to", worker1, "-n", ns, "-o", "json")
+	cmd.Env = append(cmd.Env, clockAhead+"="+ahead)
+	return starts(t, cmd)
+}
+
+// TestClocksThatDiffer: two dispatchers whose clocks are hours apart, neither of which is that
+// of the clusters, turn each other away and take over from each other by what they see
+// happen; and what is shown is right by the clusters' clocks, or said.
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ ns, one, other string }{
+		{"clocks-ahead", "1h", "-1h"}, {"clocks-behind", "-1h", "1h"},
+	} {
+		t.Run(tt.ns, func(t *testing.T) {
+			t.Parallel()
+			origin(t, tt.ns, "train", fixture.RunsFor("1h"))
+			first := dispatchesAhead(t, tt.one, tt.ns, "train")
+			made := first.expect(dispatch.MirrorCreated, "train")
+			eventuallyJob(t, management, tt.ns, "train", isReady)
+			turnedAway := dispatchesAhead(t, tt.other, tt.ns, "train")
+			assert.Equal(t, turnedAway.end(), 1, turnedAway.told.String())
+			assert.Assert(t, contains(turnedAway.told.String(), "is dispatching it already", "by their clock"), turnedAway.told.String())
+
+			// Whoever looks sees how old things are, and that somebody dispatches them.
+			for _, ahead := range []string{tt.one, tt.other} {
+				rows := runAhead(t, ahead, "ls", "-o", "wide", "--no-headers", "--delegated", "-n", tt.ns, "--context", management)
+				age := `([0-9]+s|[0-9]m([0-9]+s)?)`
+				assert.Assert(t, regexp.MustCompile(`^ *train +Running +0/1 +`+age+` +\S+ +`+age+` +Job +`+age+` .*@.* \(`+age+`\)\s*$`).MatchString(rows), "%s", rows)
+				trace := runAhead(t, ahead, "trace", "train", "-n", tt.ns, "--contexts", management+","+worker1)
+				assert.Assert(t, regexp.MustCompile(`note: the clock of `+management+` is (3599|36[0-9][0-9])s (ahead of|behind) ours`).MatchString(trace), "%s", trace)
+				codes := leaseCodes(t, "-n", tt.ns, "--contexts", management+","+worker1, "--grace", "0s")
+				assert.Equal(t, len(codes), 0, "%v", codes)
+			}
+
+			// The dead one is waited for as long as its Lease says, not more and not less.
+			first.signal(syscall.SIGKILL)
+			first.end()
+			second := dispatchesAhead(t, tt.other, tt.ns, "train")
+			waits := second.expect(dispatch.LeaseWaiting, "train")
+			taken := second.expect(dispatch.LeaseTaken, "train")
+			assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 13*time.Second, "%v after %v", taken.Time, waits.Time)
+			assert.Equal(t, second.expect(dispatch.MirrorFound, "train").Mirror.UID, made.Mirror.UID)
+			second.signal(syscall.SIGTERM)
+			assert.Equal(t, second.end(), 143, second.told.String())
+		})
+	}
+}
+
+// TestLeaseOfAnotherClock: a dead holder's Lease is waited for, whatever time it was renewed
+// at by the holder's clock: an hour ago, or in an hour.
+func TestLeaseOfAnotherClock(t *testing.T) {
+	t.Parallel()
+	const ns = "clocks-lease"
+	for name, ahead := range map[string]time.Duration{"early": -time.Hour, "late": time.Hour} {
+		origin(t, ns, name, fixture.RunsFor("1h"))
+		lease := leaseFor(jobOf(t, management, ns, name), "dora@laptop", 6, time.Now().Add(ahead))
+		lease.Spec.AcquireTime = &metav1.MicroTime{Time: time.Now().Add(ahead - time.Minute)}
+		_, err := client(t, management).CoordinationV1().Leases(ns).Create(t.Context(), lease, metav1.CreateOptions{})
+		assert.NilError(t, err)
+		d := dispatches(t, ns, name)
+		waits := d.expect(dispatch.LeaseWaiting, name)
+		assert.Assert(t, contains(waits.Message, "dora@laptop", "(for 1m0s, by their clock)"), waits.Message)
+		taken := d.expect(dispatch.LeaseTaken, name)
+		assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 5*time.Second, "%v after %v", taken.Time, waits.Time)
+		d.expect(dispatch.MirrorCreated, name)
+		d.signal(syscall.SIGTERM)
+		assert.Equal(t, d.end(), 143, d.told.String())
+	}
+}

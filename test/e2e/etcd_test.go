@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// fills has the etcd of a cluster be out of space until free is called, or the test ends.
+func fills(t *testing.T, cluster string) (free func()) {
+	t.Helper()
+	end, err := set.Fill(t.Context(), cluster)
+	assert.NilError(t, err)
+	free = sync.OnceFunc(func() { assert.NilError(t, end()) })
+	t.Cleanup(free)
+	return free
+}
+
+// TestDispatchWithoutSpace: a cluster whose etcd is full can be looked at, and stores nothing.
+// A dispatch says so, in words that help, makes nothing half, and goes on when there is room.
+// All of both clusters suffer, so it runs by itself.
+func TestDispatchWithoutSpace(t *testing.T) {
+	const ns = "dispatch-without-space"
+	for _, name := range []string{"running", "late", "there"} {
+		origin(t, ns, name, fixture.RunsFor("1h"))
+	}
+	saysSo := func(d *dispatcher, cluster string) {
+		t.Helper()
+		d.until("word of the etcd", func(e dispatch.Event) bool {
+			return e.Event == dispatch.Warned && contains(e.Message, "context "+cluster, "its etcd is full", "makes room")
+		})
+	}
+	ends := func(d *dispatcher, name string) {
+		t.Helper()
+		succeed(t, worker1, ns, runningPods(t, worker1, ns, name, 1)...)
+		assert.Equal(t, d.end(), 0, d.told.String())
+		sameEnd(t, ns, name)
+		assert.Assert(t, d.count(dispatch.Warned) <= 3, "it is told again and again: %v", d.seen)
+	}
+
+	running := dispatches(t, ns, "running")
+	running.expect(dispatch.MirrorCreated, "running")
+	eventuallyJob(t, management, ns, "running", isReady)
+	free := fills(t, management)
+	_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "refused"), metav1.CreateOptions{})
+	assert.ErrorContains(t, err, "database space exceeded")
+	assert.Equal(t, len(ls(t, "-n", ns, "--context", management)), 3)
+	saysSo(running, management)
+	// Its end is to be stored, and cannot be.
+	succeed(t, worker1, ns, runningPods(t, worker1, ns, "running", 1)...)
+	eventuallyJob(t, worker1, ns, "running", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
+	late := dispatches(t, ns, "late")
+	saysSo(late, management)
+	assert.Assert(t, jobOf(t, worker1, ns, "late") == nil, "it was made without a Lease")
+	assert.Assert(t, jobOf(t, management, ns, "running").Status.CompletionTime == nil)
+	free()
+	assert.Equal(t, running.end(), 0, running.told.String())
+	sameEnd(t, ns, "running")
+	late.expect(dispatch.MirrorCreated, "late")
+	ends(late, "late")
+
+	free = fills(t, worker1)
+	there := dispatches(t, ns, "there")
+	saysSo(there, worker1)
+	assert.Assert(t, jobOf(t, worker1, ns, "there") == nil)
+	free()
+	there.expect(dispatch.MirrorCreated, "there")
+	ends(there, "there")
+	noLeaseIsLeft(t, ns)
+}
