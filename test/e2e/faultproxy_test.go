@@ -31,6 +31,8 @@ type faulty struct {
 	connections *connections
 	next        http.Handler
 	admin       kubernetes.Interface
+	// compact has the cluster's etcd forget the past.
+	compact func()
 	// now is what befalls requests, nil if nothing does.
 	now atomic.Pointer[fault]
 	// befallen is how many requests something has befallen.
@@ -86,7 +88,12 @@ func newFaulty(t *testing.T, cluster string) *faulty {
 	assert.NilError(t, err)
 	target, err := url.Parse(config.Host)
 	assert.NilError(t, err)
-	p := &faulty{admin: client(t, cluster), next: &httputil.ReverseProxy{
+	compact := func() {
+		if err := set.Compact(t.Context(), cluster); err != nil {
+			t.Error(err)
+		}
+	}
+	p := &faulty{admin: client(t, cluster), compact: compact, next: &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}}
@@ -169,7 +176,15 @@ func faults() []fault {
 		{name: "answers cut off", befall: cutOff, begin: func(p *faulty) { p.connections.reset() }},
 		{name: "conflicts", befall: conflict},
 		{name: "watches expired", befall: expire, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "etcd compacted", befall: pass, begin: func(p *faulty) {
+			p.compact()
+			p.connections.reset()
+		}},
 	}
+}
+
+func pass(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+	p.next.ServeHTTP(w, r)
 }
 
 func abort(*faulty, <-chan struct{}, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -10,9 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,8 +29,9 @@ type trial struct {
 	faults int
 	// longest is for how many seconds Jobs run at most.
 	longest int
-	// outages is whether API servers are stopped and frozen, too. Nobody else can use the
-	// clusters then.
+	// outages is whether API servers are stopped and frozen, too, and etcd is full. Nobody else
+	// can use the clusters then; and one Job of each dispatcher does not end before that was
+	// killed as often as it is to be.
 	outages bool
 }
 
@@ -70,9 +68,17 @@ func TestFaults(t *testing.T) {
 			chance := rand.New(rand.NewPCG(of.seed, uint64(runner*1000+n)))
 			name := fmt.Sprintf("job-%d-%d", runner, n)
 			names[runner] = append(names[runner], name)
-			origin(t, ns, name, fixture.Pods(int32(1+chance.IntN(3))), fixture.RunsFor(fmt.Sprintf("%ds", 1+chance.IntN(of.longest))))
+			options := []fixture.Option{fixture.Pods(int32(1 + chance.IntN(3))), fixture.RunsFor(fmt.Sprintf("%ds", 1+chance.IntN(of.longest)))}
+			if n == 0 && of.outages {
+				options = append(options, fixture.RunsFor("2h"))
+			}
+			if n%2 == 1 {
+				options = append(options, needsCopies)
+			}
+			origin(t, ns, name, options...)
 		}
 	}
+	makeCopied(t, ns)
 	before := bystanders(t, ns)
 	proxies := map[string]*faulty{management: newFaulty(t, management), worker1: newFaulty(t, worker1)}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -87,7 +93,11 @@ func TestFaults(t *testing.T) {
 	for runner := range of.runners {
 		r := &deadly{
 			t: t, chance: rand.New(rand.NewPCG(of.seed, uint64(1_000_000+runner))), left: of.kills,
-			args: append([]string{"jobs-managedby", "dispatch", "--context", management, "--to", worker1, "-n", ns, "-o", "json", "--kubeconfig", kubeconfig}, names[runner]...),
+			args: append([]string{
+				"jobs-managedby", "dispatch", "--context", management, "--to", worker1, "-n", ns, "-o", "json", "--kubeconfig", kubeconfig,
+				"--with-dependencies", "--with-secret", copiedSecret,
+			}, names[runner]...),
+			release: func() { ended(ctx, t, ns, names[runner][0]) },
 		}
 		running.Go(func() { kills[runner] = r.run(ctx) })
 	}
@@ -108,7 +118,11 @@ func TestFaults(t *testing.T) {
 	for _, name := range slices.Concat(slices.Collect(maps.Values(names))...) {
 		ranOnce(t, ns, name)
 	}
+	if of.outages {
+		assert.Equal(t, killed, of.runners*of.kills)
+	}
 	noLeaseIsLeft(t, ns)
+	noCopyIsLeft(t, ns)
 	assert.DeepEqual(t, bystanders(t, ns), before)
 }
 
@@ -134,8 +148,8 @@ func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*fau
 // outage takes a part of a control plane away for a while: it is gone, or it hangs.
 func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string, lasts time.Duration) string {
 	t.Helper()
-	const frozen = "API server frozen"
-	kind := []string{"API server killed", "controller manager killed", frozen}[chance.IntN(3)]
+	const frozen, full = "API server frozen", "etcd full"
+	kind := []string{"API server killed", "controller manager killed", frozen, full}[chance.IntN(4)]
 	end := func() error { return set.Start(context.WithoutCancel(ctx), cluster) }
 	var err error
 	switch kind {
@@ -143,6 +157,8 @@ func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string
 		var thaw func()
 		thaw, err = set.Freeze(cluster)
 		end = func() error { thaw(); return nil }
+	case full:
+		end, err = set.Fill(t.Context(), cluster)
 	case "API server killed":
 		err = set.Stop(t.Context(), cluster)
 	default:
@@ -157,64 +173,6 @@ func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string
 		t.Errorf("%s, and no more: %v", kind, err)
 	}
 	return kind
-}
-
-// deadly runs a dispatcher until its Jobs have ended, however often it dies.
-type deadly struct {
-	t      *testing.T
-	chance *rand.Rand
-	args   []string
-	// left is how often it is to be killed.
-	left int
-}
-
-// run says how often it was killed.
-func (r *deadly) run(ctx context.Context) (killed int) {
-	for attempt := 0; ; attempt++ {
-		var told bytes.Buffer
-		cmd := command(r.t, r.args...)
-		cmd.Stderr = &told
-		// Somebody else, somewhere else.
-		cmd.Env = append(cmd.Env, fmt.Sprintf("USER=user-%d", attempt), "TZ="+[]string{"UTC", "Asia/Tokyo", "America/New_York"}[attempt%3])
-		if err := cmd.Start(); err != nil {
-			r.t.Errorf("start: %v", err)
-			return killed
-		}
-		ended := make(chan struct{})
-		if r.left > 0 {
-			r.left--
-			sent := []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGKILL}[r.chance.IntN(4)]
-			after := time.NewTimer(time.Duration(r.chance.IntN(4000)) * time.Millisecond)
-			go func() {
-				defer after.Stop()
-				select {
-				case <-after.C:
-					_ = cmd.Process.Signal(sent)
-				case <-ended:
-				}
-			}()
-		}
-		_ = cmd.Wait()
-		close(ended)
-		switch code := cmd.ProcessState.ExitCode(); {
-		case code == 0:
-			return killed
-		case code == -1 || code > 128:
-			killed++
-		case ctx.Err() != nil || attempt > 100:
-			r.t.Errorf("it never came to its end: %d: %s", code, told.String())
-			return killed
-		case code != 1:
-			r.t.Errorf("it ended with %d: %s", code, told.String())
-			return killed
-		default:
-			// What it needs to begin with cannot be had now; it has said so.
-			if strings.TrimSpace(told.String()) == "" {
-				r.t.Errorf("it ended with 1 and did not say why")
-			}
-			pause(ctx, time.Second)
-		}
-	}
 }
 
 // bystanders are the states of what belongs to others, on both sides; they are made if

@@ -1,11 +1,15 @@
 package e2e
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -41,4 +45,59 @@ func noLeaseIsLeft(t *testing.T, ns string) {
 			t.Errorf("Lease %s is left on %s", leases.Items[i].Name, cluster)
 		}
 	}
+}
+
+// What some of the Jobs need, and is copied to the worker.
+const copiedSecret, copiedConfigMap = "token", "settings"
+
+// makeCopied makes it on the side of the origins.
+func makeCopied(t *testing.T, ns string) {
+	t.Helper()
+	c := client(t, management).CoreV1()
+	_, err := c.Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: copiedSecret}, StringData: map[string]string{"A": "x"}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	_, err = c.ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: copiedConfigMap}, Data: map[string]string{"B": "y"}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+}
+
+// needsCopies has a Job need both.
+func needsCopies(j *batchv1.Job) {
+	j.Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: copiedSecret}}},
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: copiedConfigMap}}},
+	}
+}
+
+// noCopyIsLeft checks that what was copied goes with the last of the mirrors, which it
+// deletes, as do their pods.
+func noCopyIsLeft(t *testing.T, ns string) {
+	t.Helper()
+	c := client(t, worker1)
+	ours := metav1.ListOptions{LabelSelector: delegation.OriginUIDLabel}
+	policy := metav1.DeletePropagationBackground
+	_, err := c.CoreV1().Secrets(ns).Get(t.Context(), copiedSecret, metav1.GetOptions{})
+	assert.NilError(t, err, "it was never copied")
+	assert.NilError(t, c.BatchV1().Jobs(ns).DeleteCollection(t.Context(), metav1.DeleteOptions{PropagationPolicy: &policy}, ours))
+	left := 0
+	err = wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		jobs, err := c.BatchV1().Jobs(ns).List(ctx, ours)
+		if err != nil {
+			return false, err
+		}
+		secrets, err := c.CoreV1().Secrets(ns).List(ctx, ours)
+		if err != nil {
+			return false, err
+		}
+		maps, err := c.CoreV1().ConfigMaps(ns).List(ctx, ours)
+		if err != nil {
+			return false, err
+		}
+		pods, err := c.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel})
+		if err != nil {
+			return false, err
+		}
+		left = len(jobs.Items) + len(secrets.Items) + len(maps.Items) + len(pods.Items)
+		return left == 0, nil
+	})
+	assert.NilError(t, err, "%d mirrors, copies and pods are left", left)
 }
