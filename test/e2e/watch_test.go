@@ -18,9 +18,13 @@ import (
 
 	"github.com/creack/pty"
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -128,20 +132,55 @@ func TestWatchAppendsInAPipe(t *testing.T) {
 	assert.Equal(t, w.interrupt(), 130)
 }
 
+// TestWatchSurvivesARestart: an API server is gone, and has forgotten all that was before when
+// it comes back, because its etcd was compacted. Every watch, that of a dispatch, too, begins
+// anew, and neither loses anything nor tells again what has not changed.
 func TestWatchSurvivesARestart(t *testing.T) {
 	const ns = "watch-restart"
 	c := client(t, worker1)
-	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended())))
+	origin(t, ns, "train", fixture.RunsFor("1h"))
+	createJobs(t, worker1, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended()))
 	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--contexts", "worker-1", "--output-watch-events")
 	w.expect(`^ADDED +doomed `)
-	assert.NilError(t, set.Stop(t.Context(), worker1))
-	assert.NilError(t, set.Start(t.Context(), worker1))
-	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New("default", "unseen-"+ns, fixture.Suspended())))
-	_, err := c.BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "after", fixture.Suspended()), metav1.CreateOptions{})
+	findings := follow(t, "jobs-managedby", "check", "-n", ns, "-w", "--grace", "0s", "--contexts", "management,worker-1")
+	d := dispatches(t, ns, "train")
+	d.expect(dispatch.MirrorCreated, "train")
+	w.expect(`^MODIFIED +train +built-in +Running `)
+	eventuallyJob(t, management, ns, "train", isReady)
+	seen, err := c.BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
 	assert.NilError(t, err)
-	before := w.expect(`^ADDED +after `)
-	assert.Equal(t, len(before), 0, "Jobs that did not change were told again: %q", before)
+	// Something that no watch of Jobs tells of, so that what they have seen is past.
+	_, err = c.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+
+	assert.NilError(t, set.Stop(t.Context(), worker1))
+	assert.NilError(t, set.Compact(t.Context(), worker1))
+	assert.NilError(t, set.Start(t.Context(), worker1))
+	old, err := c.BatchV1().Jobs(ns).Watch(t.Context(), metav1.ListOptions{ResourceVersion: seen.ResourceVersion})
+	assert.NilError(t, err)
+	select {
+	case e := <-old.ResultChan():
+		err = apierrors.FromObject(e.Object)
+		assert.Assert(t, apierrors.IsResourceExpired(err) || apierrors.IsGone(err), "the past is not forgotten: %v", err)
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the past is not forgotten")
+	}
+	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New("default", "unseen-"+ns, fixture.Suspended())))
+	for _, j := range []*batchv1.Job{fixture.New(ns, "after", fixture.Suspended()), fixture.New(ns, "stuck", fixture.ManagedBy("example.com/nobody"))} {
+		_, err := c.BatchV1().Jobs(ns).Create(t.Context(), j, metav1.CreateOptions{})
+		assert.NilError(t, err)
+	}
+	again := w.expect(`^ADDED +after `)
+	findings.expect(`stuck`)
+	succeed(t, worker1, ns, runningPods(t, worker1, ns, "train", 1)...)
+	again = append(again, w.expect(`^MODIFIED +train +built-in +Complete `)...)
+	for _, line := range again {
+		assert.Assert(t, !regexp.MustCompile(` (before|doomed) `).MatchString(line), "a Job that did not change was told again: %q", again)
+	}
 	assert.Equal(t, w.interrupt(), 130)
+	assert.Equal(t, findings.interrupt(), 130)
+	assert.Equal(t, d.end(), 0, d.told.String())
+	sameEnd(t, ns, "train")
 }
 
 // TestWatchBegunInAnOutage: a cluster that is down when the watch begins is

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// sideBehind makes clients of a cluster that is behind a proxy.
+func sideBehind(t *testing.T, cluster string, p *faulty) *apiserver.Side {
+	t.Helper()
+	config := &rest.Config{Host: p.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}),
+	}}
+	client, err := kubernetes.NewForConfig(config)
+	assert.NilError(t, err)
+	objects, err := dynamic.NewForConfig(config)
+	assert.NilError(t, err)
+	system, err := client.CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
+	assert.NilError(t, err)
+	return &apiserver.Side{Context: cluster, ClusterUID: string(system.UID), Client: client, Dynamic: objects}
+}
+
+// TestNothingGoesOnAfterADispatch: each fault befalls a dispatch of many in this process, all
+// of which end but one, which is interrupted. After that no goroutine is left of it.
+func TestNothingGoesOnAfterADispatch(t *testing.T) {
+	t.Parallel()
+	const ns, n = "dispatch-leaks", 12
+	proxies := []*faulty{newFaulty(t, management), newFaulty(t, worker1)}
+	var tasks []dispatch.Task
+	for i := range n {
+		name, runs := fmt.Sprintf("job-%d", i), fmt.Sprintf("%ds", 1+i%3)
+		if i == 0 {
+			runs = "1h"
+		}
+		origin(t, ns, name, fixture.RunsFor(runs))
+		tasks = append(tasks, dispatch.Task{Namespace: ns, Name: name, UID: jobOf(t, management, ns, name).UID})
+	}
+	from, to := sideBehind(t, management, proxies[0]), sideBehind(t, worker1, proxies[1])
+	ctx, interrupt := context.WithCancel(t.Context())
+	var left sync.WaitGroup
+	var ended, seen atomic.Int32
+	left.Add(n) // All but the one, and the faults.
+	tell := func(e *dispatch.Event) {
+		if e.Event == dispatch.MirrorCreated {
+			seen.Store(int32(len(goroutinesOf(t, ns))))
+		}
+		if e.Event == dispatch.Completed && ended.Add(1) < n {
+			left.Done()
+		}
+	}
+	var suffering sync.WaitGroup
+	suffering.Go(func() {
+		defer left.Done()
+		for i, f := range faults() {
+			if ctx.Err() == nil {
+				proxies[i%2].suffer(ctx, f, 300*time.Millisecond)
+			}
+		}
+	})
+	defer suffering.Wait()
+	defer interrupt()
+	go func() {
+		left.Wait()
+		interrupt()
+	}()
+	var outcomes []dispatch.Outcome
+	// Goroutines have the labels of those that start them.
+	pprof.Do(ctx, pprof.Labels(ns, "runs"), func(ctx context.Context) {
+		options := dispatch.LoopOptions{Identity: "leaks", MirrorTTL: time.Hour, DeleteOnInterrupt: true}
+		outcomes = dispatch.NewLoop(from, to, options, clock.RealClock{}, dispatch.NewRecorder(clock.RealClock{}, tell)).Run(ctx, tasks)
+	})
+	assert.Equal(t, outcomes[0].End, dispatch.Interrupted)
+	for _, o := range outcomes[1:] {
+		assert.Equal(t, o.End, dispatch.Completed, "%+v", o)
+		ranOnce(t, ns, o.Origin.Name)
+	}
+	eventuallyJob(t, worker1, ns, "job-0", isGone)
+	noLeaseIsLeft(t, ns)
+	assert.Assert(t, seen.Load() > 0, "goroutines are not told apart")
+	var stacks []string
+	_ = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		stacks = goroutinesOf(t, ns)
+		return len(stacks) == 0, nil
+	})
+	assert.Equal(t, len(stacks), 0, "%s", strings.Join(stacks, "\n\n"))
+}
+
+// goroutinesOf are the stacks of goroutines that have a label; but for connections that are
+// kept for the next request, which are of Go's own.
+func goroutinesOf(t *testing.T, label string) (found []string) {
+	t.Helper()
+	var all bytes.Buffer
+	assert.NilError(t, pprof.Lookup("goroutine").WriteTo(&all, 1))
+	for stack := range strings.SplitSeq(all.String(), "\n\n") {
+		if strings.Contains(stack, fmt.Sprintf("%q:", label)) && contains(stack, "k8s.io/") {
+			found = append(found, stack)
+		}
+	}
+	return found
+}
