@@ -78,6 +78,14 @@ func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 		if o.Continue == "" {
 			version = page.ResourceVersion
 		}
+		if o.Continue == "" && page.isOfMany() {
+			if whole, err := openWhole(ctx, c, r, namespace, o); err == nil {
+				if err := eachOf(whole, &page.ListMeta, visit); err != nil {
+					return version, err
+				}
+				version, page.Items = page.ResourceVersion, nil
+			}
+		}
 		for _, item := range page.Items {
 			visit(item)
 		}
@@ -88,23 +96,31 @@ func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 	}
 }
 
+// optionsVersion is in which version client-go's scheme knows the options of lists; they are
+// the same for every group.
+func optionsVersion() schema.GroupVersion { return schema.GroupVersion{Version: "v1"} }
+
 // page is a chunk of a list.
 type page[T any] struct {
 	Kind            string `json:"kind"`
 	metav1.ListMeta `json:"metadata"`
 	Items           []T `json:"items"`
+
+	// size is how many bytes the chunk has.
+	size int
 }
 
 // ask asks for a chunk.
 func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions) error {
-	// client-go's scheme knows the options of lists in this version; they are the
-	// same for every group.
-	optionsVersion := schema.GroupVersion{Version: "v1"}
 	request, err := c.JSON(r, namespace)
 	if err != nil {
 		return err
 	}
-	err = DecodeJSON(request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion).Do(ctx), p)
+	result := request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion()).Do(ctx)
+	if err = DecodeJSON(result, p); err == nil {
+		body, _ := result.Raw()
+		p.size = len(body)
+	}
 	var status apierrors.APIStatus
 	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
 		p.Continue, err = status.Status().Continue, nil

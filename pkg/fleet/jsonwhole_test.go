@@ -1,0 +1,133 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// things is a server with so many objects, which it gives in chunks or as a whole.
+type things struct {
+	count int
+	// hangs has the connection break in the midst of the whole.
+	hangs bool
+	// counts is whether it tells how many are left behind a chunk, whole what becomes of
+	// the answer that has all of them, and code with what that comes.
+	counts bool
+	whole  func(list string) string
+	code   int
+
+	asked []string
+}
+
+func (s *things) RoundTrip(r *http.Request) (*http.Response, error) {
+	code, text := http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	if strings.HasSuffix(r.URL.Path, "/things") {
+		query := r.URL.Query()
+		limit, _ := strconv.Atoi(query.Get("limit"))
+		from, _ := strconv.Atoi(query.Get("continue"))
+		s.asked = append(s.asked, fmt.Sprintf("%d from %d", limit, from))
+		code = http.StatusOK
+		if limit > 0 {
+			text = s.list(from, min(from+limit, s.count), `"resourceVersion":"chunks"`)
+		} else {
+			code, text = s.code, s.whole(s.list(0, s.count, `"resourceVersion":"whole"`))
+		}
+	}
+	var body io.Reader = strings.NewReader(text)
+	if s.hangs && r.URL.Query().Get("limit") == "" {
+		body = io.MultiReader(strings.NewReader(text[:len(text)/2]), iotest.ErrReader(context.DeadlineExceeded))
+	}
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), Request: r}, nil
+}
+
+// list is written as API servers write custom resources: what it says of itself comes last.
+func (s *things) list(from, to int, about string) string {
+	var items []string
+	for i := from; i < to; i++ {
+		items = append(items, fmt.Sprintf(`{"metadata":{"name":"thing-%05d","annotations":{"a":"}],\"["}}}`, i))
+	}
+	if to < s.count {
+		about += fmt.Sprintf(`,"continue":"%d"`, to)
+		if s.counts {
+			about += fmt.Sprintf(`,"remainingItemCount":%d`, s.count-to)
+		}
+	}
+	return fmt.Sprintf(`{"apiVersion":"v1","items":[%s],"kind":"ThingList","metadata":{%s}}`, strings.Join(items, ","), about)
+}
+
+// TestLongListsAreAskedForAsAWhole: of a long list all comes in one answer, from one moment;
+// servers that give none, or do not tell how long it is, give chunks; and a list that
+// breaks off is not taken for all there is.
+func TestLongListsAreAskedForAsAWhole(t *testing.T) {
+	as := func(list string) string { return list }
+	for name, c := range map[string]struct {
+		things
+		asked   []string
+		version string
+		err     string
+	}{
+		"long": {things: things{count: 2600, counts: true, whole: as, code: 200}, asked: []string{"500 from 0", "0 from 0"}, version: "whole"},
+		"typed": {
+			things: things{count: 2600, counts: true, code: 200, whole: func(list string) string {
+				about := `,"kind":"ThingList","metadata":{"resourceVersion":"whole"}`
+				return strings.Replace(strings.Replace(list, about, "", 1), `"items"`, about[1:]+`,"items"`, 1)
+			}},
+			asked: []string{"500 from 0", "0 from 0"}, version: "whole",
+		},
+		"short":           {things: things{count: 900, counts: true, whole: as, code: 200}, asked: []string{"500 from 0", "500 from 500"}, version: "chunks"},
+		"of unknown size": {things: things{count: 1200, whole: as, code: 200}, asked: []string{"500 from 0", "500 from 500", "500 from 1000"}, version: "chunks"},
+		"too long for the server": {
+			things: things{count: 1200, counts: true, whole: as, code: 504},
+			asked:  []string{"500 from 0", "0 from 0", "500 from 500", "500 from 1000"}, version: "chunks",
+		},
+		"in chunks whatever was asked for": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return (&things{count: 1200}).list(0, 700, `"resourceVersion":"whole"`) }},
+			asked:  []string{"500 from 0", "0 from 0", "500 from 700"}, version: "whole",
+		},
+		"broken off": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string { return list[:len(list)/2] }},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: unexpected EOF",
+		},
+		"broken off behind the last": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string { return strings.TrimSuffix(list, "}") }},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: unexpected EOF",
+		},
+		"in too long a time": {
+			things: things{count: 1200, counts: true, code: 200, whole: as, hangs: true},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "context deadline exceeded",
+		},
+		"no list": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `"sorry"` }},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: it is no list: sorry in place of {",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Open(t.Context(), []Context{{Name: "c", Config: &rest.Config{Host: "https://c", Transport: &c.things, QPS: -1}}}, Options{})
+			var names []string
+			version, err := eachObject(t.Context(), f.Clusters()[0], schema.GroupVersionResource{Version: "v1", Resource: "things"}, "", metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) {
+				names = append(names, o.Name)
+			})
+			assert.DeepEqual(t, c.things.asked, c.asked)
+			if c.err != "" {
+				assert.Error(t, err, c.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, version, c.version)
+			assert.Equal(t, len(slices.Compact(names)), c.count)
+			assert.Assert(t, slices.IsSorted(names))
+		})
+	}
+}
