@@ -77,17 +77,19 @@ type ClaimedWorkload struct {
 		PodSets   json.RawMessage `json:"podSets"`
 	} `json:"spec"`
 	Status struct {
-		Admission *struct {
-			ClusterQueue      string             `json:"clusterQueue"`
-			PodSetAssignments []PodSetAssignment `json:"podSetAssignments"`
-		} `json:"admission"`
-		Conditions       []metav1.Condition `json:"conditions"`
-		ResourceRequests []PodSetRequests   `json:"resourceRequests"`
-		Reclaimable      []struct {
-			Name  string `json:"name"`
-			Count int32  `json:"count"`
-		} `json:"reclaimablePods"`
+		Admission  *Admission         `json:"admission"`
+		Conditions []metav1.Condition `json:"conditions"`
+		ClaimStatus
 	} `json:"status"`
+}
+
+// ClaimStatus is what a Claim is made of beside what is kept of a Workload's status.
+type ClaimStatus struct {
+	ResourceRequests []PodSetRequests `json:"resourceRequests"`
+	Reclaimable      []struct {
+		Name  string `json:"name"`
+		Count int32  `json:"count"`
+	} `json:"reclaimablePods"`
 }
 
 // Claim is what a Workload holds or waits for, nil if it does neither: it has finished,

@@ -1,7 +1,6 @@
 package read
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -10,24 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
-
-// listedWorkload is a Workload of a list, of which a part is looked at before it is known
-// whether the whole is wanted.
-type listedWorkload struct {
-	part kueue.ClaimedWorkload
-	text []byte
-}
-
-// UnmarshalJSON decodes the part, and keeps the whole as it is.
-func (w *listedWorkload) UnmarshalJSON(text []byte) error {
-	w.text = bytes.Clone(text)
-	return kjson.UnmarshalCaseSensitivePreserveInts(text, &w.part)
-}
 
 // errBounded is why Workloads out of a bundle of some namespaces cannot be added up.
 var errBounded = errors.New("the bundle holds those of some namespaces only; make it with -A")
@@ -75,13 +60,13 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity) {
 // readClaims reads the Workloads of all namespaces, once: what they hold or wait for, and
 // those of the namespaces that were asked for as they are.
 func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity) {
-	names := interner{}
+	share := newSharer()
 	keep := func(o *kueue.ClaimedWorkload) {
 		if place := &o.Metadata; !c.Asked.Has(place.Namespace) {
-			c.Places[place.UID] = types.NamespacedName{Namespace: names.one(place.Namespace), Name: place.Name}
+			c.Places[place.UID] = types.NamespacedName{Namespace: share.one(place.Namespace), Name: place.Name}
 		}
 		if claim := o.Claim(); claim != nil {
-			names.claim(claim)
+			share.claim(claim)
 			c.Claims = append(c.Claims, claim)
 		}
 	}
@@ -94,15 +79,12 @@ func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity) {
 		return
 	}
 	readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), "", func(o *listedWorkload) {
-		if c.Asked.Has(o.part.Metadata.Namespace) {
-			w := &kueue.Workload{}
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(o.text, w); err != nil {
-				c.AddGap(inspect.PartClaims, err)
-				return
-			}
-			c.Workloads = append(c.Workloads, w)
+		if c.Asked.Has(o.Namespace) {
+			share.workload(&o.Workload)
+			w := o.Workload
+			c.Workloads = append(c.Workloads, &w)
 		}
-		keep(&o.part)
+		keep(o.claimed())
 	})
 }
 
@@ -146,14 +128,4 @@ func readRoom[T any](ctx context.Context, r *factReader, c *inspect.Capacity, pa
 			r.store(func() { c.AddGap(part, err) })
 		}
 	})
-}
-
-// claim makes claims share the strings that many of them have in common.
-func (in interner) claim(c *kueue.Claim) {
-	for _, s := range []*string{&c.Namespace, &c.Kind, &c.LocalQueue, &c.ClusterQueue, &c.Reason, &c.Message, &c.Origin} {
-		*s = in.one(*s)
-	}
-	for i := range c.Holds {
-		c.Holds[i].Flavor, c.Holds[i].Resource = in.one(c.Holds[i].Flavor), in.one(c.Holds[i].Resource)
-	}
 }

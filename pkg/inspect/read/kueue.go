@@ -191,6 +191,22 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 	})
 }
 
+// readAllWorkloads reads the Workloads of a namespace.
+func (r *factReader) readAllWorkloads(ctx context.Context, namespace string) {
+	k, share := r.facts.Kueue, newSharer()
+	r.read(inspect.PartWorkloads, func() error {
+		return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
+			r.store(func() {
+				// Of a cluster that is watched others have the same Workload.
+				if !r.cluster.IsWatched() {
+					share.workload(w)
+				}
+				k.Workloads = append(k.Workloads, w)
+			})
+		})
+	})
+}
+
 // readNeighbours reads the other Workloads of a namespace where Kueue has said nothing
 // of one that was read: what it waits for is among them, if Kueue runs.
 func (r *factReader) readNeighbours(ctx context.Context) {

@@ -221,7 +221,7 @@ func (r *factReader) readEvidence(ctx context.Context, namespace string, known *
 	if all, ok := known.WorkloadsOf(namespace); ok {
 		k.Workloads = all
 	} else {
-		readList(ctx, r, inspect.PartWorkloads, r.resource("workloads"), namespace, &k.Workloads)
+		r.readAllWorkloads(ctx, namespace)
 	}
 	readList(ctx, r, inspect.PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
 	readList(ctx, r, inspect.PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)

@@ -116,7 +116,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 		why           string
 	}{
 		{trace, ofWorkers, 1.5, 128, "it also reads the Workloads of the management cluster and all Jobs of the namespace, and judges these as check does, to say the same of this one."},
-		{check, ofAll, 1.5, 160, "Workloads of a hundred Jobs are asked for at a time, one hundred after the other, to know which Jobs Kueue has taken up."},
+		{check, ofAll, 1.5, 160, "Jobs and Workloads are read one after the other, so that no Workload is older than its Job, and judged then."},
 	} {
 		s.Figures = append(s.Figures,
 			figures.Figure{

@@ -1,0 +1,117 @@
+package read
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+)
+
+// sharer makes Workloads, of which there may be very many, share what they have in common.
+// That is most of what is kept of them: a map of one label takes as much as five of the
+// strings that tell them apart. What is shared, nobody may change.
+type sharer struct {
+	interner
+	fields map[string]*metav1.FieldsV1
+	// labels and asks are those that came first, by a part of them.
+	labels map[string]map[string]string
+	asks   map[string][]kueue.PodSetRequests
+}
+
+func newSharer() *sharer {
+	return &sharer{
+		interner: interner{}, fields: map[string]*metav1.FieldsV1{},
+		labels: map[string]map[string]string{}, asks: map[string][]kueue.PodSetRequests{},
+	}
+}
+
+// all interns strings.
+func all[S ~string](s *sharer, texts ...*S) {
+	for _, text := range texts {
+		*text = S(s.one(string(*text)))
+	}
+}
+
+// workload shares what is in a Workload.
+func (s *sharer) workload(w *kueue.Workload) {
+	all(s, &w.Namespace, &w.Spec.QueueName, &w.Spec.PriorityClassName)
+	w.Labels, w.Annotations = s.single(w.Labels), s.single(w.Annotations)
+	for i := range w.ManagedFields {
+		f := &w.ManagedFields[i]
+		all(s, &f.Manager, &f.APIVersion, &f.FieldsType, &f.Subresource)
+		all(s, &f.Operation)
+		if f.FieldsV1 != nil {
+			f.FieldsV1 = s.fieldsOf(f.FieldsV1)
+		}
+	}
+	for i := range w.OwnerReferences {
+		all(s, &w.OwnerReferences[i].APIVersion, &w.OwnerReferences[i].Kind)
+	}
+	for i := range w.Spec.PodSets {
+		set := &w.Spec.PodSets[i]
+		all(s, &set.Name)
+		set.Template.Metadata.Labels, set.Template.Metadata.Annotations = s.single(set.Template.Metadata.Labels), s.single(set.Template.Metadata.Annotations)
+	}
+	for i := range w.Status.Conditions {
+		c := &w.Status.Conditions[i]
+		all(s, &c.Type, &c.Reason, &c.Message)
+		all(s, &c.Status)
+	}
+	for i := range w.Status.AdmissionChecks {
+		c := &w.Status.AdmissionChecks[i]
+		all(s, &c.Name, &c.State, &c.Message)
+	}
+}
+
+func (s *sharer) fieldsOf(f *metav1.FieldsV1) *metav1.FieldsV1 {
+	text := string(f.GetRawBytes())
+	if same, ok := s.fields[text]; ok {
+		return same
+	}
+	s.fields[text] = f
+	return f
+}
+
+// single shares a map of one entry. Larger ones have something in them that is an object's
+// own.
+func (s *sharer) single(m map[string]string) map[string]string {
+	if len(m) != 1 {
+		return m
+	}
+	for key, value := range m {
+		if same, ok := s.labels[key]; ok && same[key] == value {
+			return same
+		}
+		s.labels[key] = m
+	}
+	return m
+}
+
+// claim shares what is in a claim.
+func (s *sharer) claim(c *kueue.Claim) {
+	all(s, &c.Namespace, &c.Kind, &c.LocalQueue, &c.ClusterQueue, &c.Reason, &c.Message, &c.Origin)
+	for i := range c.Holds {
+		all(s, &c.Holds[i].Flavor, &c.Holds[i].Resource)
+	}
+	if len(c.Asks) == 0 {
+		return
+	}
+	equal := func(a, b kueue.PodSetRequests) bool {
+		return a.Name == b.Name && maps.EqualFunc(map[corev1.ResourceName]resource.Quantity(a.Resources), b.Resources, resource.Quantity.Equal)
+	}
+	first := c.Asks[0].Name
+	for name, quantity := range c.Asks[0].Resources {
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+			first += " " + string(name) + "=" + quantity.String()
+		}
+	}
+	if same, ok := s.asks[first]; ok && slices.EqualFunc(same, c.Asks, equal) {
+		c.Asks = same
+		return
+	}
+	s.asks[first] = c.Asks
+}
