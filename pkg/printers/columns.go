@@ -34,6 +34,9 @@ type TableOptions struct {
 	Color     bool
 	// Width is how wide the terminal is; 0 where the output is none.
 	Width int
+	// Height is how many lines are seen; what is behind these is not laid out, and there is
+	// some line in place of each. 0 is all.
+	Height int
 	// Now is the time that ages are reckoned from, and NowOn what the clock of a context's
 	// cluster shows then, by which it dates what it has; nil is for the same.
 	Now   time.Time
@@ -78,7 +81,7 @@ func shown[T any](columns []column[T], o TableOptions) []column[T] {
 // newTable makes a table with a row for each of some values.
 func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 	columns = shown(columns, o)
-	t := &table{}
+	t := &table{height: o.Height}
 	for _, c := range columns {
 		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
 		t.least = append(t.least, max(shortest, len(c.title), c.least))
@@ -106,9 +109,17 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 // dimmed are columns whose cells are dim where they have nothing to tell.
 func dimmed[T any](columns []column[T], p palette) []column[T] {
 	dim := slices.Clone(columns)
+	// There are few such texts, and tens of thousands of cells that have them.
+	absent := map[string]string{none: p.absent(none), unknown: p.absent(unknown)}
 	for i := range dim {
 		cell := dim[i].cell
-		dim[i].cell = func(value T) string { return p.absent(cell(value)) }
+		dim[i].cell = func(value T) string {
+			text := cell(value)
+			if drawn, ok := absent[text]; ok {
+				return drawn
+			}
+			return p.absent(text)
+		}
 	}
 	return dim
 }

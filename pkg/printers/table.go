@@ -28,7 +28,12 @@ type table struct {
 	// spare are the titles of columns that are left out, one after the other, where
 	// that is not enough. Where nothing is, rows end at the edge.
 	spare []string
+	// height is how many lines are seen, 0 is all.
+	height int
 }
+
+// unseen is in place of a line that nobody sees.
+const unseen = "…"
 
 // layout returns the table as lines, as each has them.
 func (t *table) layout(width int) (lines []string, err error) {
@@ -62,10 +67,15 @@ func (t *table) each(width int, write func(line string) error) error {
 		}
 		return cut(strings.TrimRight(line.String(), " "), width)
 	}
-	err := write(lineOf(t.titles))
+	err, lines := write(lineOf(t.titles)), 1
 	for row := range t.rows {
+		line := unseen
+		if t.height == 0 || lines < t.height {
+			line = lineOf(row)
+		}
+		lines++
 		if err == nil {
-			err = write(lineOf(row))
+			err = write(line)
 		}
 	}
 	return err
@@ -73,13 +83,37 @@ func (t *table) each(width int, write func(line string) error) error {
 
 // widthOf is how wide a text is on a terminal.
 func widthOf(text string) int {
-	// Most of what there is to lay out is plain, and there may be a hundred thousand cells.
-	for i := range len(text) {
+	// Most of what there is to lay out is plain, or plain in a colour, and there may be a
+	// hundred thousand cells.
+	width := 0
+	for i := 0; i < len(text); i++ {
+		if length := colorLength(text[i:]); length > 0 {
+			i += length - 1
+			continue
+		}
 		if text[i] < ' ' || text[i] > '~' {
 			return lipgloss.Width(text)
 		}
+		width++
 	}
-	return len(text)
+	return width
+}
+
+// colorLength is how long the sequence is that a text begins with and that sets a colour, 0
+// if it begins with none (ECMA-48: SGR).
+func colorLength(text string) int {
+	if !strings.HasPrefix(text, "\x1b[") {
+		return 0
+	}
+	for i := len("\x1b["); i < len(text); i++ {
+		switch c := text[i]; {
+		case c == 'm':
+			return i + 1
+		case c != ';' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
 }
 
 // shortest is the least that a cell is cut to.
@@ -102,6 +136,9 @@ func (t *table) fit(width int) {
 		t.leaveOut(out)
 		widths, least = t.widths()
 	}
+	if sum(widths) <= width {
+		return
+	}
 	for total := sum(widths); total > width; total-- {
 		widest := -1
 		for c := range widths {
@@ -116,7 +153,7 @@ func (t *table) fit(width int) {
 	}
 	t.change(func(row []string) []string {
 		for c := range row {
-			if t.shrinks[c] {
+			if t.shrinks[c] && widthOf(row[c]) > widths[c] {
 				row[c] = ansi.Truncate(row[c], widths[c], "…")
 			}
 		}
@@ -183,7 +220,7 @@ func without[T any](cells []T, columns []int) []T {
 
 // cut shortens a line that is too wide for a terminal; zero is as wide as it is.
 func cut(line string, width int) string {
-	if width == 0 {
+	if width == 0 || widthOf(line) <= width {
 		return line
 	}
 	return ansi.Truncate(line, width, "…")

@@ -125,7 +125,17 @@ type screenView struct {
 	screen *printers.Screen
 	drawn  time.Time
 	stale  bool
+	// rested is when it may be drawn again.
+	rested time.Time
 }
+
+// A screen rests nine times as long as it took to draw, so that drawing takes no more than a
+// tenth of a core however many Jobs there are, and no longer than longestRest, since on a
+// busy machine drawing takes its time without any work.
+const (
+	restful     = 9
+	longestRest = 2 * time.Second
+)
 
 func (v *screenView) start() error {
 	v.stale = true
@@ -139,21 +149,24 @@ func (v *screenView) change(inspect.Change) error {
 
 func (v *screenView) refresh() error {
 	now := v.Clock.Now()
-	if !v.stale && now.Sub(v.drawn) < util.Tick {
+	if now.Before(v.rested) || !v.stale && now.Sub(v.drawn) < util.Tick {
 		return nil
 	}
 	v.stale, v.drawn = false, now
+	defer func() { v.rested = v.Clock.Now().Add(min(restful*v.Clock.Since(now), longestRest)) }()
 	list := v.board.List(v.filter)
 	for i := range list.Items {
 		v.sorter.Sort(list.Items[i].Jobs)
 	}
+	size, _ := v.Terminal()
+	table := v.TableNow(v.table)
+	table.Height = int(size.Height)
 	var text bytes.Buffer
-	if err := printers.Owners(&text, list, v.TableNow(v.table)); err != nil {
+	if err := printers.Owners(&text, list, table); err != nil {
 		return err
 	}
 	if len(list.Items) == 0 && len(list.Errors) == 0 {
 		text.WriteString("No " + v.kindsText() + " so far\n")
 	}
-	size, _ := v.Terminal()
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }
