@@ -216,10 +216,39 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 	}
 	// First those that leave something to hope for: a column may be too narrow for all.
 	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(hopeless(a), hopeless(b)) })
-	for i, reason := range reasons {
-		reasons[i] = strings.Join(said[reason], ", ") + ": " + reason
+	begin := "no worker takes it: "
+	switch l := lackOf(reasons[0]); {
+	case l == nil:
+	case l.Kind == kueue.MoreNeeded:
+		begin = "waits: "
+	case l.Kind == kueue.TooMuch:
+		begin = "too big: "
 	}
-	return "no worker has taken it: " + strings.Join(reasons, "; ")
+	for i, reason := range reasons {
+		reasons[i] = saidBy(strings.Join(said[reason], ", "), reason)
+	}
+	return begin + strings.Join(reasons, "; ")
+}
+
+// lackOf is what a reason of Kueue's tells, where that is all, and a matter of one amount.
+func lackOf(reason string) *kueue.Lack {
+	lacks := kueue.Lacks(reason)
+	if len(lacks) != 1 || strings.Count(strings.ToLower(reason), "flavor ") != 1 || lacks[0].AfterOthers() || !kueue.Lacking(lacks, kueue.MoreNeeded, kueue.TooMuch) {
+		return nil
+	}
+	return &lacks[0]
+}
+
+// saidBy is the reason of workers; an amount comes before their names.
+func saidBy(workers, reason string) string {
+	l := lackOf(reason)
+	switch {
+	case l == nil:
+		return workers + ": " + reason
+	case l.Kind == kueue.MoreNeeded:
+		return fmt.Sprintf("%s %s more on %s, in flavor %s", l.More, l.Resource, workers, l.Flavor)
+	}
+	return fmt.Sprintf("%s %s at most on %s, in flavor %s, and it asks for %s", l.Most, l.Resource, workers, l.Flavor, l.Asked)
 }
 
 // otherChecks are the AdmissionChecks of others than MultiKueue's that are not ready for

@@ -87,7 +87,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 	})
 	t.Run("what it waits for stands on the workers", func(t *testing.T) {
 		tr := trace(t, "sweep", "-n", ns, healthy)
-		assert.Equal(t, tr.Summary, "no worker has taken it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu")
+		assert.Equal(t, tr.Summary, "no worker takes it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu")
 	})
 	t.Run("all pairs, and orphans", func(t *testing.T) {
 		out, err := command(t, "jobs-managedby", "trace", "-n", ns, healthy).Output()
@@ -111,7 +111,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Equal(t, jobs["train"].Context, management)
 		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
 		assert.Equal(t, *jobs["train"].Reason, trace(t, "train", "-n", ns, healthy).Summary)
-		assert.Equal(t, *jobs["sweep"].Reason, "no worker has taken it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu")
+		assert.Equal(t, *jobs["sweep"].Reason, "no worker takes it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu")
 		assert.Equal(t, *jobs["forgotten"].Reason, "a mirror on worker-2; its origin may be where nobody looked: broken, dead")
 	})
 	t.Run("queues", func(t *testing.T) {

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -60,10 +59,6 @@ func (s *site) isFlexible() bool {
 	return s.request.PodSets == nil || slices.ContainsFunc(s.request.PodSets, func(p kueue.PodTemplate) bool { return p.MinCount != nil })
 }
 
-// afterOthers is in Kueue's message where the podsets of a Workload stand in each other's
-// way, so that another order might do.
-var afterOthers = regexp.MustCompile(`previously considered podsets requests \([^)]*[1-9][^)]*\)`)
-
 // verdictOf is what Kueue's reason comes to, by the reasons that it gives since 0.19, or
 // else by its message (reference: capacity.md 5).
 func verdictOf(c *metav1.Condition) inspect.Verdict {
@@ -71,7 +66,7 @@ func verdictOf(c *metav1.Condition) inspect.Verdict {
 	case "WaitingForQuota", "WaitingForPreemptedWorkloads", "PendingEvaluation", "WaitingForPodsReady", "AdmissionGated":
 		return inspect.Waits
 	case "ExceedsMaxQuota", "NoMatchingFlavor":
-		if afterOthers.MatchString(c.Message) {
+		if isAfterOthers(kueue.Lacks(c.Message)) {
 			return inspect.Unknown
 		}
 		return inspect.Never
@@ -84,15 +79,16 @@ func verdictOf(c *metav1.Condition) inspect.Verdict {
 }
 
 func verdictOfMessage(message string) inspect.Verdict {
+	lacks := kueue.Lacks(message)
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
 	}
 	switch {
-	case has("insufficient unused quota", "Pending the preemption of", "no longer fits after processing another workload"):
+	case kueue.Lacking(lacks, kueue.MoreNeeded), has("Pending the preemption of", "no longer fits after processing another workload"):
 		return inspect.Waits
-	case has("topology "), afterOthers.MatchString(message):
+	case has("topology "), isAfterOthers(lacks):
 		return inspect.Unknown
-	case has("> maximum capacity", "unavailable in ClusterQueue", "untolerated taint", "doesn't match node affinity"):
+	case kueue.Lacking(lacks, kueue.TooMuch, kueue.NoSuchResource, kueue.Untolerated, kueue.NoSuchLabel):
 		return inspect.Never
 	case has("doesn't exist", "is terminating or missing", "is inactive", "is stopped", "doesn't match ClusterQueue selector"):
 		return inspect.Never
@@ -107,17 +103,20 @@ func (s *site) flavorByWords(name string, err error) suitability {
 	if c == nil {
 		return suitability{why: "is not known: " + s.because(err)}
 	}
-	quoted := regexp.QuoteMeta(name)
-	is := func(pattern string) bool {
-		return regexp.MustCompile(strings.ReplaceAll(pattern, "NAME", quoted)).MatchString(c.Message)
-	}
+	lacks := slices.DeleteFunc(kueue.Lacks(c.Message), func(l kueue.Lack) bool { return l.Flavor != name })
 	switch {
-	case is(`flavor NAME doesn't match node affinity`):
+	case kueue.Lacking(lacks, kueue.NoSuchLabel):
 		return suitability{isKnown: true, why: "is of nodes with other labels than the pods ask for"}
-	case is(`untolerated taint \{[^}]*\} in flavor NAME(,|;|$| )`):
+	case kueue.Lacking(lacks, kueue.Untolerated):
 		return suitability{isKnown: true, why: "has a taint that the pods do not tolerate"}
-	case is(`insufficient (unused )?quota for \S+ in flavor NAME(,|;|$| )`):
+	case kueue.Lacking(lacks, kueue.TooMuch, kueue.MoreNeeded):
 		return suitability{isKnown: true, suits: true}
 	}
 	return suitability{why: "is not known: " + s.because(err)}
+}
+
+// isAfterOthers says whether the podsets of a Workload stand in each other's way, so that
+// another order might do.
+func isAfterOthers(lacks []kueue.Lack) bool {
+	return slices.ContainsFunc(lacks, func(l kueue.Lack) bool { return l.AfterOthers() })
 }

@@ -74,7 +74,7 @@ func detectNoQuota(v *View) {
 		case heldForRoom:
 			v.waitsForRoomThere(&s, w, all)
 		case heldByTopology:
-			noPlace(&s, misfitsOn(w.offers), "the workers")
+			noPlace(&s, lacksOn(w.offers), "the workers")
 		case heldForGood:
 			neverFits(&s, w)
 		default:

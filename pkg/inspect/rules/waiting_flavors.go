@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,83 +12,66 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// misfit is why Kueue does not take a flavor for a Workload (kueue: flavorassigner.go;
-// reference: capacity.md).
-type misfit struct {
-	// what it is, in words that begin with the flavor or the resource.
-	what string
-	// isQuota is whether more quota would help.
-	isQuota bool
-	// remedy is what else would help, "" for nothing.
-	remedy string
-}
-
-// The messages of Kueue's flavor assigner. What is in them is the author's of queues and
-// flavors.
-var (
-	tooMuch     = regexp.MustCompile(`insufficient quota for (\S+) in flavor (\S+), previously considered podsets requests \((\S+)\) \+ current podset request \((\S+)\) > maximum capacity \((\S+)\)`)
-	moreNeeded  = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed`)
-	untolerated = regexp.MustCompile(`untolerated taint \{(\S+) (\S*) ?(NoSchedule|NoExecute|PreferNoSchedule) [^}]*\} in flavor ([^\s,]+)`)
-	noSuchLabel = regexp.MustCompile(`flavor (\S+) doesn't match node affinity`)
-	noSuchKind  = regexp.MustCompile(`resource (\S+) unavailable in ClusterQueue`)
-	noFlavor    = regexp.MustCompile(`flavor (\S+) not found`)
-	noTopology  = regexp.MustCompile(`Flavor "([^"]+)" does not support TopologyAwareScheduling`)
-	noPlaceNear = regexp.MustCompile(`topology "([^"]+)" (?:allows to fit only (\d+) out of (\d+)|doesn't allow to fit any of (\d+)) pod\(s\)`)
-)
-
-// misfitsIn reads why Kueue takes none of the flavors, in the order in which the kinds
-// of reasons stand here; none where the message says something else.
-func misfitsIn(message string) []misfit {
-	var found []misfit
-	for _, m := range tooMuch.FindAllStringSubmatch(message, -1) {
-		asks := m[4]
-		if m[3] != "0" {
-			asks = m[4] + " (after " + m[3] + " for its other pods)"
+// prose is what a flavor or queue lacks, in words that begin with the flavor or the resource.
+func prose(l *kueue.Lack) string {
+	switch l.Kind {
+	case kueue.TooMuch:
+		asks := l.Asked
+		if l.AfterOthers() {
+			asks += " (after " + l.Before + " for its other pods)"
 		}
-		found = append(found, misfit{what: fmt.Sprintf("it asks for %s %s, and %s is the most that flavor %s can ever give, with what may be borrowed", asks, m[1], m[5], m[2]), isQuota: true})
+		return fmt.Sprintf("it asks for %s %s, and %s is the most that flavor %s can ever give, with what may be borrowed", asks, l.Resource, l.Most, l.Flavor)
+	case kueue.MoreNeeded:
+		return fmt.Sprintf("%s more %s needed in flavor %s", l.More, l.Resource, l.Flavor)
+	case kueue.NoSuchLabel:
+		return fmt.Sprintf("flavor %s lacks the labels that its node selector or affinity asks for", l.Flavor)
+	case kueue.Untolerated:
+		return fmt.Sprintf("flavor %s has the taint %s, which its pods do not tolerate", l.Flavor, l.Taint)
+	case kueue.NoSuchResource:
+		return fmt.Sprintf("no flavor of its ClusterQueue has any %s", l.Resource)
+	case kueue.NoSuchFlavor:
+		return "there is no flavor " + l.Flavor
+	case kueue.NoTopology:
+		return fmt.Sprintf("flavor %s has no topology, which its pods ask for", l.Flavor)
+	case kueue.NoPlaceNear:
+		fit := l.Fit
+		if fit == "0" {
+			fit = "none"
+		}
+		return fmt.Sprintf("topology %s has room for %s of its %s pods as near to each other as they ask for", l.Topology, fit, l.Pods)
 	}
-	for _, m := range moreNeeded.FindAllStringSubmatch(message, -1) {
-		found = append(found, misfit{what: fmt.Sprintf("%s more %s needed in flavor %s", m[3], m[1], m[2]), isQuota: true})
-	}
-	for _, m := range noSuchLabel.FindAllStringSubmatch(message, -1) {
-		found = append(found, misfit{
-			what:   fmt.Sprintf("flavor %s lacks the labels that its node selector or affinity asks for", m[1]),
-			remedy: "ask for labels that a flavor has",
-		})
-	}
-	for _, m := range untolerated.FindAllStringSubmatch(message, -1) {
-		taint := strings.TrimSuffix(m[1]+"="+m[2], "=") + ":" + m[3]
-		found = append(found, misfit{
-			what:   fmt.Sprintf("flavor %s has the taint %s, which its pods do not tolerate", m[4], taint),
-			remedy: fmt.Sprintf("have the pods tolerate the taint %s of flavor %s", taint, m[4]),
-		})
-	}
-	for _, m := range noSuchKind.FindAllStringSubmatch(message, -1) {
-		found = append(found, misfit{what: fmt.Sprintf("no flavor of its ClusterQueue has any %s", m[1]), remedy: fmt.Sprintf("add %s to a flavor of the ClusterQueue", m[1])})
-	}
-	for _, m := range noFlavor.FindAllStringSubmatch(message, -1) {
-		found = append(found, misfit{what: fmt.Sprintf("there is no flavor %s", m[1]), remedy: fmt.Sprintf("create ResourceFlavor %s", m[1])})
-	}
-	for _, m := range noTopology.FindAllStringSubmatch(message, -1) {
-		found = append(found, misfit{what: fmt.Sprintf("flavor %s has no topology, which its pods ask for", m[1]), remedy: fmt.Sprintf("give ResourceFlavor %s a topology", m[1])})
-	}
-	for _, m := range noPlaceNear.FindAllStringSubmatch(message, -1) {
-		found = append(found, misfit{
-			what:   fmt.Sprintf("topology %s has room for %s of its %s pods as near to each other as they ask for", m[1], cmp.Or(m[2], "none"), cmp.Or(m[3], m[4])),
-			remedy: fmt.Sprintf("add nodes to a domain of topology %s, or ask for a wider one", m[1]),
-		})
-	}
-	return found
+	return ""
 }
 
-// misfitsOn are the misfits of all workers, each once.
-func misfitsOn(offers []offer) []misfit {
-	var found []misfit
+// remedyOf is what else than more quota would help, "" for nothing.
+func remedyOf(l *kueue.Lack) string {
+	switch l.Kind {
+	case kueue.TooMuch, kueue.MoreNeeded:
+		return ""
+	case kueue.NoSuchLabel:
+		return "ask for labels that a flavor has"
+	case kueue.Untolerated:
+		return fmt.Sprintf("have the pods tolerate the taint %s of flavor %s", l.Taint, l.Flavor)
+	case kueue.NoSuchResource:
+		return fmt.Sprintf("add %s to a flavor of the ClusterQueue", l.Resource)
+	case kueue.NoSuchFlavor:
+		return "create ResourceFlavor " + l.Flavor
+	case kueue.NoTopology:
+		return fmt.Sprintf("give ResourceFlavor %s a topology", l.Flavor)
+	case kueue.NoPlaceNear:
+		return fmt.Sprintf("add nodes to a domain of topology %s, or ask for a wider one", l.Topology)
+	}
+	return ""
+}
+
+// lacksOn are what all workers lack, each once.
+func lacksOn(offers []offer) []kueue.Lack {
+	var found []kueue.Lack
 	for _, o := range offers {
 		if _, c := holdOf(o.copied); c != nil {
-			for _, r := range misfitsIn(c.Message) {
-				if !slices.Contains(found, r) {
-					found = append(found, r)
+			for _, l := range kueue.Lacks(c.Message) {
+				if !slices.Contains(found, l) {
+					found = append(found, l)
 				}
 			}
 		}
@@ -98,41 +79,42 @@ func misfitsOn(offers []offer) []misfit {
 	return found
 }
 
-func texts(misfits []misfit) string {
-	all := make([]string, len(misfits))
-	for i, r := range misfits {
-		all[i] = r.what
+func texts(lacks []kueue.Lack) string {
+	all := make([]string, len(lacks))
+	for i := range lacks {
+		all[i] = prose(&lacks[i])
 	}
 	return strings.Join(all, "; ")
 }
 
 // neverFits says why no worker can ever hold a submission, and what helps.
 func neverFits(s *Sighting, w waiter) {
-	misfits := misfitsOn(w.offers)
-	if len(misfits) == 0 {
+	lacks := lacksOn(w.offers)
+	if len(lacks) == 0 {
 		s.Message = "it asks for more than any worker's quota can ever hold"
 		return
 	}
-	s.Message = "no worker can ever hold it: " + texts(misfits)
-	if !slices.ContainsFunc(misfits, func(r misfit) bool { return r.isQuota }) {
-		s.Message = "no flavor of any worker suits its pods, which has nothing to do with quota: " + texts(misfits)
+	byQuota := kueue.Lacking(lacks, kueue.TooMuch, kueue.MoreNeeded)
+	s.Message = "no worker can ever hold it: " + texts(lacks)
+	if !byQuota {
+		s.Message = "no flavor of any worker suits its pods, which has nothing to do with quota: " + texts(lacks)
 	}
-	steps := remediesOf(misfits)
+	steps := remediesOf(lacks)
 	switch {
 	case len(steps) == 0:
-	case slices.ContainsFunc(misfits, func(r misfit) bool { return r.isQuota }):
+	case byQuota:
 		s.Remedy = command.Say("%s, or %s", strings.Join(steps, ", or "), s.Remedy)
 	default:
 		s.Remedy = command.Say("%s: %s", strings.Join(steps, ", or "), startAgain(w.Job()))
 	}
 }
 
-// remediesOf are the remedies of misfits that have one, each once.
-func remediesOf(misfits []misfit) []string {
+// remediesOf are the remedies of lacks that have one, each once.
+func remediesOf(lacks []kueue.Lack) []string {
 	var steps []string
-	for _, r := range misfits {
-		if r.remedy != "" && !slices.Contains(steps, r.remedy) {
-			steps = append(steps, r.remedy)
+	for i := range lacks {
+		if remedy := remedyOf(&lacks[i]); remedy != "" && !slices.Contains(steps, remedy) {
+			steps = append(steps, remedy)
 		}
 	}
 	return steps
@@ -140,15 +122,15 @@ func remediesOf(misfits []misfit) []string {
 
 // noPlace tells of pods that have no place near enough to each other, which no end of
 // another Job changes. s has what helps otherwise, if anything does.
-func noPlace(s *Sighting, misfits []misfit, where string) {
+func noPlace(s *Sighting, lacks []kueue.Lack, where string) {
 	s.Severity = inspect.Warning
 	s.Message = "no topology on " + where + " has a place for it, until nodes change"
-	if len(misfits) == 0 {
+	if len(lacks) == 0 {
 		s.Remedy = command.Say("add nodes, or have it ask for a wider topology: %s", startAgain(s.Jobs[0]))
 		return
 	}
-	s.Message += ": " + texts(misfits)
-	s.Remedy = command.Say("%s; to have it ask for something else, %s", strings.Join(remediesOf(misfits), ", or "), startAgain(s.Jobs[0]))
+	s.Message += ": " + texts(lacks)
+	s.Remedy = command.Say("%s; to have it ask for something else, %s", strings.Join(remediesOf(lacks), ", or "), startAgain(s.Jobs[0]))
 }
 
 // reserved are the Workloads that have quota on a cluster, by their ClusterQueues. It is
@@ -211,8 +193,8 @@ func (v *View) waitsForRoomThere(s *Sighting, w waiter, all reserved) {
 	queue := w.Workload.Spec.QueueName
 	s.Severity = inspect.Info
 	needs := ""
-	if misfits := misfitsOn(w.offers); len(misfits) > 0 {
-		needs = ": " + texts(misfits)
+	if lacks := lacksOn(w.offers); len(lacks) > 0 {
+		needs = ": " + texts(lacks)
 	}
 	holders := v.holders(w, all)
 	if len(holders) > 0 {

@@ -125,10 +125,10 @@ func holdByQueue(message string) hold {
 // holdByQuota reads Kueue's messages about quota (kueue: flavorassigner.go). They
 // tell of one flavor after the other; one that may have room some day is enough.
 func holdByQuota(message string) hold {
-	switch {
-	case strings.Contains(message, "insufficient unused quota"):
+	switch lacks := kueue.Lacks(message); {
+	case kueue.Lacking(lacks, kueue.MoreNeeded):
 		return heldForRoom
-	case strings.Contains(message, "> maximum capacity"), strings.Contains(message, "unavailable in ClusterQueue"):
+	case kueue.Lacking(lacks, kueue.TooMuch, kueue.NoSuchResource):
 		return heldForGood
 	}
 	return heldNot

@@ -73,7 +73,7 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 	case heldForRoom:
 		v.waitsForRoom(&sighting, s, c)
 	case heldByTopology:
-		noPlace(&sighting, misfitsIn(c.Message), f.Context)
+		noPlace(&sighting, kueue.Lacks(c.Message), f.Context)
 	case heldForGood:
 		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
 		sighting.Remedy = command.Say("%s, or %s, and create it again to ask for less", v.raiseQuota(f, v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
