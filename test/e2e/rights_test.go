@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +22,7 @@ import (
 	"gotest.tools/v3/assert"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -33,6 +37,8 @@ import (
 type noted struct {
 	mu             sync.Mutex
 	asked, refused map[string]bool
+	// taken is a right that the user does not have, as "get jobs.batch", whatever roles say.
+	taken string
 }
 
 // notedAs makes a kubeconfig of management and worker-1 in which everybody is a user, and
@@ -65,7 +71,7 @@ func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*no
 				return nil
 			},
 		}
-		s := httptest.NewServer(forward)
+		s := httptest.NewServer(n.without(forward))
 		t.Cleanup(func() {
 			s.CloseClientConnections()
 			s.Close()
@@ -78,6 +84,54 @@ func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*no
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
 	return kubeconfig, notes
+}
+
+// take takes a right from the user.
+func (n *noted) take(right string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.taken = right
+}
+
+// without refuses what is taken from the user, and says so to whoever asks first.
+func (n *noted) without(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.mu.Lock()
+		taken := n.taken
+		n.mu.Unlock()
+		asked, ok := rbactest.RequestOf(r)
+		if ok && rightOf(asked) == taken {
+			n.mu.Lock()
+			n.refused[asked.String()] = true
+			n.mu.Unlock()
+			rbactest.Refuse(w, asked)
+			return
+		}
+		if ok && taken != "" && asked.Resource == "selfsubjectaccessreviews" {
+			body, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			var review authorizationv1.SelfSubjectAccessReview
+			if err == nil && json.Unmarshal(body, &review) == nil && review.Spec.ResourceAttributes != nil {
+				a := review.Spec.ResourceAttributes
+				resource := strings.TrimSuffix(a.Resource+"/"+a.Subresource, "/")
+				if rightOf(rbactest.Request{Verb: a.Verb, Group: a.Group, Resource: resource}) == taken {
+					n.mu.Lock()
+					n.refused[taken+" asked for"] = true
+					n.mu.Unlock()
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusCreated)
+					_ = json.NewEncoder(w).Encode(&review) // It is allowed nothing.
+					return
+				}
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// rightOf is what a request needs, wherever that is.
+func rightOf(r rbactest.Request) string {
+	return r.Verb + " " + schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 }
 
 // seen are the requests that came, and those that were refused.
