@@ -33,8 +33,8 @@ is never used for anything else.
 			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, strings.Join(strings.Fields(section.text), " "))
 		}
 		fmt.Fprintf(&b, "\n*Judged by.* %s", parts(r))
-		if r.Patience > 0 {
-			fmt.Fprintf(&b, "; after %s at the earliest", r.Patience)
+		if r.GracePeriod > 0 {
+			fmt.Fprintf(&b, "; after %s at the earliest", r.GracePeriod)
 		}
 		b.WriteString("\n")
 	}

@@ -28,7 +28,7 @@ type copyState struct {
 	// last is when it was written last.
 	last time.Time
 	// refused is of when the server did not take a status.
-	refused standoff
+	refused rejection
 	// heldSince is since when the mirror's end is held back.
 	heldSince time.Time
 	// diverged is what was told already.
@@ -96,7 +96,7 @@ func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err erro
 		return conflict(t.Kind, t.Name)
 	}
 	again := t.copy.refused.mirror == mirror.GetResourceVersion()
-	t.copy.refused = standoff{origin: origin.GetResourceVersion(), mirror: mirror.GetResourceVersion(), at: t.clock.Now()}
+	t.copy.refused = rejection{origin: origin.GetResourceVersion(), mirror: mirror.GetResourceVersion(), at: t.clock.Now()}
 	if again {
 		return nil
 	}
@@ -108,15 +108,15 @@ func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err erro
 // take: it may have been a policy or a webhook, which change.
 const refusedFor = 30 * time.Second
 
-// standoff is what an origin and its mirror were like when the API server did not
+// rejection is what an origin and its mirror were like when the API server did not
 // take the status.
-type standoff struct {
+type rejection struct {
 	origin, mirror string
 	at             time.Time
 }
 
 // lasts says for how long it would still be the same.
-func (r standoff) lasts(origin, mirror *unstructured.Unstructured, now time.Time) time.Duration {
+func (r rejection) lasts(origin, mirror *unstructured.Unstructured, now time.Time) time.Duration {
 	if r.origin != origin.GetResourceVersion() || r.mirror != mirror.GetResourceVersion() {
 		return 0
 	}

@@ -134,8 +134,10 @@ const (
 	firstRetry, lastRetry = 20 * time.Millisecond, 10 * time.Second
 	// workers is how many Jobs of one worker are worked on at once.
 	workers = 32
-	// patience is how long the clean-up after the end of a loop may take.
-	patience = 15 * time.Second
+	// cleanupTimeout is how long the clean-up after the end of a loop may take.
+	cleanupTimeout = 15 * time.Second
+	// yieldTimeout is how long it is waited for whoever has the Lease to name its mirror.
+	yieldTimeout = 15 * time.Second
 )
 
 // Run carries the tasks out until each has ended, or ctx is over: then what is
@@ -218,7 +220,7 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 	if errors.Is(context.Cause(ctx), ErrTimeout) {
 		end = TimedOut
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	open := map[*apiserver.Side][]*task{}
 	for _, t := range tasks {

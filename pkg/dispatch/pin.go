@@ -67,7 +67,7 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 		t.abort(to)
 	case t.namesAnother(live):
 		return 0, t.outdone(ctx, to)
-	case t.clock.Since(t.yieldedAt) < patience:
+	case t.clock.Since(t.yieldedAt) < yieldTimeout:
 		return time.Second, nil
 	default:
 		t.abort(fmt.Errorf("%w; its mirror on %s is left, which the origin does not name: cancel ends both", to, t.worker.Context))

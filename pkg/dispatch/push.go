@@ -23,7 +23,7 @@ type pushState struct {
 	refused bool
 	writes  int
 	// inStep is the mirror as it was when it was found to be what is planned.
-	inStep wish
+	inStep desired
 	// deferred is what was told to wait, or to be impossible.
 	deferred string
 }
@@ -46,7 +46,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if drift.Patch == nil {
 		t.wrote(drift, planned)
 		if len(drift.Deferred) == 0 {
-			t.push.inStep = wishOf(mirror)
+			t.push.inStep = desiredOf(mirror)
 		}
 		return nil
 	}
@@ -91,19 +91,19 @@ func (t *task) wrote(drift plan.Drift, planned *unstructured.Unstructured) {
 	t.before = planned
 }
 
-// wish is what tells two states of a Job apart by all but their status: a
+// desired is what tells two states of a Job apart by all but their status: a
 // generation counts changes of the spec.
-type wish struct {
+type desired struct {
 	uid                 types.UID
 	generation          int64
 	labels, annotations map[string]string
 }
 
-func wishOf(job *unstructured.Unstructured) wish {
-	return wish{uid: job.GetUID(), generation: job.GetGeneration(), labels: job.GetLabels(), annotations: job.GetAnnotations()}
+func desiredOf(job *unstructured.Unstructured) desired {
+	return desired{uid: job.GetUID(), generation: job.GetGeneration(), labels: job.GetLabels(), annotations: job.GetAnnotations()}
 }
 
-func (w wish) is(job *unstructured.Unstructured) bool {
+func (w desired) is(job *unstructured.Unstructured) bool {
 	return w.uid == job.GetUID() && w.generation == job.GetGeneration() &&
 		maps.Equal(w.labels, job.GetLabels()) && equalButMark(w.annotations, job.GetAnnotations())
 }
@@ -135,7 +135,7 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	t.planned, t.plannedFor = made.Mirror, wishOf(origin)
+	t.planned, t.plannedFor = made.Mirror, desiredOf(origin)
 	t.push = pushState{}
 	return t.planned, nil
 }

@@ -54,7 +54,7 @@ type task struct {
 	// planned is the plan of what the origin was as plannedFor; before is the one
 	// by which the mirror was written last.
 	planned, before *unstructured.Unstructured
-	plannedFor      wish
+	plannedFor      desired
 	push            pushState
 	copy            copyState
 	copier          copier

@@ -41,7 +41,7 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 		return
 	}
 	if t.hasEnded() && !t.leaveLease {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		if err := t.lease.remove(bounded); err != nil {
 			t.leaseFailed(err)

@@ -191,7 +191,7 @@ type dispatchOptions struct {
 func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *cobra.Command) (*dispatchOptions, error) {
 	given := called.Flags()
 	// What is told while the footer stands has to stay clear of it.
-	env.ErrOut = &writing.Detour{To: env.ErrOut}
+	env.ErrOut = &writing.Redirect{To: env.ErrOut}
 	o := &dispatchOptions{Environment: env, flags: f, called: called}
 	f.choosesKinds = given.Changed("kinds")
 	err := f.owner.Complete(given.Changed)

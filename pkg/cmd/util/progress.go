@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// patience is how long a user waits without being told for whom.
-	patience = time.Second
+	// quiet is how long a user waits without being told for whom.
+	quiet = time.Second
 	// refresh is how often the line is written anew.
 	refresh = 250 * time.Millisecond
 )
@@ -90,7 +90,7 @@ func (p *Progress) draw(over <-chan struct{}) {
 	default:
 	}
 	waited := p.clock.Since(p.since)
-	if waited < patience {
+	if waited < quiet {
 		return
 	}
 	line := fmt.Sprintf("waiting for %s (%ds)", strings.Join(p.contexts, ", "), int(waited.Seconds()))

@@ -27,10 +27,10 @@ const claimInterval = 2 * time.Second
 //
 // A connection over which nothing comes looks like a cluster in which nothing happens.
 // So it is asked for something now and then, and Lost is told where there is no answer
-// within patience; zero is for who does not care.
-func Watch(ctx context.Context, c *fleet.Cluster, q Query, patience time.Duration, changes chan<- inspect.Change) {
+// within timeout; zero is for who does not care.
+func Watch(ctx context.Context, c *fleet.Cluster, q Query, timeout time.Duration, changes chan<- inspect.Change) {
 	w := &watcher{
-		cluster: c, query: q, patience: patience, changes: changes, ctx: ctx,
+		cluster: c, query: q, timeout: timeout, changes: changes, ctx: ctx,
 		events: make(chan any, chunk),
 		known:  map[string]inspect.Job{}, unclaimed: map[string]read{},
 	}
@@ -54,7 +54,7 @@ func Watch(ctx context.Context, c *fleet.Cluster, q Query, patience time.Duratio
 			w.enqueue(inStep{})
 		}
 	})
-	if patience > 0 {
+	if timeout > 0 {
 		wg.Go(w.listen)
 	}
 	w.run()
@@ -74,11 +74,11 @@ type (
 type watcher struct {
 	cluster *fleet.Cluster
 	query   Query
-	// patience is how long the cluster may take to answer.
-	patience time.Duration
-	changes  chan<- inspect.Change
-	ctx      context.Context
-	events   chan any
+	// timeout is how long the cluster may take to answer.
+	timeout time.Duration
+	changes chan<- inspect.Change
+	ctx     context.Context
+	events  chan any
 	// known are the Jobs as they were told last, by their keys.
 	known map[string]inspect.Job
 	// identified is whether the cluster was asked for its identity again.

@@ -13,7 +13,7 @@ const heartbeat = 10 * time.Second
 
 // listen asks the cluster for a single Job now and then, and tells whether it answers.
 func (w *watcher) listen() {
-	ticker := time.NewTicker(min(heartbeat, w.patience))
+	ticker := time.NewTicker(min(heartbeat, w.timeout))
 	defer ticker.Stop()
 	for {
 		select {
@@ -21,7 +21,7 @@ func (w *watcher) listen() {
 			return
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeoutCause(w.ctx, w.patience, &kubecontext.TimeoutError{After: w.patience})
+		ctx, cancel := context.WithTimeoutCause(w.ctx, w.timeout, &kubecontext.TimeoutError{After: w.timeout})
 		err := w.query.MayList(ctx, w.cluster)
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)

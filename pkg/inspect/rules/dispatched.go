@@ -29,7 +29,7 @@ empty, or it was renewed longer ago than its leaseDurationSeconds.`,
 		Remedy: `Run dispatch again, on any machine: it finds the mirror and goes on with it. Or end the Job with cancel,
 which removes the mirror.`,
 		Link: docsLeases, Covers: []string{"JM104"},
-		Detect: func(v *View) { v.eachForsaken(reportForsaken) },
+		Detect: func(v *View) { v.eachUnfinished(reportUnattended) },
 	}
 }
 
@@ -45,11 +45,11 @@ jobs-managedby-NAME in the origin's namespace.`,
 		Remedy: `Run dispatch again, on any machine: it finds the mirror, copies how it ended, and is done. Or end the Job
 with cancel. Do not delete the mirror before that.`,
 		Link: docsLeases, Covers: []string{"JM104", "JM110", "JM201"},
-		Detect: func(v *View) { v.eachForsaken(reportNotLanded) },
+		Detect: func(v *View) { v.eachUnfinished(reportNotLanded) },
 	}
 }
 
-func reportForsaken(v *View, x forsaken) {
+func reportUnattended(v *View, x unattended) {
 	name, _ := x.where(v)
 	v.Report(Sighting{
 		Object: Of(x.Origin), Since: x.since(v), Jobs: []*inspect.Job{x.Origin},
@@ -59,7 +59,7 @@ func reportForsaken(v *View, x forsaken) {
 	})
 }
 
-func reportNotLanded(v *View, x forsaken) {
+func reportNotLanded(v *View, x unattended) {
 	m := x.mirror
 	if m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || v.Age(m.Context, timeOf(m.FinishedTime)) < inspect.Settling {
 		return

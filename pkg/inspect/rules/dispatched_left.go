@@ -30,7 +30,7 @@ where all contexts could be looked at.`,
 	}
 }
 
-func reportTakenBack(v *View, x forsaken) {
+func reportTakenBack(v *View, x unattended) {
 	o := x.Origin
 	// What nobody ever told anything is unclaimed, and was not dispatched so far.
 	isOpen := o.Status == delegation.Pending || o.Status == delegation.Running
@@ -65,7 +65,7 @@ how it ended is told by the origin.`,
 	}
 }
 
-func reportKept(v *View, x forsaken) {
+func reportKept(v *View, x unattended) {
 	o, m := x.Origin, x.mirror
 	if !o.Status.IsFinished() || m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || m.TTL != nil {
 		return

@@ -35,7 +35,7 @@ var (
 
 func dispatchingCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{forsakenCases(), notLandedCases(), takenBackCases(), keptCases(), badMarkCases()} {
+	for _, cases := range [][]testCase{unattendedCases(), notLandedCases(), takenBackCases(), keptCases(), badMarkCases()} {
 		for _, c := range cases {
 			c.base = "running"
 			all = append(all, c)
@@ -44,7 +44,7 @@ func dispatchingCases() []testCase {
 	return all
 }
 
-func forsakenCases() []testCase {
+func unattendedCases() []testCase {
 	copied := addCopy("kwok-w1", "mirror-of-other", "", started)
 	never := addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", "")
 	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
@@ -157,9 +157,9 @@ func TestOneFindingForOneCause(t *testing.T) {
 	}
 }
 
-// TestForsakenForLong: what nobody has looked after for less than the grace is in
+// TestUnattendedForLong: what nobody has looked after for less than the grace is in
 // progress, by the Lease or, without one, by the last sign of life.
-func TestForsakenForLong(t *testing.T) {
+func TestUnattendedForLong(t *testing.T) {
 	running := addCopy("kwok-w1", "mirror-of-other", "", started)
 	for name, tt := range map[string]struct {
 		lease edit

@@ -17,7 +17,7 @@ import (
 // Options say how strictly to judge.
 type Options struct {
 	// Grace is how old a state has to be: what is younger is in progress. Zero
-	// judges everything as it stands, whatever a rule's own patience.
+	// judges everything as it stands, whatever a rule's own grace period.
 	Grace time.Duration
 	// Suppressed says which findings nobody wants to see; nil is none.
 	Suppressed func(inspect.Finding) bool
@@ -168,12 +168,12 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 	var found []judged
 	byCause := map[string]int{}
 	for _, s := range sightings {
-		age, patience := v.Age(s.Object.Context, s.Since), max(grace, r.Patience, s.Patience)
+		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
 		case grace == 0:
-		case r.Goes && age >= patience:
+		case r.Goes && age >= period:
 			s.Severity = inspect.Warning
-		case age < patience && (!r.Goes || age < inspect.Settling):
+		case age < period && (!r.Goes || age < inspect.Settling):
 			continue
 		}
 		if i, known := byCause[s.Cause]; known && s.Cause != "" {

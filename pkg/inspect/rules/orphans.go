@@ -33,7 +33,7 @@ cluster that dispatches to this worker has neither the Job nor the Workload of t
 the Job on the worker, and then the Workload.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/2320",
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, s := range append(e.strays(), e.strayCopies()...) {
 				d := e.maker(s)
 				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || e.lacksWorkload(s) {
@@ -98,7 +98,7 @@ func (v *View) lastSeen(a inspect.Actor) time.Time {
 
 // lacksWorkload is whether a mirror has no Workload, without which Kueue's garbage
 // collection does not find it.
-func (e *estate) lacksWorkload(s stray) bool {
+func (e *multiKueue) lacksWorkload(s stray) bool {
 	w, known := e.Workload(s.worker, s.namespace, s.name)
 	return s.job != nil && w == nil && known
 }
@@ -157,7 +157,7 @@ kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the mana
 		Remedy: `Delete the Job on the worker; nobody else will.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/releases/tag/v0.16.2",
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, s := range e.strays() {
 				d := e.maker(s)
 				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || !e.lacksWorkload(s) {

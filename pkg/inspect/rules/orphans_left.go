@@ -33,7 +33,7 @@ and MultiKueue cleans up within a minute.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Covers: []string{"JM107"},
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, p := range v.Pairs() {
 				d := e.dispatcher(p.Origin.Context)
 				if d == nil || !isMultiKueues(p) {
@@ -61,7 +61,7 @@ and MultiKueue cleans up within a minute.`,
 // isPlaced is whether a mirror may be where it was put after all: its management
 // cluster has given the Job to a MultiKueueCluster that is there, and no other
 // mirror is found where that seems to lead.
-func (e *estate) isPlaced(d *dispatcher, p inspect.Pair, mirror *inspect.Job) bool {
+func (e *multiKueue) isPlaced(d *dispatcher, p inspect.Pair, mirror *inspect.Job) bool {
 	w, known := e.Workload(d.Facts, mirror.Namespace, mirror.Prebuilt())
 	if w == nil || w.Status.ClusterName == nil {
 		return !known
@@ -98,7 +98,7 @@ same name with the label kueue.x-k8s.io/multikueue-origin.`,
 		Remedy: `Delete the origin, which has to be created anew anyway, or delete the copies on the workers.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/3841",
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, d := range e.dispatchers {
 				workloads, _ := v.Workloads(d.Facts)
 				for _, w := range workloads {
@@ -113,7 +113,7 @@ same name with the label kueue.x-k8s.io/multikueue-origin.`,
 }
 
 // reportCopies reports what is left on workers of a Workload that was rejected.
-func (e *estate) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.CheckState) {
+func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.CheckState) {
 	var remedies []command.Prose
 	evidence := []string{fmt.Sprintf("%s: status.admissionChecks[%s].state of Workload %s/%s is Rejected since %s: %s",
 		d.Context, state.Name, w.Namespace, w.Name, stamp(state.LastTransitionTime), state.Message)}
@@ -140,7 +140,7 @@ func (e *estate) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.Che
 
 // jobOf is the Job that a Workload was made for on its own cluster, nil if it is
 // not there.
-func (e *estate) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
+func (e *multiKueue) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
 	uid := w.Labels[kueue.JobUIDLabel]
 	if owner := metav1.GetControllerOf(w); owner != nil {
 		uid = string(owner.UID)
@@ -163,7 +163,7 @@ kueue.x-k8s.io/job-uid has is not there; the mirror is still on the worker.`,
 the mirror too.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/1789",
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, s := range e.strays() {
 				manager, w, _ := e.home(s.worker, s.namespace, s.name)
 				if w == nil || w.DeletionTimestamp != nil || isOwned(w) || w.Labels[kueue.JobUIDLabel] == "" {

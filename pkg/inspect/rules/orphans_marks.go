@@ -23,7 +23,7 @@ and all with the one value are older than all with the other.`,
 they have finished.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, p := range v.Pairs() {
 				d := e.dispatcher(p.Origin.Context)
 				if d == nil || !isMultiKueues(p) {
@@ -83,7 +83,7 @@ the same value of the label kueue.x-k8s.io/multikueue-origin.`,
 when nothing of it runs on the workers.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/1643",
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			e.seeCopies()
 			for i, a := range e.dispatchers {
 				for _, b := range e.dispatchers[i+1:] {
@@ -96,7 +96,7 @@ when nothing of it runs on the workers.`,
 
 // seeCopies notes how copies of Workloads are marked, for a mirror comes late and
 // may never come.
-func (e *estate) seeCopies() {
+func (e *multiKueue) seeCopies() {
 	if len(e.dispatchers) < 2 {
 		return
 	}
@@ -117,7 +117,7 @@ func (e *estate) seeCopies() {
 }
 
 // reportShared reports two management clusters that share a worker and a name.
-func (e *estate) reportShared(a, b *dispatcher) {
+func (e *multiKueue) reportShared(a, b *dispatcher) {
 	name := a.origin()
 	if name == "" || name != b.origin() || a.Context == b.Context {
 		return

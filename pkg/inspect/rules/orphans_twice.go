@@ -28,7 +28,7 @@ type misplaced struct {
 
 // misplaced are the mirrors that run on another cluster than the one that their
 // management cluster has given them to.
-func (e *estate) misplaced() []misplaced {
+func (e *multiKueue) misplaced() []misplaced {
 	var found []misplaced
 	for _, p := range e.Pairs() {
 		d := e.dispatcher(p.Origin.Context)
@@ -60,7 +60,7 @@ func (e *estate) misplaced() []misplaced {
 // mayBeOn says whether a mirror may be on a MultiKueueCluster of a manager: it was found
 // on no other one, or it is not known where that is, so that the mirror may have been
 // seen there by another address. What is said to be elsewhere is told to be deleted.
-func (e *estate) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.Job) bool {
+func (e *multiKueue) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.Job) bool {
 	f, known := e.Worker(manager, cluster)
 	return f == nil || known == j.Context
 }
@@ -75,7 +75,7 @@ func (x *misplaced) since() time.Time {
 
 // isConfigured is whether a MultiKueueConfig that the Workload is dispatched by
 // has the cluster on which the mirror is; known is false where that cannot be told.
-func (e *estate) isConfigured(x misplaced) (is bool, config string, known bool) {
+func (e *multiKueue) isConfigured(x misplaced) (is bool, config string, known bool) {
 	configs, known := e.Configs(x.manager.Facts)
 	wanted := ""
 	if x.check != nil {
@@ -144,7 +144,7 @@ before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is l
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Covers: []string{"JM107"},
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, x := range e.misplaced() {
 				is, config, known := e.isConfigured(x)
 				if is || !known || len(x.here) == 0 || slices.Contains(x.here, x.chosen) {
@@ -176,7 +176,7 @@ one.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Covers: []string{"JM107"},
 		Detect: func(v *View) {
-			e := newEstate(v)
+			e := newMultiKueue(v)
 			for _, x := range e.misplaced() {
 				is, _, known := e.isConfigured(x)
 				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) {

@@ -29,9 +29,9 @@ type Rule struct {
 	Why, Shows, Remedy string
 	// Link is where it is documented or discussed.
 	Link string
-	// Patience is how long the state may last before it is wrong, where that is
+	// GracePeriod is how long the state may last before it is wrong, where that is
 	// longer than the grace that a user gives.
-	Patience time.Duration
+	GracePeriod time.Duration
 	// Goes says that the rule tells of what goes on: within a grace it does so for
 	// information, unless it is hardly begun, and beyond it warns.
 	Goes bool
@@ -59,9 +59,9 @@ type Sighting struct {
 	// Since is when it began, by the clock of the object's cluster; the zero time
 	// where nobody dated it, which counts as long ago.
 	Since time.Time
-	// Patience is how long this may last before it is wrong, where that is longer than
+	// GracePeriod is how long this may last before it is wrong, where that is longer than
 	// the grace that a user gives; no grace at all is obeyed.
-	Patience time.Duration
+	GracePeriod time.Duration
 	// Message says in a line what is wrong, with real names.
 	Message string
 	// Evidence quotes fields of objects: which, on which cluster, since when.

@@ -205,13 +205,13 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 	}
 	s.Evidence = append(s.Evidence, frozen(origin))
 	if isJustUnscheduled(b.reason, b.message) {
-		s.Patience = noNode
+		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %d pods of its mirror: %s", mirror.Context, b.count, b.message)
 		s.Remedy = command.Say("change what the pods ask for, or add a node to %s that has it: %s", mirror.Context,
 			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}
 	if b.isSlow {
-		s.Patience = noNode
+		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("%d pods of its mirror on %s are not started, without a word of why: %s", b.count, mirror.Context, told)
 		s.Remedy = command.Say("see what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}

@@ -143,9 +143,9 @@ BadKubeConfig, for longer than workerLostTimeout (15 minutes), and there are unf
 status.clusterName and whose check is Ready.`,
 		Remedy: `Repair the Secret that the MultiKueueCluster names. If the worker is gone for good, delete the Jobs and
 create them again, or delete their Workloads on the management cluster.`,
-		Link:     "https://github.com/kubernetes-sigs/kueue/issues/13238",
-		Patience: workerLost,
-		Covers:   []string{"JM041"},
+		Link:        "https://github.com/kubernetes-sigs/kueue/issues/13238",
+		GracePeriod: workerLost,
+		Covers:      []string{"JM041"},
 		Detect: func(v *View) {
 			for _, s := range underWay(v) {
 				active := lost(v, s)

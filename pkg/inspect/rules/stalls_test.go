@@ -286,9 +286,9 @@ func TestRecordingsSay(t *testing.T) {
 	}
 }
 
-// TestUnschedulableHasPatience: a node may need minutes to come up, so that the default
+// TestUnschedulableHasAGracePeriod: a node may need minutes to come up, so that the default
 // grace is not enough; but no grace is none.
-func TestUnschedulableHasPatience(t *testing.T) {
+func TestUnschedulableHasAGracePeriod(t *testing.T) {
 	rule, _ := rules.ByCode("JM049")
 	v := inventory(t, recordings+"/pods-unschedulable")
 	for _, tt := range []struct {

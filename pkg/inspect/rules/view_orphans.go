@@ -64,8 +64,8 @@ func (d *dispatcher) origin() string {
 	return newest
 }
 
-// estate is all that MultiKueue has on the clusters of a fleet.
-type estate struct {
+// multiKueue is all that MultiKueue has on the clusters of a fleet.
+type multiKueue struct {
 	*View
 	dispatchers []*dispatcher
 	// hides is whether there are clusters that were not read and may be management
@@ -75,8 +75,8 @@ type estate struct {
 	submitted sets.Set[objectName]
 }
 
-func newEstate(v *View) *estate {
-	e := &estate{View: v, submitted: sets.New[objectName]()}
+func newMultiKueue(v *View) *multiKueue {
+	e := &multiKueue{View: v, submitted: sets.New[objectName]()}
 	for _, f := range v.Clusters() {
 		clusters, ok := v.MultiKueueClusters(f)
 		if len(clusters) == 0 && !v.Dispatches(f) {
@@ -109,7 +109,7 @@ func newEstate(v *View) *estate {
 }
 
 // dispatcher is the management cluster that a context leads to, nil if it is none.
-func (e *estate) dispatcher(context string) *dispatcher {
+func (e *multiKueue) dispatcher(context string) *dispatcher {
 	for _, d := range e.dispatchers {
 		if d.Context == context {
 			return d
@@ -120,7 +120,7 @@ func (e *estate) dispatcher(context string) *dispatcher {
 
 // home finds the Workload that a copy on a worker was made of. known is whether
 // it was found, or looked for wherever it could be.
-func (e *estate) home(worker *inspect.Facts, namespace, name string) (manager *inspect.Facts, w *kueue.Workload, known bool) {
+func (e *multiKueue) home(worker *inspect.Facts, namespace, name string) (manager *inspect.Facts, w *kueue.Workload, known bool) {
 	for _, d := range e.dispatchers {
 		if w := e.original(d.Facts, worker, namespace, name); w != nil {
 			return d.Facts, w, true
@@ -139,7 +139,7 @@ func (e *estate) home(worker *inspect.Facts, namespace, name string) (manager *i
 	return nil, nil, known
 }
 
-func (e *estate) original(f, worker *inspect.Facts, namespace, name string) *kueue.Workload {
+func (e *multiKueue) original(f, worker *inspect.Facts, namespace, name string) *kueue.Workload {
 	w, _ := e.Workload(f, namespace, name)
 	if f == worker || w == nil || w.Labels[delegation.MultiKueueOriginLabel] != "" {
 		return nil

@@ -26,7 +26,7 @@ type stray struct {
 
 // strays are the mirrors that have no origin. What is being deleted is not among
 // them.
-func (e *estate) strays() []stray {
+func (e *multiKueue) strays() []stray {
 	var found []stray
 	for _, j := range e.Orphans() {
 		isOurs := j.Marks.MultiKueueOrigin != "" && j.Marks.OriginUID == "" && j.Prebuilt() != ""
@@ -45,7 +45,7 @@ func (e *estate) strays() []stray {
 
 // strayCopies are the copies of Workloads that have neither a mirror nor a
 // Workload that they were made of.
-func (e *estate) strayCopies() []stray {
+func (e *multiKueue) strayCopies() []stray {
 	var found []stray
 	for _, f := range e.Clusters() {
 		workloads, _ := e.Workloads(f)
@@ -69,7 +69,7 @@ func isOwned(w *kueue.Workload) bool { return len(w.OwnerReferences) > 0 }
 // knowsOrigins says whether a stray's origin would have been found on a management
 // cluster: objects of the mirror's kind were looked for there. That there is no
 // Workload of a copy is told by Workloads alone.
-func (e *estate) knowsOrigins(d *dispatcher, s stray) bool {
+func (e *multiKueue) knowsOrigins(d *dispatcher, s stray) bool {
 	e.read.Insert(inspect.PartJobs)
 	return s.job == nil || d.LookedFor(s.job.Row())
 }
@@ -84,7 +84,7 @@ func (s *stray) since() time.Time {
 
 // maker is the management cluster that made a stray: one that dispatches to its
 // worker, or did, and marks its mirrors like this. nil if that is not known.
-func (e *estate) maker(s stray) *dispatcher {
+func (e *multiKueue) maker(s stray) *dispatcher {
 	for _, d := range e.dispatchers {
 		_, isItsMark := d.origins[s.origin]
 		dispatchesThere := len(d.at(s.worker.Context)) > 0 || d.hasRun.Has(s.worker.Context)

@@ -117,7 +117,7 @@ func detectNominatedUnreachable(v *View) {
 func nominatedInPart() Rule {
 	return Rule{
 		Code: "JM032", Title: "offered to some of the clusters only", Severity: inspect.Info,
-		Patience: round,
+		GracePeriod: round,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -17,7 +17,7 @@ func workersCheckPending() Rule {
 	return Rule{
 		Code: "JM030", Title: "a worker's own admission check keeps it waiting", Severity: inspect.Warning,
 		// A ProvisioningRequest has to bring up nodes.
-		Patience: 15 * time.Minute,
+		GracePeriod: 15 * time.Minute,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -136,7 +136,7 @@ func reportKueueDown(v *View, w waiter, o offer) {
 func preemptionGated() Rule {
 	return Rule{
 		Code: "JM033", Title: "a worker may not preempt for it yet", Severity: inspect.Info,
-		Patience: round,
+		GracePeriod: round,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

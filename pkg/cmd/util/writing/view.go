@@ -21,20 +21,20 @@ type View struct {
 	closed sync.Once
 }
 
-// Detour is a writer that can be led elsewhere while it is in use.
-type Detour struct {
+// Redirect is a writer that can be led elsewhere while it is in use.
+type Redirect struct {
 	mu sync.Mutex
 	To io.Writer
 }
 
-func (d *Detour) Write(p []byte) (int, error) {
+func (d *Redirect) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	to := d.To
 	d.mu.Unlock()
 	return to.Write(p)
 }
 
-func (d *Detour) lead(to io.Writer) {
+func (d *Redirect) lead(to io.Writer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.To = to
@@ -47,7 +47,7 @@ func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs 
 		v.live = printers.NewLive(env.Out, printers.LiveOptions{
 			Color: env.WantsColor(flags.Color), Jobs: jobs, Now: env.Clock.Now, Started: env.Clock.Now(), Terminal: env.Cursor,
 		})
-		if told, ok := env.ErrOut.(*Detour); ok {
+		if told, ok := env.ErrOut.(*Redirect); ok {
 			told.lead(v.live.Above(told.To))
 		}
 	}

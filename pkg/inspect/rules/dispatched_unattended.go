@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// forsaken is an origin that was dispatched and that nobody looks after.
-type forsaken struct {
+// unattended is an origin that was dispatched and that nobody looks after.
+type unattended struct {
 	inspect.Pair
 	// lease is nil if there is none.
 	lease *inspect.Lease
@@ -23,7 +23,7 @@ type forsaken struct {
 // eachUnattended visits the origins that are there to stay, finished or not, and
 // whose Lease nobody holds. Of an owner that is not ours the Lease is the only
 // proof that dispatch runs its Job.
-func (v *View) eachUnattended(visit func(*View, forsaken)) {
+func (v *View) eachUnattended(visit func(*View, unattended)) {
 	jobs := newJobFinder(v)
 	for _, p := range v.Pairs() {
 		o := p.Origin
@@ -34,7 +34,7 @@ func (v *View) eachUnattended(visit func(*View, forsaken)) {
 		if !known || held || lease == nil && o.ManagedBy != delegation.Dispatch {
 			continue
 		}
-		x := forsaken{Pair: p, lease: lease, spot: jobs.spotOf(o)}
+		x := unattended{Pair: p, lease: lease, spot: jobs.spotOf(o)}
 		if x.mirror = x.spot.mirror; x.mirror == nil {
 			x.mirror = dispatchedMirror(p)
 		}
@@ -42,10 +42,10 @@ func (v *View) eachUnattended(visit func(*View, forsaken)) {
 	}
 }
 
-// eachForsaken visits those of them that are not finished and have a mirror, or
+// eachUnfinished visits those of them that are not finished and have a mirror, or
 // may have: what was never dispatched is not one, nor is one whose mirror is gone.
-func (v *View) eachForsaken(visit func(*View, forsaken)) {
-	v.eachUnattended(func(v *View, x forsaken) {
+func (v *View) eachUnfinished(visit func(*View, unattended)) {
+	v.eachUnattended(func(v *View, x unattended) {
 		mayHave := x.mirror != nil || !pinned(x.Origin).IsZero() && !x.spot.isGone()
 		if mayHave && !x.Origin.Status.IsFinished() {
 			visit(v, x)
@@ -55,7 +55,7 @@ func (v *View) eachForsaken(visit func(*View, forsaken)) {
 
 // since is since when nobody looks after it, as far as that is known. Where there
 // is no Lease any more, somebody did when it was last written to.
-func (x *forsaken) since(v *View) time.Time {
+func (x *unattended) since(v *View) time.Time {
 	if x.lease != nil {
 		return x.lease.FreeSince()
 	}
@@ -68,7 +68,7 @@ func (x *forsaken) since(v *View) time.Time {
 
 // where is what a person calls the mirror's cluster, and the context that leads
 // there.
-func (x *forsaken) where(v *View) (name, context string) {
+func (x *unattended) where(v *View) (name, context string) {
 	if x.mirror != nil {
 		return x.mirror.Context, x.mirror.Context
 	}
@@ -84,7 +84,7 @@ func (x *forsaken) where(v *View) (name, context string) {
 
 // again is the command that goes on with the mirror. With one that the origin does
 // not name, made in place of the one that it does, dispatch only goes on if told.
-func (x *forsaken) again(v *View) command.Command {
+func (x *unattended) again(v *View) command.Command {
 	_, context := x.where(v)
 	place := pinned(x.Origin)
 	namespace := place.Namespace
@@ -99,7 +99,7 @@ func (x *forsaken) again(v *View) command.Command {
 }
 
 // evidence quotes the Lease, and what tells of the mirror.
-func (x *forsaken) evidence() []string {
+func (x *unattended) evidence() []string {
 	lines := []string{x.leaseLine(), stateOf(x.Origin)}
 	if x.mirror != nil {
 		return append(lines, stateOf(x.mirror))
@@ -108,7 +108,7 @@ func (x *forsaken) evidence() []string {
 }
 
 // leaseLine quotes the Lease.
-func (x *forsaken) leaseLine() string {
+func (x *unattended) leaseLine() string {
 	o := x.Origin
 	name := fmt.Sprintf("Lease %s/%s", o.Namespace, o.Row().LeaseName(o.Name))
 	l := x.lease
