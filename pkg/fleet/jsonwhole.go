@@ -72,9 +72,14 @@ func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (e
 	return senseless(err)
 }
 
-// eachItem calls visit for the elements of an array.
+// eachItem calls visit for the elements of an array, or for none where it is null, as
+// old servers write an empty one.
 func eachItem[T any](in *json.Decoder, visit func(T)) error {
-	if err := begins(in, '['); err != nil {
+	token, err := in.Token()
+	if err == nil && token == nil {
+		return nil
+	}
+	if err := is(token, '[', err); err != nil {
 		return err
 	}
 	var text json.RawMessage
@@ -88,7 +93,7 @@ func eachItem[T any](in *json.Decoder, visit func(T)) error {
 		}
 		visit(item)
 	}
-	_, err := in.Token()
+	_, err = in.Token()
 	return senseless(err)
 }
 
@@ -98,6 +103,10 @@ var errNoList = errors.New("it is no list")
 // begins reads what an object or an array begins with.
 func begins(in *json.Decoder, with json.Delim) error {
 	token, err := in.Token()
+	return is(token, with, err)
+}
+
+func is(token json.Token, with json.Delim, err error) error {
 	if err == nil && token != with {
 		err = fmt.Errorf("%w: %v in place of %v", errNoList, token, with)
 	}

@@ -77,6 +77,7 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 		asked   []string
 		version string
 		err     string
+		none    bool
 	}{
 		"long": {things: things{count: 2600, counts: true, whole: as, code: 200}, asked: []string{"500 from 0", "0 from 0"}, version: "whole"},
 		"typed": {
@@ -108,6 +109,10 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 			things: things{count: 1200, counts: true, code: 200, whole: as, hangs: true},
 			asked:  []string{"500 from 0", "0 from 0"}, err: "context deadline exceeded",
 		},
+		"gone meanwhile": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{"kind":"ThingList","metadata":{"resourceVersion":"whole"},"items":null}` }},
+			asked:  []string{"500 from 0", "0 from 0"}, version: "whole", none: true,
+		},
 		"no list": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `"sorry"` }},
 			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: it is no list: sorry in place of {",
@@ -126,6 +131,9 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 			}
 			assert.NilError(t, err)
 			assert.Equal(t, version, c.version)
+			if c.none {
+				c.count = 0
+			}
 			assert.Equal(t, len(slices.Compact(names)), c.count)
 			assert.Assert(t, slices.IsSorted(names))
 		})
