@@ -86,21 +86,20 @@ func run(ctx context.Context, programs, plugin, file string, runs, howMany int) 
 
 // What is measured, by its name.
 const (
-	ofWorkers = "raw download of the Workloads of both workers"
-	ofAll     = "raw download of the Workloads and Jobs of all three"
-	trace     = "trace of one of them"
-	check     = "check -A"
+	ofWorkloads = "raw download of the Workloads of all three"
+	ofAll       = "raw download of the Workloads and Jobs of all three"
+	trace       = "trace of one of them"
+	check       = "check -A"
 )
 
 func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, howMany int) error {
 	one := fmt.Sprintf("job-%05d", howMany/2)
+	all := append([]string{manager}, workers()...)
 	fmt.Printf("%d Jobs wait; medians of %d runs, taken in turn\n\n", howMany, runs)
 	took, err := measure.Compare(runs,
-		measure.Measurement{Name: ofWorkers, Run: func() (measure.Sample, error) { return download(ctx, set, workers(), workloads) }},
+		measure.Measurement{Name: ofWorkloads, Run: func() (measure.Sample, error) { return download(ctx, set, all, workloads) }},
 		measure.Measurement{Name: trace, Run: measure.Command(ctx, plugin, "trace", one, "-n", namespace, "--kubeconfig", set.Kubeconfig)},
-		measure.Measurement{Name: ofAll, Run: func() (measure.Sample, error) {
-			return download(ctx, set, append([]string{manager}, workers()...), workloads, jobs)
-		}},
+		measure.Measurement{Name: ofAll, Run: func() (measure.Sample, error) { return download(ctx, set, all, workloads, jobs) }},
 		measure.Measurement{Name: check, Run: measure.Command(ctx, plugin, "check", "-A", "--fail-on", "none", "--kubeconfig", set.Kubeconfig)},
 	)
 	if err != nil {
@@ -115,7 +114,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 		times, memory float64
 		why           string
 	}{
-		{trace, ofWorkers, 1.5, 128, "it also reads the Workloads of the management cluster and all Jobs of the namespace, and judges these as check does, to say the same of this one."},
+		{trace, ofWorkloads, 1.5, 128, "it also reads all Jobs of the namespace, and judges these as check does, to say the same of this one."},
 		{check, ofAll, 1.5, 160, "Jobs and Workloads are read one after the other, so that no Workload is older than its Job, and judged then."},
 	} {
 		s.Figures = append(s.Figures,
