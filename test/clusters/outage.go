@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // Stop ends the API server of a cluster, at once and without a word, so that
@@ -35,7 +38,7 @@ func (s *Set) stop(ctx context.Context, name, program string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.kill(name, program); err != nil {
+	if err := s.kill(ctx, name, program); err != nil {
 		free()
 		return fmt.Errorf("stop %s of cluster %s: %w", program, name, err)
 	}
@@ -43,7 +46,7 @@ func (s *Set) stop(ctx context.Context, name, program string) error {
 	return nil
 }
 
-func (s *Set) kill(name, program string) error {
+func (s *Set) kill(ctx context.Context, name, program string) error {
 	pid, file, err := s.pid(name, program)
 	if err != nil {
 		return err
@@ -51,8 +54,24 @@ func (s *Set) kill(name, program string) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
+	// It keeps its port until all its memory is given back, which takes a busy machine a
+	// while; and what is started meanwhile ends, because the port is in use.
+	err = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return isGone(pid), nil })
+	if err != nil {
+		return fmt.Errorf("wait for the end of process %d: %w", pid, err)
+	}
 	// kwokctl starts what has none.
 	return os.Remove(file)
+}
+
+// isGone says whether a process has ended. One that nobody has asked how holds nothing.
+func isGone(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, found := bytes.Cut(stat, []byte(") "))
+	return err == nil && found && bytes.HasPrefix(state, []byte("Z"))
 }
 
 // Freeze has the API server of a cluster do nothing until thaw is called: connections
@@ -86,7 +105,28 @@ func (s *Set) pid(name, program string) (pid int, file string, err error) {
 // waits until it answers.
 func (s *Set) Start(ctx context.Context, name string) error {
 	defer s.started()
-	return s.kwokctl(ctx, name, "start", "cluster", "--wait", "2m")
+	if err := s.kwokctl(ctx, name, "start", "cluster", "--wait", "2m"); err != nil {
+		return err
+	}
+	// kwokctl does not tell of an API server that has ended again.
+	config, err := s.Config(name)
+	if err != nil {
+		return err
+	}
+	client, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
+	if err != nil {
+		return err
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = client.Get().AbsPath("/readyz").Do(ctx).Error()
+		return last == nil, nil
+	})
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(workdir(s.dir), "clusters", name, "logs", apiServer+".log"))
+		return fmt.Errorf("the API server of cluster %s is not ready: %w: %s", name, errors.Join(err, last), log[max(0, len(log)-1000):])
+	}
+	return nil
 }
 
 // alone waits until no other process of this user holds ports that nobody listens at,
