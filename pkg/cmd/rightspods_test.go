@@ -14,6 +14,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
+// lacking is a kubeconfig of somebody who has all rights but one verb of one of them; seen is
+// told of each request whether it was allowed, from any goroutine.
+func lacking(t *testing.T, all []rights.Right, lacks rights.Right, verb string, seen func(r rbactest.Request, is bool)) (kubeconfig string) {
+	t.Helper()
+	lacks.Verbs = []string{verb}
+	return guarded(t, filepath.Join(recordings, "running"), func(r rbactest.Request) bool {
+		is := r.Among(all) && !r.Among([]rights.Right{lacks})
+		seen(r, is)
+		return is
+	})
+}
+
 // TestPodsWithEachRightTakenAway: whoever lacks one of the rights reads the logs of the same
 // pods, or of none, and comes to the same pod with exec and port-forward, or to none; and
 // where it is none, is told what is lacking.
@@ -33,17 +45,13 @@ func TestPodsWithEachRightTakenAway(t *testing.T) {
 			asked := map[string]bool{}
 			look := func(lacks rights.Right, verb string) (reached []string, told string, code int, refused bool) {
 				var mu sync.Mutex
-				kubeconfig := guarded(t, filepath.Join(recordings, "running"), func(r rbactest.Request) bool {
-					taken := lacks
-					taken.Verbs = []string{verb}
-					is := r.Among(all) && !r.Among([]rights.Right{taken})
+				kubeconfig := lacking(t, all, lacks, verb, func(r rbactest.Request, is bool) {
 					mu.Lock()
 					defer mu.Unlock()
 					refused, asked[r.Verb+" "+r.Resource] = refused || !is, true
 					if is && r.Resource == tt.into && !slices.Contains(reached, r.Name) {
 						reached = append(reached, r.Name)
 					}
-					return is
 				})
 				_, told, code = run(t, slices.Insert(slices.Clone(tt.args), 1, "--kubeconfig", kubeconfig)...)
 				mu.Lock()
@@ -80,14 +88,10 @@ func TestSnapshotWithEachRightTakenAway(t *testing.T) {
 	asked := map[string]bool{}
 	look := func(lacks rights.Right, verb string) (listed, told string, code int, refused bool) {
 		var mu sync.Mutex
-		kubeconfig := guarded(t, filepath.Join(recordings, "running"), func(r rbactest.Request) bool {
-			taken := lacks
-			taken.Verbs = []string{verb}
-			is := r.Among(all) && !r.Among([]rights.Right{taken})
+		kubeconfig := lacking(t, all, lacks, verb, func(r rbactest.Request, is bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			refused, asked[r.Verb+" "+r.Resource] = refused || !is, true
-			return is
 		})
 		dir := filepath.Join(t.TempDir(), "new")
 		_, told, code = run(t, "snapshot", dir, "-A", "--all-contexts", "--kubeconfig", kubeconfig)
