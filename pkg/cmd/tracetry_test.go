@@ -63,7 +63,7 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 				return true
 			})
 			out, told, code := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--kubeconfig", kubeconfig, "-o", "json")
-			assert.DeepEqual(t, asked, []string{"POST /apis/batch/v1/namespaces/default/jobs?dryRun=All"})
+			assert.DeepEqual(t, asked, []string{"POST /apis/batch/v1/namespaces/default/jobs?dryRun=All&fieldManager=kubectl-jobs-managedby"})
 			var trace inspect.Trace
 			assert.NilError(t, json.Unmarshal([]byte(out), &trace), told)
 			assert.Assert(t, trace.Placements[0].Manager)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -24,14 +23,14 @@ const CancelReason = "DispatchCancelled"
 
 // Canceller ends dispatches.
 type Canceller struct {
-	Origin *apiserver.Side
+	Origin *fleet.Cluster
 	// Workers are the clusters that a mirror may be on, and Unreached the contexts
 	// of those that do not answer.
-	Workers   []*apiserver.Side
+	Workers   []*fleet.Cluster
 	Unreached []string
 	// Others are other contexts of a worker, by the context that stands for it. They are
 	// asked to remove a mirror that this one may not remove.
-	Others map[string][]*apiserver.Side
+	Others map[string][]*fleet.Cluster
 	// Only is the context that alone is looked at, "" if all are.
 	Only string
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
@@ -57,11 +56,11 @@ type Canceller struct {
 // origin of a kind that never ends does not name its mirror any more, and can be
 // dispatched again.
 func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
-	ref := apiserver.RefTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
+	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
 	if k.Template {
 		return fmt.Errorf("%s is not dispatched itself: its %s is that of what it makes; cancel that", ref.WithKind(), content.Dotted(k.ManagedBy))
 	}
-	origin, err := c.Origin.Get(ctx, k, ref)
+	origin, err := c.Origin.Get(ctx, k.Resource, namespace, name)
 	if err != nil {
 		return err
 	}
@@ -88,9 +87,9 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	}
 	e := Event{Event: Cancelled, Origin: &ref}
 	if x.mirror != nil {
-		mirror := apiserver.RefOf(x.worker, x.mirror)
+		mirror := refOf(x.worker, x.mirror)
 		e.Mirror = &mirror
-		if _, err := x.worker.Remove(ctx, k, mirror); err != nil {
+		if _, err := remove(ctx, x.worker, k, mirror); err != nil {
 			return command.Errorf("%s has ended, but its mirror runs on: %w; %s removes it",
 				ref.WithKind(), err, x.worker.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
 		}
@@ -107,9 +106,9 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 type cancellation struct {
 	*Canceller
 	kind delegation.Kind
-	ref  apiserver.Ref
+	ref  Ref
 	// mirror is nil if there is none; otherwise it is on worker.
-	worker *apiserver.Side
+	worker *fleet.Cluster
 	mirror *unstructured.Unstructured
 }
 
@@ -130,7 +129,7 @@ func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
 // fail ends the origin, unless it has ended already, and returns it as it is then.
 func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructured, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := x.Origin.Get(ctx, x.kind, x.ref)
+		live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
 		if err != nil {
 			return err
 		}
@@ -145,7 +144,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			return err
 		}
 		if status != nil {
-			if stored, err = x.Origin.Patch(ctx, x.kind, live, "status", map[string]any{"status": status}); err != nil {
+			if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": status}); err != nil {
 				return err
 			}
 		}
@@ -154,7 +153,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
 		if object.NeverEnds(x.kind) && namesMirror(stored) {
-			stored, err = x.Origin.Patch(ctx, x.kind, stored, "", map[string]any{
+			stored, err = patch(ctx, x.Origin, x.kind, stored, "", map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
 			})
 		}
@@ -201,7 +200,7 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 	case x.Abandon:
 		return
 	case x.mirror != nil:
-		workers, namespace = []*apiserver.Side{x.worker}, x.mirror.GetNamespace()
+		workers, namespace = []*fleet.Cluster{x.worker}, x.mirror.GetNamespace()
 	}
 	for _, worker := range workers {
 		removed, err := dependency.RemoveLeft(ctx, worker, namespace, x.ref.UID)
@@ -216,7 +215,7 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 
 // tidy removes the Lease, unless somebody holds it: they do so themselves.
 func (x *cancellation) tidy(ctx context.Context) {
-	l := &lease{side: x.Origin, kind: x.kind, origin: x.ref, clock: x.Clock}
+	l := &lease{cluster: x.Origin, kind: x.kind, origin: x.ref, clock: x.Clock}
 	if err := l.remove(ctx); err != nil {
 		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("Lease %s could not be removed: %v", l.name(), err))})
 	}
@@ -224,25 +223,13 @@ func (x *cancellation) tidy(ctx context.Context) {
 
 // Find returns the objects of a kind in a namespace that match a label selector and
 // belong to the owner, finished or not, and how many others match.
-func Find(ctx context.Context, s *apiserver.Side, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
-	o := metav1.ListOptions{LabelSelector: selector, Limit: 500}
-	for {
-		page, err := s.Objects(k, namespace).List(ctx, o)
-		if err != nil {
-			return nil, 0, s.Failed(err)
+func Find(ctx context.Context, c *fleet.Cluster, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
+	err = c.Each(ctx, k.Resource, namespace, metav1.ListOptions{LabelSelector: selector}, func(o *unstructured.Unstructured) {
+		if object.OwnerOf(k, o) == owner {
+			found = append(found, o)
+		} else {
+			others++
 		}
-		for i := range page.Items {
-			if k.OwnerOf(content.StringAt(&page.Items[i], k.ManagedBy...)) == owner {
-				found = append(found, apiserver.Trimmed(&page.Items[i]))
-			} else {
-				others++
-			}
-		}
-		if err := fleet.GoesOn(o.Continue, page.GetContinue()); err != nil {
-			return nil, 0, s.Failed(err)
-		}
-		if o.Continue = page.GetContinue(); o.Continue == "" {
-			return found, others, nil
-		}
-	}
+	})
+	return found, others, err
 }

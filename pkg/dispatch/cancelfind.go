@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // find looks for the mirror: where the origin says it is, or, where it does not
@@ -98,8 +100,8 @@ func (x *cancellation) unfound(s search) error {
 // the origin would have ended while its mirror runs on.
 func (x *cancellation) choose(ctx context.Context) error {
 	var refused error
-	for _, w := range append([]*apiserver.Side{x.worker}, x.Others[x.worker.Context]...) {
-		err := w.TryRemove(ctx, x.kind, apiserver.RefOf(w, x.mirror))
+	for _, w := range append([]*fleet.Cluster{x.worker}, x.Others[x.worker.Context]...) {
+		_, err := remove(ctx, w, x.kind, refOf(w, x.mirror), metav1.DryRunAll)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -107,7 +109,7 @@ func (x *cancellation) choose(ctx context.Context) error {
 			if refused == nil {
 				refused = err
 			}
-		case apiserver.IsConnection(err):
+		case kubecontext.IsConnection(err):
 			return fmt.Errorf("could not reach the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
 		default:
 			x.worker = w

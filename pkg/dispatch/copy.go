@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // pace is how long at least is between two writes of an origin's status.
@@ -62,7 +62,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	if wait := t.copy.refused.lasts(origin, mirror, now); wait > 0 {
 		return origin, wait, nil
 	}
-	stored, err := t.origin.Patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
+	stored, err := t.origin.patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
 	if apierrors.IsInvalid(err) {
 		t.copy.last = t.clock.Now()
 		return origin, max(again, refusedFor), t.refusedStatus(origin, mirror, err)
@@ -100,7 +100,7 @@ func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err erro
 	if again {
 		return nil
 	}
-	t.record(StatusRefused, command.Say("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, apiserver.Causes(err)))
+	t.record(StatusRefused, command.Say("context %s does not take the mirror's status, and it is tried again when that changes: %s", t.origin.Context, kubecontext.Causes(err)))
 	return nil
 }
 

@@ -19,8 +19,8 @@ import (
 // the origin there, it is made as ours, and it is deleted as we have left it.
 func TestLeaseCosts(t *testing.T) {
 	server := dispatchtest.NewServer(t)
-	side := sideOf(t, server, "here")
-	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	cluster := clusterOf(t, server, "here")
+	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
 	var mu sync.Mutex
 	var asked []string
@@ -40,15 +40,15 @@ func TestLeaseCosts(t *testing.T) {
 	name := delegation.LeaseName("small")
 	assert.DeepEqual(t, asked, []string{"GET " + name, "GET small", "POST leases", "DELETE " + name})
 	mu.Unlock()
-	assert.Assert(t, storedLease(t, side, "small") == nil)
+	assert.Assert(t, storedLease(t, cluster, "small") == nil)
 }
 
 // TestLeaseOfAnotherIsNotRemoved: whoever removes a Lease as it has left it leaves it alone
 // where somebody else has it by now.
 func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	server := dispatchtest.NewServer(t)
-	side := sideOf(t, server, "here")
-	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	cluster := clusterOf(t, server, "here")
+	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
 	held, ended, stop := keeping(t, l)
 	assert.Assert(t, awaits(t, held, "it is taken"))
@@ -59,7 +59,7 @@ func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	stop()
 	assert.NilError(t, awaits(t, ended, "it ends"))
 	assert.NilError(t, l.remove(t.Context()))
-	assert.Equal(t, holderOf(storedLease(t, side, "small")), "theirs")
+	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 }
 
 // TestPlanIsMadeOnce: that the origin names its mirror asks for nothing new of that.

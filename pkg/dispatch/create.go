@@ -10,10 +10,10 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // createMirror makes the mirror. What its pods need is copied after that, so that
@@ -33,17 +33,14 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 		return nil, err
 	}
 	// What has begun is not broken off: nobody would know whether it was made.
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiserver.RequestTimeout)
-	defer cancel()
-	created, err := t.worker.Objects(t.Kind, t.mirrorRef.Namespace).
-		Create(bounded, t.heldBack(planned), metav1.CreateOptions{FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationWarn})
+	created, err := t.worker.Create(context.WithoutCancel(ctx), t.Kind.Resource, t.heldBack(planned), metav1.FieldValidationWarn)
 	if err != nil {
 		return nil, t.notCreated(err)
 	}
 	t.replace, t.announced, t.isSupplied, t.isUnanswered = false, true, false, false
 	t.mirrorRef.UID = string(created.GetUID())
 	t.made = t.mirrorRef.UID
-	t.mirrorNow = apiserver.Trimmed(created)
+	t.mirrorNow = created
 	t.before = planned
 	t.record(MirrorCreated, command.Say("created on %s", t.worker.Context))
 	return t.mirrorNow, nil
@@ -53,7 +50,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 // process may have stood still since it looked last, for longer than its Lease
 // lasts, and somebody else have begun. The Lease is looked at last.
 func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) error {
-	live, err := t.origin.Get(ctx, t.Kind, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return err
 	}
@@ -97,7 +94,7 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 	if t.isSupplied || len(t.Dependencies) == 0 || mirror.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	copied, err := dependency.Provide(ctx, t.origin, t.worker, mirror, t.Dependencies)
+	copied, err := dependency.Provide(ctx, t.origin.Cluster, t.worker.Cluster, mirror, t.Dependencies)
 	for _, d := range copied {
 		t.record(DependencyCopied, command.Say("%s %s was copied to %s", d.Kind, d.Name, t.worker.Context))
 	}
@@ -126,11 +123,11 @@ func (t *task) notCreated(err error) error {
 	if mayPass(err) {
 		// It may have been made nevertheless.
 		t.isUnanswered = true
-		return t.worker.Failed(err)
+		return err
 	}
-	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), t.worker.Failed(err))
+	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), err)
 	if apierrors.IsInvalid(err) {
-		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), apiserver.Causes(err))
+		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), kubecontext.Causes(err))
 	}
 	t.abort(final)
 	return nil

@@ -7,7 +7,7 @@
 // Data runs one way, through the packages below this one: what manifest reads from a
 // file, or a cluster has, is an origin; plan makes of it what its mirror is to be;
 // preflight tells what stands in its way; and the Loop does it, with the help of
-// apiserver, dependency and projection. Package recreate stands beside it: it gives an
+// the fleet's clusters, dependency and projection. Package recreate stands beside it: it gives an
 // object another owner. What is pure is apart from what asks or writes: command,
 // content, object, plan, podtemplate and projection know no server.
 //

@@ -4,7 +4,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // EventType says what a dispatch event tells.
@@ -82,8 +81,8 @@ type Event struct {
 	Event    EventType        `json:"event"`
 	// Origin and Mirror are the Jobs that it is about. Origin is null where a
 	// whole cluster is meant, Mirror as long as there is none.
-	Origin *apiserver.Ref `json:"origin"`
-	Mirror *apiserver.Ref `json:"mirror"`
+	Origin *Ref `json:"origin"`
+	Mirror *Ref `json:"mirror"`
 	// Message says it for people, with what to do where something is to be done.
 	Message string `json:"message"`
 	// Status and what follows are the origin's state as it was stored last;

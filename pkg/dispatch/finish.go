@@ -19,7 +19,7 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 	if t.mirrorRef.UID == "" {
 		t.mirrorRef.UID = pinned(t.originNow).UID
 	}
-	mirror, err := t.worker.Get(ctx, t.Kind, t.mirrorRef)
+	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	if err := unstructured.SetNestedField(patch, int64((ttl+time.Second-1)/time.Second), t.Kind.TTL()...); err != nil {
 		return err
 	}
-	written, err := t.worker.Patch(ctx, t.Kind, mirror, "", patch)
+	written, err := t.worker.patch(ctx, t.Kind, mirror, "", patch)
 	if err == nil && !hasTTL(t.Kind, written) {
 		// Its schema has no such field, and the API server drops it without a word.
 		t.warnKept(mirror)

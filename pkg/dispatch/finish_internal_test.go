@@ -1,19 +1,18 @@
 package dispatch
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // TestRetireWritesNoTTLOfSomethingElse: a RayJob's ttlSecondsAfterFinished is its
@@ -25,14 +24,18 @@ func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
 	mirror.SetGroupVersionKind(ray.GroupVersionKind())
 	mirror.SetNamespace("ml")
 	mirror.SetName("train")
-	objects := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{ray.Resource: "RayJobList"}, mirror)
+	server := dispatchtest.NewServer(t)
+	worker := server.Cluster(t, "worker-1")
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		t.Errorf("%s %s", r.Method, r.URL)
+		return nil
+	}
 	var told []string
 	events := NewRecorder(testclock.NewFakePassiveClock(time.Unix(0, 0)), func(e *Event) { told = append(told, e.Message) })
 	at := &task{
 		Loop: &Loop{options: LoopOptions{MirrorTTL: time.Hour}, events: events},
-		Task: Task{Kind: ray}, worker: &apiserver.Side{Context: "worker-1", Dynamic: objects},
+		Task: Task{Kind: ray}, worker: &side{Cluster: worker},
 	}
 	assert.NilError(t, at.retire(t.Context(), mirror))
-	assert.Equal(t, len(objects.Actions()), 0, "%v", objects.Actions())
 	assert.Assert(t, len(told) == 1 && strings.Contains(told[0], "its mirror on worker-1 stays until somebody deletes it, because nothing deletes a finished RayJob there by itself"), "%v", told)
 }

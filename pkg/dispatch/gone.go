@@ -44,7 +44,7 @@ func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured)
 	if !t.wasPinned || !object.NeverEnds(t.Kind) || namesMirror(origin) {
 		return false, nil
 	}
-	live, err := t.origin.Get(ctx, t.Kind, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return false, err
 	}
@@ -67,7 +67,7 @@ func (t *task) originCancelled(ctx context.Context) error {
 // lookForMirror asks the worker whether our mirror is there, whatever was known of
 // it so far, and notes its uid.
 func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
-	mirror, err := t.worker.Get(ctx, t.Kind, t.mirrorRef)
+	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
 	if err != nil || mirror == nil {
 		return false, err
 	}
@@ -81,7 +81,7 @@ func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
 
 // removeMirror deletes the mirror, and tells why.
 func (t *task) removeMirror(ctx context.Context, why command.Prose) error {
-	removed, err := t.worker.Remove(ctx, t.Kind, t.mirrorRef)
+	removed, err := remove(ctx, t.worker.Cluster, t.Kind, t.mirrorRef)
 	if removed {
 		t.record(MirrorRemoved, command.Say("deleted on %s%s", t.worker.Context, why))
 	}

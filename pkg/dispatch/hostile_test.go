@@ -23,8 +23,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 const (
@@ -80,7 +80,7 @@ func TestHostileEvents(t *testing.T) {
 					return nil
 				}
 				told := make(chan Event, 1000)
-				here, there := sideOf(t, s.here, oddContext), sideOf(t, s.there, oddContext+" there")
+				here, there := clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there")
 				loop := NewLoop(here, there, LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan Outcome, 1)
@@ -131,7 +131,7 @@ func TestHostileWords(t *testing.T) {
 			before: func(s *stage) {
 				l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new(evil), LeaseDurationSeconds: new(int32(3600))}}
 				l.Name, l.Labels = delegation.LeaseName("small"), map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())}
-				_, err := sideOf(s.T, s.here, "here").Client.CoordinationV1().Leases("ml").Create(s.Context(), l, metav1.CreateOptions{})
+				_, err := clusterOf(s.T, s.here, "here").Kubernetes().CoordinationV1().Leases("ml").Create(s.Context(), l, metav1.CreateOptions{})
 				assert.NilError(s, err)
 			},
 			tells: LeaseWaiting,
@@ -162,7 +162,7 @@ func TestHostileWords(t *testing.T) {
 				tt.before(s)
 			}
 			told := make(chan Event, 1000)
-			loop := NewLoop(sideOf(t, s.here, oddContext), sideOf(t, s.there, oddContext+" there"), LoopOptions{Identity: "me", MirrorTTL: -1}, clock.RealClock{},
+			loop := NewLoop(clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there"), LoopOptions{Identity: "me", MirrorTTL: -1}, clock.RealClock{},
 				NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan Outcome, 1)
@@ -230,16 +230,16 @@ func TestHostileCancel(t *testing.T) {
 				mirror := dispatchtest.SmallJob(t)
 				mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 				mirror = s.there.Create(t, jobs, mirror)
-				here, there := sideOf(t, s.here, oddContext), sideOf(t, s.there, oddContext+" there")
-				there.ClusterUID = "there-uid"
+				here, there := clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there")
+				there.UID = "there-uid"
 				s.here.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) {
-					place := delegation.Place{ClusterUID: there.ClusterUID, Namespace: "ml", Name: "small", UID: string(mirror.GetUID())}
+					place := delegation.Place{ClusterUID: there.UID, Namespace: "ml", Name: "small", UID: string(mirror.GetUID())}
 					o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: place.String()})
 				})
 				tt.before(s)
 				told := make(chan Event, 100)
 				c := &Canceller{
-					Origin: here, Workers: []*apiserver.Side{there}, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
+					Origin: here, Workers: []*fleet.Cluster{there}, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
 					Events: NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }),
 				}
 				err := c.Cancel(t.Context(), delegation.Job(), "ml", "small")
@@ -264,7 +264,7 @@ func TestAnotherName(t *testing.T) {
 	job := dispatchtest.SmallJob(t)
 	server.Create(t, delegation.Job().Resource, job)
 	server.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetName("--all") })
-	side := sideOf(t, server, oddContext)
-	_, err := side.Get(t.Context(), delegation.Job(), apiserver.RefTo(side, delegation.Job().GroupVersionKind(), "ml", "small", ""))
-	assert.ErrorContains(t, err, `it was asked for job ml/small, and answers with "--all"`)
+	cluster := clusterOf(t, server, oddContext)
+	_, err := cluster.Get(t.Context(), delegation.Job().Resource, "ml", "small")
+	assert.ErrorContains(t, err, `it was asked for jobs.batch ml/small, and answers with "--all"`)
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // errOriginGone is that the origin whose Lease is wanted is not there any more, or
@@ -60,9 +60,9 @@ func timingFor(n int) leaseTiming {
 
 // lease is the right to be the only one who copies for one Job.
 type lease struct {
-	side     *apiserver.Side
+	cluster  *fleet.Cluster
 	kind     delegation.Kind
-	origin   apiserver.Ref
+	origin   Ref
 	identity string
 	timing   leaseTiming
 	clock    clock.PassiveClock
@@ -227,7 +227,7 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinati
 		return seen, err
 	}
 	seen.Spec.HolderIdentity = nil
-	return l.leases().Update(ctx, seen, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
+	return l.leases().Update(ctx, seen, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
 }
 
 // own returns the Lease, nil if there is none. One of another Job of
@@ -273,7 +273,7 @@ func (l *lease) remove(ctx context.Context) error {
 }
 
 func (l *lease) removeNow(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
 	if last := l.last.Swap(nil); last != nil && holderOf(last) == l.identity {
 		// It is as we have written it, or it is not deleted.

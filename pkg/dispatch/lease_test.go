@@ -15,27 +15,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 func leases() schema.GroupVersionResource {
 	return coordinationv1.SchemeGroupVersion.WithResource("leases")
 }
 
-// sideOf makes clients of a server.
-func sideOf(t *testing.T, s *dispatchtest.Server, name string) *apiserver.Side {
+// clusterOf is what a server is the API server of.
+func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster {
 	t.Helper()
-	client, err := kubernetes.NewForConfig(s.Config())
-	assert.NilError(t, err)
-	objects, err := dynamic.NewForConfig(s.Config())
-	assert.NilError(t, err)
-	return &apiserver.Side{Context: name, ClusterUID: name + "-uid", Client: client, Dynamic: objects}
+	c := s.Cluster(t, name)
+	c.UID = name + "-uid"
+	return c
 }
 
 // quick are the times of a Lease in a test.
@@ -44,9 +40,9 @@ func quick() leaseTiming {
 }
 
 // leaseOf is the Lease of an origin, as one of its dispatchers has it.
-func leaseOf(side *apiserver.Side, origin *unstructured.Unstructured, identity string) *lease {
+func leaseOf(cluster *fleet.Cluster, origin *unstructured.Unstructured, identity string) *lease {
 	return &lease{
-		side: side, kind: delegation.Job(), origin: apiserver.RefOf(side, origin), identity: identity, timing: quick(), clock: clock.RealClock{},
+		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quick(), clock: clock.RealClock{},
 	}
 }
 
@@ -76,9 +72,9 @@ func awaits[T any](t *testing.T, from chan T, what string) T {
 	}
 }
 
-func storedLease(t *testing.T, side *apiserver.Side, name string) *coordinationv1.Lease {
+func storedLease(t *testing.T, cluster *fleet.Cluster, name string) *coordinationv1.Lease {
 	t.Helper()
-	found, err := side.Client.CoordinationV1().Leases("ml").Get(t.Context(), delegation.LeaseName(name), metav1.GetOptions{})
+	found, err := cluster.Kubernetes().CoordinationV1().Leases("ml").Get(t.Context(), delegation.LeaseName(name), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -90,30 +86,30 @@ func storedLease(t *testing.T, side *apiserver.Side, name string) *coordinationv
 // the other, that of the one which is there keeps its Lease, and the other one ends.
 func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	server := dispatchtest.NewServer(t)
-	side := sideOf(t, server, "here")
+	cluster := clusterOf(t, server, "here")
 	jobs := delegation.Job().Resource
 	first := server.Create(t, jobs, dispatchtest.SmallJob(t))
-	held, ended, stop := keeping(t, leaseOf(side, first, "old"))
+	held, ended, stop := keeping(t, leaseOf(cluster, first, "old"))
 	defer stop()
 	assert.Assert(t, awaits(t, held, "the first takes it"))
 
 	server.Delete(t, jobs, "ml", "small")
 	second := server.Create(t, jobs, dispatchtest.SmallJob(t))
-	next, nextEnded, release := keeping(t, leaseOf(side, second, "new"))
+	next, nextEnded, release := keeping(t, leaseOf(cluster, second, "new"))
 	assert.Assert(t, awaits(t, next, "the second takes it from one that is gone"))
 	assert.Assert(t, errors.Is(awaits(t, ended, "the first one ends"), errOriginGone))
-	now := storedLease(t, side, "small")
+	now := storedLease(t, cluster, "small")
 	assert.Equal(t, now.Labels[delegation.OriginUIDLabel], string(second.GetUID()))
 	assert.Equal(t, now.OwnerReferences[0].UID, second.GetUID())
 	assert.Equal(t, holderOf(now), "new")
 
 	// A dispatcher of the first that comes late does not touch it.
-	late := leaseOf(side, first, "late")
+	late := leaseOf(cluster, first, "late")
 	assert.Assert(t, errors.Is(late.keep(t.Context(), leaseEvents{}), errOriginGone))
-	assert.Equal(t, storedLease(t, side, "small").UID, now.UID)
+	assert.Equal(t, storedLease(t, cluster, "small").UID, now.UID)
 	release()
 	assert.NilError(t, awaits(t, nextEnded, "the second gives it back"))
-	assert.Equal(t, holderOf(storedLease(t, side, "small")), "")
+	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "")
 	for len(next) > 0 {
 		assert.Assert(t, <-next, "it was lost in between")
 	}
@@ -122,16 +118,16 @@ func TestLeaseOfSuccessiveJobs(t *testing.T) {
 // TestLeaseOfAnOriginThatIsGone: it is not made anew by who still held it.
 func TestLeaseOfAnOriginThatIsGone(t *testing.T) {
 	server := dispatchtest.NewServer(t)
-	side := sideOf(t, server, "here")
+	cluster := clusterOf(t, server, "here")
 	jobs := delegation.Job().Resource
-	held, ended, stop := keeping(t, leaseOf(side, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
+	held, ended, stop := keeping(t, leaseOf(cluster, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
 	defer stop()
 	assert.Assert(t, awaits(t, held, "it is taken"))
 	server.Delete(t, jobs, "ml", "small")
 	// As the garbage collector does.
 	server.Delete(t, leases(), "ml", delegation.LeaseName("small"))
 	assert.Assert(t, errors.Is(awaits(t, ended, "it ends"), errOriginGone))
-	assert.Assert(t, storedLease(t, side, "small") == nil)
+	assert.Assert(t, storedLease(t, cluster, "small") == nil)
 }
 
 // TestLeaseIsGivenBackByItsHolder: whoever has lost a Lease and does not know it gives
@@ -146,8 +142,8 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 		}
 		return nil
 	}
-	side := sideOf(t, server, "here")
-	mine := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	cluster := clusterOf(t, server, "here")
+	mine := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	held, ended, stop := keeping(t, mine)
 	assert.Assert(t, awaits(t, held, "it is taken"))
 	assert.NilError(t, mine.confirm(t.Context()))
@@ -158,7 +154,7 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 	stop()
 	close(thawed)
 	assert.NilError(t, awaits(t, ended, "it ends"))
-	assert.Equal(t, holderOf(storedLease(t, side, "small")), "theirs")
+	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 	assert.Assert(t, apierrors.IsConflict(mine.confirm(t.Context())), "who looks sees that it is another's")
 }
 
@@ -166,8 +162,8 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 // again; one that refuses it is not.
 func TestLeaseIsRemovedInTheEnd(t *testing.T) {
 	server := dispatchtest.NewServer(t)
-	side := sideOf(t, server, "here")
-	l := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	cluster := clusterOf(t, server, "here")
+	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	_, err := l.create(t.Context(), coordinationv1.LeaseSpec{})
 	assert.NilError(t, err)
 	var asked, busy atomic.Int32
@@ -186,7 +182,7 @@ func TestLeaseIsRemovedInTheEnd(t *testing.T) {
 	answers = append(answers, refusal)
 	assert.Assert(t, apierrors.IsForbidden(l.remove(t.Context())))
 	assert.Equal(t, asked.Load(), int32(3))
-	assert.Assert(t, storedLease(t, side, "small") != nil)
+	assert.Assert(t, storedLease(t, cluster, "small") != nil)
 	assert.NilError(t, l.remove(t.Context()))
-	assert.Assert(t, storedLease(t, side, "small") == nil)
+	assert.Assert(t, storedLease(t, cluster, "small") == nil)
 }

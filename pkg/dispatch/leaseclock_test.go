@@ -37,15 +37,15 @@ func (c *wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		server := dispatchtest.NewServer(t)
-		side := sideOf(t, server, "here")
-		mine, now := leaseOf(side, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine"), &wallClock{}
+		cluster := clusterOf(t, server, "here")
+		mine, now := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine"), &wallClock{}
 		mine.clock = now
 		held, ended, stop := keeping(t, mine)
 		assert.Assert(t, awaits(t, held, "it is taken"))
 		now.ahead.Store(int64(ahead))
 		for range 3 { // One renewal may have been on its way.
-			was := storedLease(t, side, "small").ResourceVersion
-			eventually(t, "it is renewed", func() bool { return storedLease(t, side, "small").ResourceVersion != was })
+			was := storedLease(t, cluster, "small").ResourceVersion
+			eventually(t, "it is renewed", func() bool { return storedLease(t, cluster, "small").ResourceVersion != was })
 		}
 		eventually(t, "it is held again", mine.held)
 		assert.Equal(t, len(held), 0, "it was lost in between")
@@ -65,7 +65,7 @@ func TestLeaseIsGoodFromWhenItWasAsked(t *testing.T) {
 		}
 		return nil
 	}
-	l := leaseOf(sideOf(t, server, "here"), server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	l := leaseOf(clusterOf(t, server, "here"), server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	l.clock, l.timing = now, timingFor(1)
 	lock := &leaseLock{lease: l}
 	assert.NilError(t, lock.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "mine", LeaseDurationSeconds: 15}))

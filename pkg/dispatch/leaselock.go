@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // leaseLock is what the elector reads and writes the Lease by. client-go's own would
@@ -111,7 +111,7 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	metav1.SetMetaDataLabel(&next.ObjectMeta, delegation.OriginUIDLabel, k.lease.origin.UID)
 	asked := k.lease.clock.Now()
-	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: apiserver.FieldManager})
+	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
 	return k.wrote(ctx, record, asked, written, err)
 }
 

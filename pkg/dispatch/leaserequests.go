@@ -9,11 +9,11 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 func (l *lease) leases() coordinationclient.LeaseInterface {
-	return l.side.Client.CoordinationV1().Leases(l.origin.Namespace)
+	return l.cluster.Kubernetes().CoordinationV1().Leases(l.origin.Namespace)
 }
 
 func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
@@ -30,7 +30,7 @@ func (l *lease) isOurs(found *coordinationv1.Lease) bool {
 // isOriginThere asks the server whether our origin is there, and no other has its
 // name.
 func (l *lease) isOriginThere(ctx context.Context) (bool, error) {
-	live, err := l.side.Get(ctx, l.kind, l.origin)
+	live, err := l.cluster.Get(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name)
 	return live != nil && string(live.GetUID()) == l.origin.UID, err
 }
 
@@ -43,22 +43,22 @@ func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coo
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
 		},
 		Spec: spec,
-	}, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
+	}, metav1.CreateOptions{FieldManager: fleet.FieldManager})
 }
 
 // delete deletes the Lease as it was found, and no other.
 func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
-	return l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+	return l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
 }
 
 // confirm asks the server whether the Lease is held by us now. What was known of it
 // may be old: a process can stand still, and the time it was held for be over.
 func (l *lease) confirm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
 	found, err := l.get(ctx)
 	if err != nil {
-		return l.side.Failed(err)
+		return l.cluster.Failed(err)
 	}
 	if !l.isOurs(found) || holderOf(found) != l.identity {
 		l.foreign.Store(true)

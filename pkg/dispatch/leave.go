@@ -76,7 +76,7 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 // unpin tells an origin that it has no mirror any more, and no pods.
 func (t *task) unpin(ctx context.Context) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := t.origin.Get(ctx, t.Kind, t.ref)
+		live, err := t.origin.get(ctx, t.Kind, t.ref)
 		if err != nil || live == nil || live.GetUID() != t.UID {
 			return err
 		}
@@ -85,11 +85,11 @@ func (t *task) unpin(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if live, err = t.origin.Patch(ctx, t.Kind, live, "status", map[string]any{"status": status}); err != nil {
+			if live, err = t.origin.patch(ctx, t.Kind, live, "status", map[string]any{"status": status}); err != nil {
 				return err
 			}
 		}
-		t.originNow, err = t.origin.Patch(ctx, t.Kind, live, "", map[string]any{
+		t.originNow, err = t.origin.patch(ctx, t.Kind, live, "", map[string]any{
 			"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
 		})
 		return err

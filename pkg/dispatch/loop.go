@@ -16,10 +16,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // ErrTimeout is the cause of a context that ends a Loop as TimedOut.
@@ -56,19 +57,19 @@ type Task struct {
 	// Dependencies are copied to the worker before the mirror is created.
 	Dependencies []dependency.Object
 	// Worker is the mirror's cluster; nil is the Loop's own.
-	Worker *apiserver.Side
+	Worker *fleet.Cluster
 	// Others are the clusters that the mirror might have been put on as well. Somebody who
 	// was told the same of the Job may have done so, and not have noted it yet.
-	Others []*apiserver.Side
+	Others []*fleet.Cluster
 }
 
 // Outcome is how a task ended.
 type Outcome struct {
 	// Kind is the origin's.
 	Kind   delegation.Kind
-	Origin apiserver.Ref
+	Origin Ref
 	// Mirror is nil if there never was one.
-	Mirror *apiserver.Ref
+	Mirror *Ref
 	// End is Completed, JobFailed, Cancelled, OriginDeleted, Detached,
 	// Interrupted, TimedOut or Aborted.
 	End EventType
@@ -81,16 +82,17 @@ type Outcome struct {
 type Loop struct {
 	// origin is the cluster of all origins, and usual that of mirrors that are meant for no
 	// other.
-	origin, usual *apiserver.Side
-	options       LoopOptions
-	clock         clock.WithTicker
-	events        *Recorder
+	origin  *side
+	usual   *fleet.Cluster
+	options LoopOptions
+	clock   clock.WithTicker
+	events  *Recorder
 
-	// queues are of each worker's tasks.
-	queues map[*apiserver.Side]taskQueue
+	// workers are the clusters of mirrors, each once, and queues those of their tasks.
+	workers map[*fleet.Cluster]*side
+	queues  map[*side]taskQueue
 	// informers are those of each cluster's namespaces and kinds.
-	informers   map[scope]cache.SharedIndexInformer
-	connections map[*apiserver.Side]*connection
+	informers map[scope]cache.SharedIndexInformer
 }
 
 // taskQueue has tasks that are to be looked at.
@@ -98,35 +100,27 @@ type taskQueue = workqueue.TypedRateLimitingInterface[*task]
 
 // NewLoop makes a loop from one cluster to another, which is that of all tasks that name
 // no other.
-func NewLoop(origin, worker *apiserver.Side, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
-	l := &Loop{
-		origin: origin, usual: worker, options: o, clock: c, events: events,
-		informers:   map[scope]cache.SharedIndexInformer{},
-		connections: map[*apiserver.Side]*connection{},
-		queues:      map[*apiserver.Side]taskQueue{},
-	}
-	l.connect(origin)
-	return l
-}
-
-// connect notes from now on whether a cluster answers.
-func (l *Loop) connect(side *apiserver.Side) {
-	if l.connections[side] == nil {
-		l.connections[side] = &connection{}
-		side.OnAnswer = func() { l.found(side) }
+func NewLoop(origin, worker *fleet.Cluster, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
+	return &Loop{
+		origin: &side{Cluster: origin, events: events}, usual: worker, options: o, clock: c, events: events,
+		informers: map[scope]cache.SharedIndexInformer{},
+		workers:   map[*fleet.Cluster]*side{},
+		queues:    map[*side]taskQueue{},
 	}
 }
 
-// queueOf is that of a worker's tasks. The first one makes it.
-func (l *Loop) queueOf(worker *apiserver.Side) taskQueue {
-	if l.queues[worker] == nil {
-		l.connect(worker)
+// workerOf is the side of a worker. The first one who asks for it makes it, with the queue
+// of its tasks.
+func (l *Loop) workerOf(c *fleet.Cluster) *side {
+	if l.workers[c] == nil {
+		worker := &side{Cluster: c, events: l.events}
+		l.workers[c] = worker
 		l.queues[worker] = workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[*task](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[*task]{Name: "dispatch", Clock: l.clock},
 		)
 	}
-	return l.queues[worker]
+	return l.workers[c]
 }
 
 const (
@@ -222,7 +216,7 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	open := map[*apiserver.Side][]*task{}
+	open := map[*side][]*task{}
 	for _, t := range tasks {
 		if !t.hasEnded() {
 			open[t.worker] = append(open[t.worker], t)
@@ -247,13 +241,13 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 
 func (l *Loop) add(t Task, timing leaseTiming) *task {
 	t.Kind = object.OrJob(t.Kind)
-	worker := cmp.Or(t.Worker, l.usual)
+	worker := l.workerOf(cmp.Or(t.Worker, l.usual))
 	gvk := t.Kind.GroupVersionKind()
-	origin := apiserver.RefTo(l.origin, gvk, t.Namespace, t.Name, string(t.UID))
+	origin := refTo(l.origin.Cluster, gvk, t.Namespace, t.Name, string(t.UID))
 	return &task{
-		Loop: l, Task: t, ref: origin, worker: worker, queue: l.queueOf(worker),
-		mirrorRef: apiserver.RefTo(worker, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
-		lease:     &lease{side: l.origin, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
+		Loop: l, Task: t, ref: origin, worker: worker, queue: l.queues[worker],
+		mirrorRef: refTo(worker.Cluster, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
+		lease:     &lease{cluster: l.origin.Cluster, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
 		copier:    workloadOf(t.Kind).copier(l.options.OriginMinor),
 		ended:     make(chan struct{}),
 		replace:   l.options.NewMirror,
@@ -298,9 +292,12 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 // tell tells of an error, but not again and again while it lasts. That a cluster
 // does not answer is told once for all Jobs.
 func (t *task) tell(err error) {
-	var failed *apiserver.Error
-	if errors.As(err, &failed) && apiserver.IsConnection(failed.Err) {
-		t.lost(failed.Side, failed.Err)
+	if failed := (*kubecontext.Error)(nil); errors.As(err, &failed) && kubecontext.IsConnection(failed.Err) {
+		at := t.origin
+		if failed.Context == t.worker.Context {
+			at = t.worker
+		}
+		at.lost(failed.Err)
 		return
 	}
 	if t.refused.mayPass(err) {

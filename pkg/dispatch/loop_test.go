@@ -54,7 +54,7 @@ func (s *stage) loop() (*Loop, chan Event) {
 		s.Log(e.Event, e.Message)
 		events <- *e
 	}
-	return NewLoop(sideOf(s.T, s.here, "here"), sideOf(s.T, s.there, "there"), LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, tell)), events
+	return NewLoop(clusterOf(s.T, s.here, "here"), clusterOf(s.T, s.there, "there"), LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, tell)), events
 }
 
 // begins dispatches until the test ends or stop is called.

@@ -10,16 +10,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // TestExpectNoPlace: where a mark names no object, the mirror may be anywhere, and no
 // second one is made.
 func TestExpectNoPlace(t *testing.T) {
-	side := func(context string) *apiserver.Side { return &apiserver.Side{Context: context, ClusterUID: context} }
-	at := &task{Loop: &Loop{origin: side("management")}, worker: side("worker-1"), Task: Task{Kind: delegation.Job()}}
-	at.ref = apiserver.RefTo(at.origin, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
-	at.mirrorRef = apiserver.RefTo(at.worker, at.Kind.GroupVersionKind(), "ml", "train", "")
+	sideOf := func(context string) *side { return &side{Cluster: &fleet.Cluster{Context: context, UID: context}} }
+	at := &task{Loop: &Loop{origin: sideOf("management")}, worker: sideOf("worker-1"), Task: Task{Kind: delegation.Job()}}
+	at.ref = refTo(at.origin.Cluster, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
+	at.mirrorRef = refTo(at.worker.Cluster, at.Kind.GroupVersionKind(), "ml", "train", "")
 	origin := &unstructured.Unstructured{}
 	origin.SetNamespace("ml")
 	origin.SetName("train")

@@ -81,7 +81,7 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 	if cached != nil && string(cached.GetUID()) == t.mirrorRef.UID {
 		return newer(cached, t.mirrorNow), nil
 	}
-	return t.worker.Get(ctx, t.Kind, t.mirrorRef)
+	return t.worker.get(ctx, t.Kind, t.mirrorRef)
 }
 
 // taken says that something else has the mirror's name.
@@ -98,7 +98,7 @@ func (t *task) taken(other *unstructured.Unstructured) error {
 // a Job, or deletes it, ends the origin first, and the mirror then; news of the two
 // may come in the other way round.
 func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
-	live, err := t.origin.Get(ctx, t.Kind, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return err
 	}

@@ -10,49 +10,47 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // CreateOrigin creates a delegated Job, or object of another kind, and makes sure
 // that it is one: API servers before Kubernetes 1.32 drop a Job's managedBy without a
 // word (KEP-4368), those with older versions of other kinds do too, and the cluster
 // would run it itself. Such an object is deleted again.
-func CreateOrigin(ctx context.Context, s *apiserver.Side, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	// What has begun is not broken off: nobody would know whether it was created.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiserver.RequestTimeout)
-	defer cancel()
-	doing := "create " + apiserver.RefOf(s, job).WithKind()
-	created, err := s.Objects(k, job.GetNamespace()).
-		Create(ctx, job, metav1.CreateOptions{FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationStrict})
+	ctx = context.WithoutCancel(ctx)
+	created, err := c.Create(ctx, k.Resource, job, metav1.FieldValidationStrict)
 	if apierrors.IsInvalid(err) {
-		return nil, fmt.Errorf("context %s: could not %s: %s", s.Context, doing, apiserver.Causes(err))
+		return nil, fmt.Errorf("context %s: could not create %s: %s", c.Context, object.KindAndName(job), kubecontext.Causes(err))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("context %s: could not %s: %w", s.Context, doing, err)
+		return nil, fmt.Errorf("context %s: could not create %s: %w", c.Context, object.KindAndName(job), kubecontext.Cause(err))
 	}
 	if content.StringAt(created, k.ManagedBy...) == content.StringAt(job, k.ManagedBy...) {
 		return created, nil
 	}
-	ref := apiserver.RefOf(s, created)
-	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", s.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
-	if _, err := s.Remove(ctx, k, ref); err != nil {
+	ref := refOf(c, created)
+	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
+	if _, err := remove(ctx, c, k, ref); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped
 }
 
 // CreatedEvent tells that an origin was created.
-func CreatedEvent(s *apiserver.Side, job *unstructured.Unstructured) Event {
-	origin := apiserver.RefOf(s, job)
-	return Event{Event: OriginCreated, Message: string(command.Say("created on %s", s.Context)), Origin: &origin}
+func CreatedEvent(c *fleet.Cluster, job *unstructured.Unstructured) Event {
+	origin := refOf(c, job)
+	return Event{Event: OriginCreated, Message: string(command.Say("created on %s", c.Context)), Origin: &origin}
 }
 
 // ProblemEvent tells of a problem that preflight found with a Job of context at.
 func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
-	origin := apiserver.RefOf(&apiserver.Side{Context: at}, job)
+	origin := refOf(&fleet.Cluster{Context: at}, job)
 	what := p.Message
 	if p.Object != "" {
 		what = p.Object + ": " + what

@@ -13,7 +13,7 @@ import (
 // pin writes on the origin which mirror it has, and returns it as it is then. Where
 // somebody else was faster the task has ended.
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	place := t.mirrorRef.Place(t.mirrorRef.UID)
+	place := t.mirrorRef.place(t.mirrorRef.UID)
 	mark := place.String()
 	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark || isWorse(place, pinned(origin)) {
 		t.wasPinned = true
@@ -22,7 +22,7 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 	if t.namesAnother(origin) {
 		return nil, t.outdone(ctx, fmt.Errorf("%s: somebody else has made a mirror of it meanwhile, and it is theirs that the origin names", t.ref.WithKind()))
 	}
-	written, err := t.origin.Patch(ctx, t.Kind, origin, "", map[string]any{
+	written, err := t.origin.patch(ctx, t.Kind, origin, "", map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: mark}},
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 		t.abort(to)
 		return 0, nil
 	}
-	live, err := t.origin.Get(ctx, t.Kind, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return 0, err
 	}

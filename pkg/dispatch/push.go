@@ -12,8 +12,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // pushState is what is remembered of writing to the mirror.
@@ -56,17 +56,17 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
 	}
-	written, err := t.worker.Patch(ctx, t.Kind, mirror, "", drift.Patch)
+	written, err := t.worker.patch(ctx, t.Kind, mirror, "", drift.Patch)
 	if apierrors.IsInvalid(err) {
 		if rest := drift.WithoutTemplate(); rest.Patch != nil && len(rest.Fields) < len(drift.Fields) {
 			drift = rest
-			written, err = t.worker.Patch(ctx, t.Kind, mirror, "", drift.Patch)
+			written, err = t.worker.patch(ctx, t.Kind, mirror, "", drift.Patch)
 		}
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		t.push.refused = true
 		t.record(Warned, command.Say("context %s does not take %s of the origin for the mirror: %s",
-			t.worker.Context, strings.Join(drift.Fields, ", "), apiserver.Causes(err)))
+			t.worker.Context, strings.Join(drift.Fields, ", "), kubecontext.Causes(err)))
 		return nil
 	}
 	if err != nil {

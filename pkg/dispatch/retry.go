@@ -6,7 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // mayPass says whether the same request may succeed later. What a server refuses
@@ -15,7 +15,7 @@ import (
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return apiserver.IsConnection(err)
+		return kubecontext.IsConnection(err)
 	}
 	return !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) &&
 		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // TestSeveralWorkers: however many Jobs wait for a worker that does not answer, those of
@@ -22,6 +22,7 @@ import (
 func TestSeveralWorkers(t *testing.T) {
 	s := newStage(t)
 	frozen := dispatchtest.NewServer(t)
+	stuck := clusterOf(t, frozen, "stuck")
 	full, thaw := make(chan struct{}), make(chan struct{})
 	var waiting atomic.Int32
 	frozen.Before = func(*http.Request) *apierrors.StatusError {
@@ -40,7 +41,6 @@ func TestSeveralWorkers(t *testing.T) {
 		}
 		return nil
 	}
-	stuck := sideOf(t, frozen, "stuck")
 	for i := range workers + 1 {
 		job := dispatchtest.SmallJob(t)
 		job.SetName(fmt.Sprintf("job-%d", i))
@@ -67,7 +67,7 @@ func TestSeveralWorkers(t *testing.T) {
 func TestMadeElsewhere(t *testing.T) {
 	s := newStage(t)
 	other := dispatchtest.NewServer(t)
-	there := sideOf(t, other, "other")
+	there := clusterOf(t, other, "other")
 	is := func() bool {
 		found, err := Unnoted(t.Context(), there, delegation.Job(), s.origin, "")
 		assert.NilError(t, err)
@@ -83,12 +83,12 @@ func TestMadeElsewhere(t *testing.T) {
 	assert.Assert(t, is())
 
 	begun := func() bool {
-		was, err := WasBegun(t.Context(), sideOf(t, s.here, "here"), delegation.Job(), s.origin)
+		was, err := WasBegun(t.Context(), clusterOf(t, s.here, "here"), delegation.Job(), s.origin)
 		assert.NilError(t, err)
 		return was
 	}
 	assert.Assert(t, !begun())
-	s.tasks[0].Others = []*apiserver.Side{there}
+	s.tasks[0].Others = []*fleet.Cluster{there}
 	// The other worker answers when the Lease has been seen: it is gone with the dispatch.
 	seen := make(chan struct{})
 	other.Before = func(*http.Request) *apierrors.StatusError { <-seen; return nil }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -24,13 +23,13 @@ import (
 type task struct {
 	*Loop
 	Task
-	ref apiserver.Ref
+	ref Ref
 	// worker is the mirror's cluster, and queue that of its tasks.
-	worker *apiserver.Side
+	worker *side
 	queue  taskQueue
 	// mirrorRef has a uid once the mirror is known. It is then ours, and no other
 	// Job of that name is.
-	mirrorRef apiserver.Ref
+	mirrorRef Ref
 	lease     *lease
 
 	// originNow and mirrorNow are what our last writes returned: newer than what the
@@ -185,7 +184,7 @@ func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, erro
 		t.originNow = newer(cached, t.originNow)
 		return t.originNow, nil
 	}
-	live, err := t.origin.Get(ctx, t.Kind, t.ref)
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil || live == nil || live.GetUID() != t.UID {
 		return nil, err
 	}
@@ -251,7 +250,7 @@ func (t *task) hasEnded() bool {
 	}
 }
 
-func originUID(r apiserver.Ref) types.UID { return types.UID(r.UID) }
+func originUID(r Ref) types.UID { return types.UID(r.UID) }
 
 // pinned is the mirror that an origin names; zero if it names none.
 func pinned(origin *unstructured.Unstructured) delegation.Place {

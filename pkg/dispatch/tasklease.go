@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -78,12 +77,9 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 
 // leaseFailed tells of an error, but not again and again while it lasts.
 func (t *task) leaseFailed(err error) {
-	if apiserver.IsConnection(err) {
-		t.lost(t.origin, err)
+	if kubecontext.IsConnection(err) {
+		t.origin.lost(err)
 		return
-	}
-	if failed := (*apiserver.Error)(nil); errors.As(err, &failed) {
-		err = failed.Err
 	}
 	message := kubecontext.InContext(t.origin.Context, "work with Lease "+t.ref.Namespace+"/"+t.lease.name(), err).Prose()
 	if before := t.leaseTold.Swap(&message); before == nil || *before != message {

@@ -16,22 +16,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // scope is what one informer looks at.
 type scope struct {
-	side      *apiserver.Side
+	side      *side
 	resource  schema.GroupVersionResource
 	namespace string
-}
-
-// connection is whether a cluster answers.
-type connection struct {
-	mu   sync.Mutex
-	lost bool
 }
 
 // watch starts informers for all Jobs of the tasks and their mirrors. What they
@@ -41,8 +35,8 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	wanted := map[scope]map[string]*task{}
 	for _, t := range tasks {
 		for _, at := range []struct {
-			side *apiserver.Side
-			ref  apiserver.Ref
+			side *side
+			ref  Ref
 		}{{l.origin, t.ref}, {t.worker, t.mirrorRef}} {
 			s := scope{at.side, t.Kind.Resource, at.ref.Namespace}
 			if wanted[s] == nil {
@@ -83,11 +77,11 @@ const heartbeat = 10 * time.Second
 // listen asks each cluster for a Job now and then, so that it is known when one
 // does not answer.
 func (l *Loop) listen(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
-	asked := map[*apiserver.Side]bool{}
-	ask := func(side *apiserver.Side, k delegation.Kind, r apiserver.Ref) {
-		if !asked[side] {
-			asked[side] = true
-			wg.Go(func() { l.listenTo(ctx, side, k, r) })
+	asked := map[*side]bool{}
+	ask := func(s *side, k delegation.Kind, r Ref) {
+		if !asked[s] {
+			asked[s] = true
+			wg.Go(func() { l.listenTo(ctx, s, k, r) })
 		}
 	}
 	for _, t := range tasks {
@@ -96,7 +90,7 @@ func (l *Loop) listen(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	}
 }
 
-func (l *Loop) listenTo(ctx context.Context, side *apiserver.Side, k delegation.Kind, r apiserver.Ref) {
+func (l *Loop) listenTo(ctx context.Context, s *side, k delegation.Kind, r Ref) {
 	ticker := l.clock.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
@@ -105,8 +99,8 @@ func (l *Loop) listenTo(ctx context.Context, side *apiserver.Side, k delegation.
 			return
 		case <-ticker.C():
 		}
-		if _, err := side.Get(ctx, k, r); err != nil && apiserver.IsConnection(err) && ctx.Err() == nil {
-			l.lost(side, err)
+		if _, err := s.get(ctx, k, r); err != nil && kubecontext.IsConnection(err) && ctx.Err() == nil {
+			s.lost(err)
 		}
 	}
 }
@@ -137,7 +131,7 @@ func slim(object any, known map[string]*task) any {
 		return object
 	}
 	if _, ours := known[job.GetNamespace()+"/"+job.GetName()]; ours {
-		return apiserver.Trimmed(job)
+		return fleet.Trimmed(job)
 	}
 	brief := &unstructured.Unstructured{Object: map[string]any{}}
 	brief.SetGroupVersionKind(job.GroupVersionKind())
@@ -152,7 +146,7 @@ func slim(object any, known map[string]*task) any {
 // for all of the namespace on the origin's side, and for all that carry our mark on
 // the worker's.
 func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatcher {
-	client := s.side.Dynamic.Resource(s.resource).Namespace(s.namespace)
+	client := s.side.Objects(s.resource, s.namespace)
 	selected := func(o *metav1.ListOptions) {
 		switch {
 		case len(known) == 1:
@@ -168,7 +162,7 @@ func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatche
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			selected(&o)
 			list, err := client.List(ctx, o)
-			l.noteAnswer(ctx, s.side, err)
+			s.side.noteAnswer(ctx, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -177,7 +171,7 @@ func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatche
 			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
 				// Servers that cannot begin a watch with all there is say so, and are
 				// listed then: it is no failure (KEP-3157).
-				l.noteAnswer(ctx, s.side, err)
+				s.side.noteAnswer(ctx, err)
 			}
 			return watching, err
 		},
@@ -186,46 +180,13 @@ func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatche
 
 // cached returns what an informer has of the origin or the mirror, nil if it has
 // nothing.
-func (t *task) cached(side *apiserver.Side, r apiserver.Ref) *unstructured.Unstructured {
-	found, ok, err := t.informers[scope{side, t.Kind.Resource, r.Namespace}].GetStore().GetByKey(r.String())
+func (t *task) cached(at *side, r Ref) *unstructured.Unstructured {
+	found, ok, err := t.informers[scope{at, t.Kind.Resource, r.Namespace}].GetStore().GetByKey(r.String())
 	if err != nil || !ok {
 		return nil
 	}
 	job, _ := found.(*unstructured.Unstructured)
 	return job
-}
-
-// noteAnswer notes whether a cluster answers a list or a watch, and tells of changes.
-func (l *Loop) noteAnswer(ctx context.Context, side *apiserver.Side, err error) {
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		l.lost(side, err)
-	default:
-		l.found(side)
-	}
-}
-
-// found tells that a cluster answers again, if it did not.
-func (l *Loop) found(side *apiserver.Side) {
-	c := l.connections[side]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lost {
-		c.lost = false
-		l.events.Record(Event{Event: Reconnected, Message: string(command.Say("context %s answers again", side.Context))})
-	}
-}
-
-// lost tells that a cluster does not answer, once.
-func (l *Loop) lost(side *apiserver.Side, err error) {
-	c := l.connections[side]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.lost {
-		c.lost = true
-		l.events.Record(Event{Event: Disconnected, Message: string(command.Say("%v; Jobs go on running, and it is tried again", &apiserver.Error{Side: side, Err: err}))})
-	}
 }
 
 // lagOf returns how long a change of the mirror's status took to land on the

@@ -10,20 +10,21 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // locate looks on a cluster for the mirror that an origin names. is says whether that
 // is where it is said to be. The uid is the proof: whoever wrote the mark may have been
 // allowed more or less than we are, and called the cluster by what they knew of it. Where
 // nothing tells, that there is no such mirror says nothing.
-func locate(ctx context.Context, w *apiserver.Side, k delegation.Kind, named delegation.Place) (mirror *unstructured.Unstructured, is delegation.Sameness, err error) {
-	if is = named.On(w.Cluster()); is == delegation.CertainlyOther {
+func locate(ctx context.Context, w *fleet.Cluster, k delegation.Kind, named delegation.Place) (mirror *unstructured.Unstructured, is delegation.Sameness, err error) {
+	if is = named.On(identityOf(w)); is == delegation.CertainlyOther {
 		return nil, is, nil
 	}
-	mirror, err = w.Get(ctx, k, apiserver.RefTo(w, k.GroupVersionKind(), named.Namespace, named.Name, named.UID))
-	if is != delegation.CertainlySame && apiserver.IsUnserved(err) {
+	mirror, err = w.Get(ctx, k.Resource, named.Namespace, named.Name)
+	if is != delegation.CertainlySame && kubecontext.IsUnserved(err) {
 		// It is not this cluster that it was made on.
 		return nil, is, nil
 	}
@@ -31,6 +32,11 @@ func locate(ctx context.Context, w *apiserver.Side, k delegation.Kind, named del
 		is = delegation.CertainlySame
 	}
 	return mirror, is, err
+}
+
+// identityOf is what is known of which cluster it is.
+func identityOf(c *fleet.Cluster) delegation.Cluster {
+	return delegation.Cluster{UID: c.UID, Stamp: c.Stamp}
 }
 
 // Mirror is what an origin says of its mirror.
@@ -45,12 +51,12 @@ type Mirror struct {
 // MirrorOf returns the mirror that an origin names, nil if it names none. namespace is
 // where a mirror on the worker is meant to be, "" for the origin's. Where it is not
 // known which cluster is meant, the worker is asked for it.
-func MirrorOf(ctx context.Context, worker *apiserver.Side, k delegation.Kind, origin *unstructured.Unstructured, namespace string) (*Mirror, error) {
+func MirrorOf(ctx context.Context, worker *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured, namespace string) (*Mirror, error) {
 	named := pinned(origin)
 	if named.IsZero() {
 		return nil, nil
 	}
-	m := &Mirror{Place: named, Worker: named.On(worker.Cluster())}
+	m := &Mirror{Place: named, Worker: named.On(identityOf(worker))}
 	if m.Worker == delegation.PerhapsSame {
 		var err error
 		if _, m.Worker, err = locate(ctx, worker, k, named); err != nil {
@@ -65,17 +71,16 @@ func MirrorOf(ctx context.Context, worker *apiserver.Side, k delegation.Kind, or
 }
 
 // IsOn says whether the mirror is certainly on another cluster.
-func (m *Mirror) IsOn(ctx context.Context, s *apiserver.Side, k delegation.Kind) bool {
-	_, is, err := locate(ctx, s, k, m.Place)
+func (m *Mirror) IsOn(ctx context.Context, c *fleet.Cluster, k delegation.Kind) bool {
+	_, is, err := locate(ctx, c, k, m.Place)
 	return err == nil && is == delegation.CertainlySame
 }
 
 // Unnoted says whether a cluster has a mirror of an origin that names none: whoever made
 // it had no time to note it. namespace is where it is meant to be, "" for the origin's.
-func Unnoted(ctx context.Context, s *apiserver.Side, k delegation.Kind, origin *unstructured.Unstructured, namespace string) (bool, error) {
-	ref := apiserver.RefTo(s, k.GroupVersionKind(), cmp.Or(namespace, origin.GetNamespace()), origin.GetName(), "")
-	found, err := s.Get(ctx, k, ref)
-	if apiserver.IsUnserved(err) {
+func Unnoted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured, namespace string) (bool, error) {
+	found, err := c.Get(ctx, k.Resource, cmp.Or(namespace, origin.GetNamespace()), origin.GetName())
+	if kubecontext.IsUnserved(err) {
 		return false, nil
 	}
 	if err != nil || found == nil || found.GetDeletionTimestamp() != nil {
@@ -87,14 +92,14 @@ func Unnoted(ctx context.Context, s *apiserver.Side, k delegation.Kind, origin *
 
 // WasBegun says whether somebody has begun to dispatch an origin, and has not ended that:
 // there is a Lease for it.
-func WasBegun(ctx context.Context, s *apiserver.Side, k delegation.Kind, origin *unstructured.Unstructured) (bool, error) {
-	l := &lease{side: s, kind: k, origin: apiserver.RefOf(s, origin)}
+func WasBegun(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured) (bool, error) {
+	l := &lease{cluster: c, kind: k, origin: refOf(c, origin)}
 	found, err := l.get(ctx)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, s.Failed(err)
+		return false, c.Failed(err)
 	}
 	return found.GetLabels()[delegation.OriginUIDLabel] == l.origin.UID, nil
 }
@@ -127,7 +132,7 @@ func (m *Mirror) Unknown(worker string) string {
 // expect takes the mirror's uid from what the origin names, if it names one. final is
 // why it cannot be gone on with here.
 func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (final, err error) {
-	named, err := MirrorOf(ctx, t.worker, t.Kind, origin, t.mirrorRef.Namespace)
+	named, err := MirrorOf(ctx, t.worker.Cluster, t.Kind, origin, t.mirrorRef.Namespace)
 	switch {
 	case err != nil:
 		return nil, err

@@ -9,13 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -45,8 +42,9 @@ type Cluster struct {
 	proofs map[string][]string
 	config *rest.Config
 	http   *http.Client
-	door   *door
-	meter  *skewMeter
+	clients
+	door  *door
+	meter *skewMeter
 	// cacheDir is the folder in which discovery is cached, "" for none.
 	cacheDir string
 
@@ -85,37 +83,23 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 		cacheDir = ""
 	}
 	authority := c.authority()
+	through := &http.Client{Transport: entrance, Timeout: own.Timeout}
+	made, err := newClients(config, through)
+	if err != nil {
+		return nil, &kubecontext.ConfigError{Err: err}
+	}
 	return &Cluster{
 		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority, Bounded: c.Bounded,
 		Stamp: stamp(config, authority), endpoint: endpoint(config, authority),
-		config: config, door: entrance, http: &http.Client{Transport: entrance, Timeout: own.Timeout},
+		config: config, door: entrance, http: through, clients: *made,
 		meter: meter, cacheDir: cacheDir,
 	}, nil
 }
 
-// REST makes a client for one group and version of the built-in API that talks
-// protobuf, and JSON with what knows no protobuf. apiPath is "/api" for the
-// core group and "/apis" for all others.
-func (c *Cluster) REST(gv schema.GroupVersion, apiPath string) (*rest.RESTClient, error) {
-	config := c.protobuf()
-	config.APIPath = apiPath
-	config.GroupVersion = &gv
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	return rest.RESTClientForConfigAndClient(config, c.http)
-}
-
-// protobuf are the settings of clients that talk protobuf, and JSON with what knows
-// no protobuf.
-func (c *Cluster) protobuf() *rest.Config {
-	config := rest.CopyConfig(c.config)
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	return config
-}
-
-// Metadata makes a client that reads the metadata of any kind of object.
-func (c *Cluster) Metadata() (metadata.Interface, error) {
-	return metadata.NewForConfigAndClient(metadata.ConfigFor(c.config), c.http)
+// Kubectl starts a command for a person: on this cluster, and in a namespace, or
+// in none if that is "".
+func (c *Cluster) Kubectl(namespace string, words ...string) command.Command {
+	return command.Kubectl(c.Context, namespace, words...)
 }
 
 // Identify asks for the cluster's identity and sets UID. That the user may not
@@ -131,11 +115,7 @@ func (c *Cluster) Identify(ctx context.Context) error {
 
 // identity is "" where the user may not read it.
 func (c *Cluster) identity(ctx context.Context) (string, error) {
-	client, err := c.Metadata()
-	if err != nil {
-		return "", err
-	}
-	ns, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
+	ns, err := c.Metadata().Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
 		Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):

@@ -45,10 +45,13 @@ func DecodeJSON(result rest.Result, into any) error {
 // DecodeText reads JSON that a server has sent.
 func DecodeText(text []byte, into any) error {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, into); err != nil {
-		return fmt.Errorf("the server's answer makes no sense: %w", err)
+		return fmt.Errorf("%w: %w", ErrSenseless, err)
 	}
 	return nil
 }
+
+// ErrSenseless is why an answer cannot be read that is not what was asked for.
+var ErrSenseless = errors.New("the server's answer makes no sense")
 
 // chunk is how many objects are asked for at once, as kubectl does
 // (cmdutil.DefaultChunkSize).
@@ -130,7 +133,7 @@ func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionReso
 		return err
 	case p.Items == nil && p.Continue == "" && !strings.HasSuffix(p.Kind, "List"):
 		// From there being none nothing could be told from anything else.
-		return errors.New("the server's answer makes no sense: it is no list")
+		return fmt.Errorf("%w: it is no list", ErrSenseless)
 	}
 	return GoesOn(o.Continue, p.Continue)
 }

@@ -26,12 +26,8 @@ func jsonSource[T any](c *Cluster, r schema.GroupVersionResource, namespace stri
 			return eachObject(ctx, c, r, namespace, o, func(n *named[T]) { visit(n.key, n.object) })
 		},
 		Watch: func(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
-			client, err := c.Dynamic()
-			if err != nil {
-				return nil, err
-			}
 			from.LabelSelector, from.FieldSelector = o.LabelSelector, o.FieldSelector
-			return client.Resource(r).Namespace(namespace).Watch(ctx, from)
+			return c.Dynamic().Resource(r).Namespace(namespace).Watch(ctx, from)
 		},
 		Decode: func(o runtime.Object) (object T, err error) {
 			u, ok := o.(*unstructured.Unstructured)

@@ -124,5 +124,5 @@ func senseless(err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("the server's answer makes no sense: %w", err)
+	return fmt.Errorf("%w: %w", ErrSenseless, err)
 }

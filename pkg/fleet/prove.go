@@ -40,7 +40,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 					continue
 				}
 				// Whatever is in the way of it, it proves nothing.
-				uids, _ := within(ctx, f.timeout, func(ctx context.Context) ([]string, error) { return way.uidsIn(ctx, namespace) })
+				uids, _ := within(ctx, f.timeout, func(ctx context.Context) ([]string, error) { return way.uidsIn(ctx, namespace), nil })
 				if way.proofs == nil {
 					way.proofs = map[string][]string{}
 				}
@@ -62,12 +62,8 @@ func answered(members []*member) (clusters []*Cluster) {
 
 // uidsIn are those of a namespace and of the account that each has, as far as they may be
 // read.
-func (c *Cluster) uidsIn(ctx context.Context, namespace string) (uids []string, err error) {
-	client, err := c.Metadata()
-	if err != nil {
-		return nil, err
-	}
-	core := corev1.SchemeGroupVersion
+func (c *Cluster) uidsIn(ctx context.Context, namespace string) (uids []string) {
+	client, core := c.Metadata(), corev1.SchemeGroupVersion
 	for _, get := range []func() (*metav1.PartialObjectMetadata, error){
 		func() (*metav1.PartialObjectMetadata, error) {
 			return client.Resource(core.WithResource("namespaces")).Get(ctx, namespace, metav1.GetOptions{})
@@ -80,7 +76,7 @@ func (c *Cluster) uidsIn(ctx context.Context, namespace string) (uids []string, 
 			uids = append(uids, string(found.UID))
 		}
 	}
-	return uids, nil
+	return uids
 }
 
 // haveSeenTheSame says whether something was seen through both of two contexts.

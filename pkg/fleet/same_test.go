@@ -142,11 +142,7 @@ func TestAuthorityInFile(t *testing.T) {
 
 // read asks for a ConfigMap of a cluster.
 func read(ctx context.Context, c *Cluster, name string) (string, error) {
-	client, err := c.Metadata()
-	if err != nil {
-		return "", err
-	}
-	o, err := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Get(ctx, name, metav1.GetOptions{})
+	o, err := c.Metadata().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -190,9 +186,7 @@ func TestOthersAreAskedForRightsOnly(t *testing.T) {
 	assert.ErrorContains(t, answers[0].Err, "context a: ")
 
 	a.refusal = http.StatusForbidden
-	client, err := f.Clusters()[0].Metadata()
-	assert.NilError(t, err)
-	err = client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Delete(t.Context(), "one", metav1.DeleteOptions{})
+	err := f.Clusters()[0].Metadata().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Delete(t.Context(), "one", metav1.DeleteOptions{})
 	assert.Assert(t, apierrors.IsForbidden(err), "%v", err)
 	assert.Equal(t, len(b.asked), 1, "it was asked who it is: %v", b.asked)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 )
 
 // happened is an event about a Job, some time after the start.
@@ -19,8 +18,8 @@ func happened(after time.Duration, what dispatch.EventType, name, message string
 		Sequence: 1, Time: metav1.NewMicroTime(now.Add(after)), Event: what, Message: message,
 	}
 	if name != "" {
-		e.Origin = &apiserver.Ref{Context: "management", ClusterUID: "c1", Namespace: "ml", Name: name, UID: "u1"}
-		e.Mirror = &apiserver.Ref{Context: "worker-1", ClusterUID: "c2", Namespace: "ml", Name: name, UID: "u2"}
+		e.Origin = &dispatch.Ref{Context: "management", ClusterUID: "c1", Namespace: "ml", Name: name, UID: "u1"}
+		e.Mirror = &dispatch.Ref{Context: "worker-1", ClusterUID: "c2", Namespace: "ml", Name: name, UID: "u2"}
 	}
 	return e
 }

@@ -10,7 +10,6 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -93,10 +92,10 @@ func TestProblemsPassedOver(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	train := apiserver.Ref{Kind: "Job", Namespace: "ml", Name: "train"}
+	train := dispatch.Ref{Kind: "Job", Namespace: "ml", Name: "train"}
 	outcomes := []dispatch.Outcome{
-		{Origin: train, Mirror: &apiserver.Ref{Context: "worker-1"}, End: dispatch.Completed},
-		{Origin: apiserver.Ref{Kind: "JobSet", Namespace: "ml", Name: evil}, Mirror: &apiserver.Ref{Context: evil}, End: dispatch.JobFailed},
+		{Origin: train, Mirror: &dispatch.Ref{Context: "worker-1"}, End: dispatch.Completed},
+		{Origin: dispatch.Ref{Kind: "JobSet", Namespace: "ml", Name: evil}, Mirror: &dispatch.Ref{Context: evil}, End: dispatch.JobFailed},
 		{Origin: train, End: dispatch.Aborted},
 	}
 	out := printed(t, func(out *bytes.Buffer) error { return printers.Outcomes(out, outcomes, printers.TableOptions{}) })

@@ -13,31 +13,22 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// sideBehind makes clients of a cluster that is behind a proxy.
-func sideBehind(t *testing.T, cluster string, p *faulty) *apiserver.Side {
+// clusterBehind is a cluster that is behind a proxy.
+func clusterBehind(t *testing.T, cluster string, p *faulty) *fleet.Cluster {
 	t.Helper()
 	config := &rest.Config{Host: p.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}),
 	}}
-	client, err := kubernetes.NewForConfig(config)
-	assert.NilError(t, err)
-	objects, err := dynamic.NewForConfig(config)
-	assert.NilError(t, err)
-	system, err := client.CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
-	assert.NilError(t, err)
-	return &apiserver.Side{Context: cluster, ClusterUID: string(system.UID), Client: client, Dynamic: objects}
+	return opened(t, cluster, config)
 }
 
 // TestNothingGoesOnAfterADispatch: each fault befalls a dispatch of many in this process, all
@@ -55,7 +46,7 @@ func TestNothingGoesOnAfterADispatch(t *testing.T) {
 		origin(t, ns, name, fixture.RunsFor(runs))
 		tasks = append(tasks, dispatch.Task{Namespace: ns, Name: name, UID: jobOf(t, management, ns, name).UID})
 	}
-	from, to := sideBehind(t, management, proxies[0]), sideBehind(t, worker1, proxies[1])
+	from, to := clusterBehind(t, management, proxies[0]), clusterBehind(t, worker1, proxies[1])
 	ctx, interrupt := context.WithCancel(t.Context())
 	var left sync.WaitGroup
 	var ended, seen atomic.Int32

@@ -42,7 +42,7 @@ func TestPreflightAccess(t *testing.T) {
 	f := newFlight(t, ns, needy(ns))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
-	f.origin, f.worker = sideOf(t, management, as(user)), sideOf(t, worker1, as(user))
+	f.origin, f.worker = clusterOf(t, management, as(user)), clusterOf(t, worker1, as(user))
 
 	found := f.problems()
 	blocking := map[string]preflight.Problem{}
@@ -94,7 +94,7 @@ func TestPreflightEditor(t *testing.T) {
 	for _, cluster := range []string{management, worker1} {
 		shell(t, fmt.Sprintf("kubectl --context %s -n %s create rolebinding editor --clusterrole=edit --user=%s", cluster, ns, user))
 	}
-	f.origin, f.worker = sideOf(t, management, as(user)), sideOf(t, worker1, as(user))
+	f.origin, f.worker = clusterOf(t, management, as(user)), clusterOf(t, worker1, as(user))
 	p := f.eventuallyFinds("permission on jobs/status")
 	assert.Assert(t, p.Blocking && p.Context == management, "%+v", p)
 	grant(t, p)
@@ -117,9 +117,9 @@ func TestPreflightEditor(t *testing.T) {
 func TestPreflightSameCluster(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-same")
-	for _, identity := range []string{f.origin.ClusterUID, ""} {
-		f.worker = sideOf(t, management)
-		f.worker.Context, f.worker.ClusterUID = "twin", identity
+	for _, identity := range []string{f.origin.UID, ""} {
+		f.worker = clusterOf(t, management)
+		f.worker.Context, f.worker.UID = "twin", identity
 		found := f.problems()
 		assert.Equal(t, len(found), 1, "%s", told(found))
 		assert.Assert(t, found[0].Blocking && found[0].Context == "twin" && contains(found[0].Message, "cannot be dispatched to its own cluster"), "%s", told(found))
@@ -130,7 +130,7 @@ func TestPreflightSameCluster(t *testing.T) {
 func TestPreflightUnreachable(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-dead")
-	dead := sideOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
+	dead := clusterOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
 	p := &preflight.Checker{Origin: f.origin, Worker: dead}
 	found, _, err := p.Check(t.Context(), f.request(f.job))
 	assert.ErrorContains(t, err, "context worker-1: could not ask the API server for its version: ")
@@ -182,15 +182,15 @@ func TestPreflightOldServers(t *testing.T) {
 	})
 	f.eventuallyClear()
 
-	f.worker = sideOf(t, worker1, oldServer(t, worker1, "v1.28.9", "spec.successPolicy", "spec.podReplacementPolicy"))
+	f.worker = clusterOf(t, worker1, oldServer(t, worker1, "v1.28.9", "spec.successPolicy", "spec.podReplacementPolicy"))
 	found := f.problems()
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	assert.Equal(t, found[0].Message, "the API server (v1.28.9) drops spec.successPolicy (known from Kubernetes 1.31 on), so the Job would do something else there")
 	assert.Assert(t, found[0].Blocking && found[0].Context == worker1)
 
 	// What a user names anew in a file, and what an origin has that is stored.
-	f.worker = sideOf(t, worker1)
-	f.origin = sideOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
+	f.worker = clusterOf(t, worker1)
+	f.origin = clusterOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
 	fresh := unstructuredJob(t, fixture.New(ns, "fresh", fixture.ManagedBy(string(delegation.Dispatch))))
 	request := f.request(fresh)
 	request.Create = true
@@ -264,7 +264,7 @@ func TestPreflightCost(t *testing.T) {
 			})
 		}
 	}
-	p := &preflight.Checker{Origin: sideOf(t, management, counting(&ofOrigin)), Worker: sideOf(t, worker1, counting(&ofWorker))}
+	p := &preflight.Checker{Origin: clusterOf(t, management, counting(&ofOrigin)), Worker: clusterOf(t, worker1, counting(&ofWorker))}
 	var group errgroup.Group
 	for i := range jobs {
 		job := f.job.DeepCopy()
@@ -294,7 +294,7 @@ func TestPreflightResume(t *testing.T) {
 	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
 		s.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}}}
 	}))
-	_, err := f.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})
+	_, err := f.worker.Objects(delegation.Job().Resource, ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	found := f.problems()
 	assert.Assert(t, len(found) == 1 && !found[0].Blocking && regexp.MustCompile("ConfigMap .*/gone").MatchString(found[0].Object), "%s", told(found))

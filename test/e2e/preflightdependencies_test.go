@@ -57,7 +57,7 @@ func allowed() dependency.Options {
 // mirror creates the mirror of an origin.
 func (f *flight) mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
 	f.t.Helper()
-	mirror, err := f.worker.Dynamic.Resource(delegation.Job().Resource).Namespace(f.ns).Create(f.t.Context(), f.request(origin).Plan.Mirror, metav1.CreateOptions{})
+	mirror, err := f.worker.Objects(delegation.Job().Resource, f.ns).Create(f.t.Context(), f.request(origin).Plan.Mirror, metav1.CreateOptions{})
 	assert.NilError(f.t, err)
 	return mirror
 }
@@ -103,7 +103,7 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.DeepEqual(t, settings.BinaryData, map[string][]byte{"b": {0, 1}})
 	assert.Assert(t, *settings.Immutable && len(settings.Finalizers) == 0)
 	assert.DeepEqual(t, settings.Labels, map[string]string{delegation.OriginUIDLabel: string(f.job.GetUID())})
-	assert.DeepEqual(t, settings.Annotations, map[string]string{delegation.OriginAnnotation: f.origin.ClusterUID + "/" + ns + "/train"})
+	assert.DeepEqual(t, settings.Annotations, map[string]string{delegation.OriginAnnotation: f.origin.UID + "/" + ns + "/train"})
 	token, err := client(t, worker1).CoreV1().Secrets(ns).Get(ctx, "token", metav1.GetOptions{})
 	assert.NilError(t, err)
 	assert.Assert(t, token.Type == "example.com/own" && string(token.Data["c"]) == "top-secret")

@@ -21,20 +21,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// sideOf is a cluster as preflight sees it, through clients that are configured
+// clusterOf is a cluster as preflight sees it, through a context that is configured
 // as changes say.
-func sideOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *apiserver.Side {
+func clusterOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *fleet.Cluster {
 	t.Helper()
 	config, err := set.Config(cluster)
 	assert.NilError(t, err)
@@ -42,13 +41,20 @@ func sideOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *apiser
 	for _, change := range changes {
 		change(config)
 	}
-	clients, err := kubernetes.NewForConfig(config)
-	assert.NilError(t, err)
-	objects, err := dynamic.NewForConfig(config)
-	assert.NilError(t, err)
+	c := opened(t, cluster, config)
+	// Not everybody may read which one it is.
 	system, err := client(t, cluster).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 	assert.NilError(t, err)
-	return &apiserver.Side{Context: cluster, ClusterUID: string(system.UID), Client: clients, Dynamic: objects}
+	c.UID = string(system.UID)
+	return c
+}
+
+// opened is the cluster that a configuration leads to.
+func opened(t *testing.T, name string, config *rest.Config) *fleet.Cluster {
+	t.Helper()
+	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: config}}, fleet.Options{}).Clusters()
+	assert.Equal(t, len(clusters), 1)
+	return clusters[0]
 }
 
 // as is the cluster as a user sees it.
@@ -60,14 +66,14 @@ func as(user string) func(*rest.Config) {
 type flight struct {
 	t              *testing.T
 	ns             string
-	origin, worker *apiserver.Side
+	origin, worker *fleet.Cluster
 	job            *unstructured.Unstructured
 }
 
 // newFlight creates a Job that is ours, and its namespace on the worker too.
 func newFlight(t *testing.T, ns string, options ...fixture.Option) *flight {
 	t.Helper()
-	f := &flight{t: t, ns: ns, origin: sideOf(t, management), worker: sideOf(t, worker1)}
+	f := &flight{t: t, ns: ns, origin: clusterOf(t, management), worker: clusterOf(t, worker1)}
 	assert.NilError(t, makeSpace(t, worker1, ns))
 	assert.NilError(t, makeSpace(t, management, ns))
 	f.job = f.create("train", options...)
@@ -80,7 +86,7 @@ func (f *flight) create(name string, options ...fixture.Option) *unstructured.Un
 	job := fixture.New(f.ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...)
 	_, err := client(f.t, management).BatchV1().Jobs(f.ns).Create(f.t.Context(), job, metav1.CreateOptions{})
 	assert.NilError(f.t, err)
-	created, err := f.origin.Dynamic.Resource(delegation.Job().Resource).Namespace(f.ns).Get(f.t.Context(), name, metav1.GetOptions{})
+	created, err := f.origin.Objects(delegation.Job().Resource, f.ns).Get(f.t.Context(), name, metav1.GetOptions{})
 	assert.NilError(f.t, err)
 	return created
 }
@@ -101,7 +107,7 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 
 func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
 	f.t.Helper()
-	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.ClusterUID})
+	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.UID})
 	assert.NilError(f.t, err)
 	return preflight.Request{Origin: job, Plan: made}
 }
@@ -173,9 +179,9 @@ func (f *flight) apply(cluster, manifest string) {
 
 // inventory is everything that is in a namespace, with versions, but what others
 // write on their own.
-func inventory(t *testing.T, s *apiserver.Side, ns string) []string {
+func inventory(t *testing.T, s *fleet.Cluster, ns string) []string {
 	t.Helper()
-	lists, err := s.Client.Discovery().ServerPreferredResources()
+	lists, err := s.Kubernetes().Discovery().ServerPreferredResources()
 	assert.NilError(t, err)
 	var all []string
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists) {
@@ -186,7 +192,7 @@ func inventory(t *testing.T, s *apiserver.Side, ns string) []string {
 			if slices.Contains([]string{"nodes", "leases", "events", "endpoints", "componentstatuses"}, r.Name) {
 				continue
 			}
-			resource := s.Dynamic.Resource(gv.WithResource(r.Name))
+			resource := s.Dynamic().Resource(gv.WithResource(r.Name))
 			of := dynamic.ResourceInterface(resource)
 			if r.Namespaced {
 				of = resource.Namespace(ns)

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -193,8 +193,8 @@ func TestRecreateOnAnOldServer(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-old"
 	createJobs(t, management, fixture.New(ns, "train", fixture.Suspended()))
-	side := sideOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
-	r := &recreate.Runner{Side: side, Gone: time.Minute, Backup: "old.yaml"}
+	side := clusterOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
+	r := &recreate.Runner{Cluster: side, Gone: time.Minute, Backup: "old.yaml"}
 	plan := replacement(t, side, ns, runner)
 	assert.ErrorContains(t, r.Check(t.Context(), plan), "the API server drops spec.managedBy")
 	assert.Equal(t, len(plan.Warnings), 0)
@@ -207,9 +207,9 @@ func TestRecreateOnAnOldServer(t *testing.T) {
 	assert.Assert(t, after.UID != before.UID && ownerIs("")(after) && *after.Spec.Suspend)
 }
 
-func replacement(t *testing.T, side *apiserver.Side, ns, owner string) *recreate.Replacement {
+func replacement(t *testing.T, side *fleet.Cluster, ns, owner string) *recreate.Replacement {
 	t.Helper()
-	job, err := side.Dynamic.Resource(delegation.Job().Resource).Namespace(ns).Get(t.Context(), "train", metav1.GetOptions{})
+	job, err := side.Objects(delegation.Job().Resource, ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)
 	plan, err := recreate.New(job, recreate.Options{ManagedBy: owner})
 	assert.NilError(t, err)
@@ -223,7 +223,7 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 	const ns = "recreate-unheard"
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	var deletions, creations atomic.Int32
-	side := sideOf(t, management, func(c *rest.Config) {
+	side := clusterOf(t, management, func(c *rest.Config) {
 		c.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				answer, err := next.RoundTrip(r)
@@ -236,7 +236,7 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 		})
 	})
 	plan := replacement(t, side, ns, "example.com/other")
-	created, err := (&recreate.Runner{Side: side, Gone: time.Minute}).Run(t.Context(), plan)
+	created, err := (&recreate.Runner{Cluster: side, Gone: time.Minute}).Run(t.Context(), plan)
 	assert.NilError(t, err)
 	assert.Equal(t, deletions.Load(), int32(2))
 	assert.Equal(t, creations.Load(), int32(2))
@@ -250,8 +250,8 @@ func TestRecreateOfAJobThatChanges(t *testing.T) {
 	const ns = "recreate-changes"
 	// Suspended, so that the built-in controller starts no pod once it has it.
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Suspended()))
-	side := sideOf(t, management)
-	r := &recreate.Runner{Side: side, Gone: time.Minute}
+	side := clusterOf(t, management)
+	r := &recreate.Runner{Cluster: side, Gone: time.Minute}
 	plan := replacement(t, side, ns, "")
 	change(t, management, ns, "train", `{"spec":{"parallelism":2}}`)
 	_, err := r.Run(t.Context(), plan)

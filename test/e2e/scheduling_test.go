@@ -41,7 +41,7 @@ func TestPreflightGangs(t *testing.T) {
 	assert.Assert(t, found[0].Blocking && found[0].Context == worker1, "%s", told(found))
 	assert.Assert(t, contains(found[0].Message, "drops spec.scheduling, so the Job would do something else there"), "%s", told(found))
 
-	f.worker = sideOf(t, worker2)
+	f.worker = clusterOf(t, worker2)
 	f.eventuallyClear()
 
 	// A group that people have made themselves, by its name.

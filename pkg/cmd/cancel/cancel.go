@@ -15,7 +15,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -158,17 +157,14 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
 	defer view.Close()
 	canceller := &dispatch.Canceller{
-		Origin: origin, Others: map[string][]*apiserver.Side{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
-		Identity: o.Identity(), OriginMinor: writing.Minor(origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
+		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
+		Identity: o.Identity(), OriginMinor: writing.Minor(ctx, origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
 	}
 	for _, c := range o.contexts {
 		switch side, ok := sides[c.Name]; {
 		case ok:
 			canceller.Workers = append(canceller.Workers, side)
-			canceller.Others[c.Name], err = writing.OtherSides(opened, c.Name)
-			if err != nil {
-				return err
-			}
+			canceller.Others[c.Name] = slices.DeleteFunc(opened.Ways(c.Name), func(way *fleet.Cluster) bool { return way.Context == c.Name })
 		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
@@ -200,7 +196,7 @@ type dispatched struct {
 }
 
 // find returns the Jobs and their like that are meant.
-func (o *cancelOptions) find(ctx context.Context, origin *apiserver.Side, finder *writing.KindFinder) (found []dispatched, err error) {
+func (o *cancelOptions) find(ctx context.Context, origin *fleet.Cluster, finder *writing.KindFinder) (found []dispatched, err error) {
 	for _, t := range o.targets {
 		kind, err := finder.Named(ctx, t.Kind)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -41,11 +42,11 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 		return printers.Outlooks(o.Out, list.Items, o.table())
 	}
 	return util.Written(o.Out, func(w io.Writer) error {
-		object := runtime.Object(list)
+		printed := runtime.Object(list)
 		if len(list.Items) == 1 {
-			object = &list.Items[0]
+			printed = &list.Items[0]
 		}
-		return o.format.PrintObject(w, object)
+		return o.format.PrintObject(w, printed)
 	})
 }
 
@@ -62,7 +63,7 @@ func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
 		}
 		t.Placements = append(t.Placements, p)
 	}
-	name := kindAndName(c.Origin)
+	name := object.KindAndName(c.Origin)
 	switch {
 	case chosen == "":
 		t.Summary = name + " would be given to none of them"

@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -29,7 +29,7 @@ type home struct {
 
 // homes finds out which Jobs have mirrors already, and where. Each stays there, whichever
 // worker comes before.
-func (o *dispatchOptions) homes(ctx context.Context, origin *apiserver.Side, workers []*worker, requests []request) []home {
+func (o *dispatchOptions) homes(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) []home {
 	found := make([]home, len(requests))
 	var group errgroup.Group
 	group.SetLimit(checkedAtOnce)
@@ -43,12 +43,12 @@ func (o *dispatchOptions) homes(ctx context.Context, origin *apiserver.Side, wor
 	return found
 }
 
-func (o *dispatchOptions) homeOf(ctx context.Context, origin *apiserver.Side, workers []*worker, r request) home {
+func (o *dispatchOptions) homeOf(ctx context.Context, origin *fleet.Cluster, workers []*worker, r request) home {
 	var away []*dispatch.Mirror
 	var perhaps *worker
 	var unseen error
 	for _, w := range reached(workers) {
-		named, err := dispatch.MirrorOf(ctx, w.side, r.kind, r.Origin, o.flags.namespaceTo)
+		named, err := dispatch.MirrorOf(ctx, w.cluster, r.kind, r.Origin, o.flags.namespaceTo)
 		switch {
 		case err != nil:
 			unseen = err
@@ -63,7 +63,7 @@ func (o *dispatchOptions) homeOf(ctx context.Context, origin *apiserver.Side, wo
 		away = append(away, named)
 		if named.Worker == delegation.CertainlySame {
 			return home{err: fmt.Errorf("%s is dispatched to %s/%s on %s already; --namespace-to %s goes on with that",
-				kindAndName(r.Origin), named.Namespace, named.Name, w.context, named.Namespace)}
+				object.KindAndName(r.Origin), named.Namespace, named.Name, w.context, named.Namespace)}
 		}
 	}
 	switch {
@@ -78,14 +78,14 @@ func (o *dispatchOptions) homeOf(ctx context.Context, origin *apiserver.Side, wo
 // unnoted looks for the mirror of a Job that names none, where there are several workers:
 // whoever dispatched it may have been killed in between, and a second mirror would run
 // beside the first.
-func (o *dispatchOptions) unnoted(ctx context.Context, origin *apiserver.Side, workers []*worker, r request) home {
+func (o *dispatchOptions) unnoted(ctx context.Context, origin *fleet.Cluster, workers []*worker, r request) home {
 	if r.Origin.GetUID() == "" || !o.isList() {
 		return home{}
 	}
 	var there []*worker
 	unseen := unreached(workers)
 	for _, w := range reached(workers) {
-		is, err := dispatch.Unnoted(ctx, w.side, r.kind, r.Origin, o.flags.namespaceTo)
+		is, err := dispatch.Unnoted(ctx, w.cluster, r.kind, r.Origin, o.flags.namespaceTo)
 		switch {
 		case err != nil:
 			unseen = append(unseen, w.context)
@@ -97,17 +97,17 @@ func (o *dispatchOptions) unnoted(ctx context.Context, origin *apiserver.Side, w
 	case len(there) == 1:
 		return home{at: there[0]}
 	case len(there) > 1:
-		return home{err: fmt.Errorf("%s has mirrors on %s and on %s, and names none of them; cancel ends them all", kindAndName(r.Origin), there[0].context, there[1].context)}
+		return home{err: fmt.Errorf("%s has mirrors on %s and on %s, and names none of them; cancel ends them all", object.KindAndName(r.Origin), there[0].context, there[1].context)}
 	case len(unseen) == 0:
 		return home{}
 	}
 	begun, err := dispatch.WasBegun(ctx, origin, r.kind, r.Origin)
 	switch {
 	case err != nil:
-		return home{err: fmt.Errorf("%s: it could not be seen whether it was dispatched before: %w", kindAndName(r.Origin), err)}
+		return home{err: fmt.Errorf("%s: it could not be seen whether it was dispatched before: %w", object.KindAndName(r.Origin), err)}
 	case begun:
 		return home{err: fmt.Errorf("%s: its dispatch was begun before, and it cannot be seen whether it has a mirror on %s; try again when that can be looked at, or leave it out of --to if it is known to have none",
-			kindAndName(r.Origin), strings.Join(unseen, ", "))}
+			object.KindAndName(r.Origin), strings.Join(unseen, ", "))}
 	}
 	return home{}
 }
@@ -115,7 +115,7 @@ func (o *dispatchOptions) unnoted(ctx context.Context, origin *apiserver.Side, w
 // elsewhere tells where a Job is dispatched to already, which is none of the workers that
 // can be asked. named is what it says of its mirror, as each of them sees it.
 func (o *dispatchOptions) elsewhere(ctx context.Context, workers []*worker, r request, named []*dispatch.Mirror) error {
-	origin := kindAndName(r.Origin)
+	origin := object.KindAndName(r.Origin)
 	isAsked := func(name string) bool {
 		return name == o.origin.Name || slices.ContainsFunc(workers, func(w *worker) bool { return w.context == name })
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // wantedJobs are the Jobs and their like that the user means, with what is wrong with
@@ -38,14 +39,9 @@ func (r request) key(namespace, name string) string {
 	return r.kind.Resource.GroupResource().String() + " " + namespace + "/" + name
 }
 
-// kindAndName is an object, for people: "job namespace/name".
-func kindAndName(o *unstructured.Unstructured) string {
-	return strings.ToLower(o.GetKind()) + " " + o.GetNamespace() + "/" + o.GetName()
-}
-
 // find reads the Jobs that the user means from the origin's cluster or from
 // files.
-func (o *dispatchOptions) find(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
+func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	switch {
 	case len(o.flags.filenames) > 0:
 		return o.ofFiles(ctx, origin)
@@ -68,7 +64,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *apiserver.Side) (*wa
 			continue // It was called by another name of its kind, too.
 		}
 		seen[key] = true
-		r.Origin, err = origin.Object(ctx, kind, o.origin.Namespace, t.Name)
+		r.Origin, err = writing.Read(ctx, origin, kind, o.origin.Namespace, t.Name)
 		switch {
 		case err != nil:
 			found.errs = append(found.errs, err)
@@ -81,7 +77,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *apiserver.Side) (*wa
 	return found, nil
 }
 
-func (o *dispatchOptions) selected(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
+func (o *dispatchOptions) selected(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	kinds, err := o.kinds.Chosen(ctx, o.flags.Kinds, o.loop.Plan.Owner)
 	if err != nil {
 		return nil, err
@@ -111,7 +107,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *apiserver.Side) 
 
 // ofFiles reads files, and looks which of their Jobs exist already. A file is
 // dispatched as a whole or not at all.
-func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (*wantedJobs, error) {
+func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	manifests, err := manifest.Read(ctx, o.flags.filenames, o.In)
 	if err != nil {
 		return nil, err
@@ -132,19 +128,19 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *apiserver.Side) (
 		r := request{kind: kind, Request: preflight.Request{Origin: job, Create: true}}
 		key := r.key(job.GetNamespace(), job.GetName())
 		if before, ok := seen[key]; ok {
-			errs = append(errs, fmt.Errorf("%s: %s stands in %s already", m.Source, kindAndName(job), before))
+			errs = append(errs, fmt.Errorf("%s: %s stands in %s already", m.Source, object.KindAndName(job), before))
 			continue
 		}
 		seen[key] = m.Source
-		existing, err := origin.Object(ctx, kind, job.GetNamespace(), job.GetName())
+		existing, err := writing.Read(ctx, origin, kind, job.GetNamespace(), job.GetName())
 		switch {
-		case apiserver.IsUnserved(err):
+		case kubecontext.IsUnserved(err):
 			// Preflight says so, with what to do.
 		case err != nil:
 			errs = append(errs, err)
 			continue
 		case existing != nil:
-			util.Tell(o.ErrOut, "note: %s exists already on %s, and is gone on with as it is there", kindAndName(job), origin.Context)
+			util.Tell(o.ErrOut, "note: %s exists already on %s, and is gone on with as it is there", object.KindAndName(job), origin.Context)
 			r.Request = preflight.Request{Origin: existing}
 		}
 		found.requests = append(found.requests, r)

@@ -5,17 +5,17 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // refuseMultiKueue makes sure that no Job is dispatched which MultiKueue
 // dispatches too. wanted are those that are to be dispatched.
-func (o *dispatchOptions) refuseMultiKueue(origin *apiserver.Side, wanted []request) error {
+func (o *dispatchOptions) refuseMultiKueue(origin *fleet.Cluster, wanted []request) error {
 	if o.loop.Plan.Owner != delegation.MultiKueue {
 		return nil
 	}
-	groups, err := origin.Client.Discovery().ServerGroups()
+	groups, err := origin.Kubernetes().Discovery().ServerGroups()
 	if err != nil {
 		return kubecontext.InContext(origin.Context, "see whether MultiKueue is there", err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 const (
@@ -28,7 +28,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.ClusterUID
+	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.UID
 	wanted, err := o.find(ctx, origin)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted
@@ -63,7 +63,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 // plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
 // Jobs that were dispatched to the same place before, and have ended, are returned
 // apart: the same command goes on with the others, and tells their end.
-func (o *dispatchOptions) plan(ctx context.Context, origin *apiserver.Side, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
+func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
 	homes := o.homes(ctx, origin, workers, wanted.requests)
 	for i, r := range wanted.requests {
 		c := &candidate{request: r, at: homes[i].at, isBound: homes[i].at != nil}
@@ -109,7 +109,7 @@ func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 }
 
 // dispatch creates what has to be created, and lets the loop do the rest.
-func (o *dispatchOptions) dispatch(ctx context.Context, origin *apiserver.Side, workers []*worker, candidates, ended []*candidate, errs []error) error {
+func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, candidates, ended []*candidate, errs []error) error {
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.Event)
 	defer view.Close()
@@ -144,8 +144,8 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *apiserver.Side, 
 		view.Close()
 		return util.Joined(errs)
 	}
-	o.loop.OriginMinor = writing.Minor(origin)
-	outcomes := o.follow(ctx, dispatch.NewLoop(origin, reached(workers)[0].side, o.loop, o.Clock, events), tasks, view)
+	o.loop.OriginMinor = writing.Minor(ctx, origin)
+	outcomes := o.follow(ctx, dispatch.NewLoop(origin, reached(workers)[0].cluster, o.loop, o.Clock, events), tasks, view)
 	view.Close()
 	o.sum(outcomes)
 	o.hint(outcomes)
@@ -154,7 +154,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *apiserver.Side, 
 
 // taskOf is what is to be done for a Job, on the worker that it is given to.
 func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
-	t := dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Worker: c.at.side}
+	t := dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Worker: c.at.cluster}
 	if v := c.of(c.at); v != nil {
 		t.Dependencies = v.dependencies
 	}
@@ -162,7 +162,7 @@ func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
 }
 
 // prepare creates an origin where that is wanted.
-func (o *dispatchOptions) prepare(ctx context.Context, origin *apiserver.Side, workers []*worker, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
+func (o *dispatchOptions) prepare(ctx context.Context, origin *fleet.Cluster, workers []*worker, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
 	job := c.Origin
 	if c.Create {
 		created, err := dispatch.CreateOrigin(ctx, origin, c.kind, job)
@@ -175,7 +175,7 @@ func (o *dispatchOptions) prepare(ctx context.Context, origin *apiserver.Side, w
 	t := taskOf(c, job)
 	for _, w := range reached(workers) {
 		if w != c.at && !c.isBound {
-			t.Others = append(t.Others, w.side)
+			t.Others = append(t.Others, w.cluster)
 		}
 	}
 	return t, nil

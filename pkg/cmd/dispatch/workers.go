@@ -8,7 +8,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -20,10 +19,10 @@ const checkedAtOnce = 8
 // worker is a cluster that Jobs may be dispatched to.
 type worker struct {
 	context string
-	// side is nil where it cannot be reached, and err says why.
-	side  *apiserver.Side
-	err   error
-	check *preflight.Checker
+	// cluster is nil where it cannot be reached, and err says why.
+	cluster *fleet.Cluster
+	err     error
+	check   *preflight.Checker
 	// jobs is how many it was given, or had before.
 	jobs int
 }
@@ -33,7 +32,7 @@ func (o *dispatchOptions) isList() bool { return len(o.workers) > 1 }
 
 // connect reaches the clusters, and makes sure that no worker is the origin's, or another
 // worker's. What is not reached of several workers is none that a Job is given to.
-func (o *dispatchOptions) connect(ctx context.Context) (origin *apiserver.Side, workers []*worker, err error) {
+func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, workers []*worker, err error) {
 	all := slices.Insert(slices.Clone(o.workers), 0, o.origin)
 	sides, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
 	if err != nil {
@@ -52,7 +51,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *apiserver.Side, 
 	o.tellLeftOut(aliases)
 	for _, c := range o.workers {
 		if aliases[c.Name] == "" {
-			workers = append(workers, &worker{context: c.Name, side: sides[c.Name], err: failed[c.Name]})
+			workers = append(workers, &worker{context: c.Name, cluster: sides[c.Name], err: failed[c.Name]})
 		}
 	}
 	switch {
@@ -64,7 +63,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *apiserver.Side, 
 	o.kinds = writing.FindKinds(opened, o.origin.Name)
 	first := &preflight.Checker{Origin: sides[o.origin.Name], Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
 	for _, w := range workers {
-		w.check = first.Beside(w.side)
+		w.check = first.Beside(w.cluster)
 	}
 	return sides[o.origin.Name], workers, nil
 }
@@ -83,13 +82,13 @@ func (o *dispatchOptions) tellLeftOut(aliases map[string]string) {
 
 // reached are those that can be.
 func reached(workers []*worker) []*worker {
-	return slices.DeleteFunc(slices.Clone(workers), func(w *worker) bool { return w.side == nil })
+	return slices.DeleteFunc(slices.Clone(workers), func(w *worker) bool { return w.cluster == nil })
 }
 
 // unreached are the names of the others.
 func unreached(workers []*worker) (names []string) {
 	for _, w := range workers {
-		if w.side == nil {
+		if w.cluster == nil {
 			names = append(names, w.context)
 		}
 	}

@@ -33,7 +33,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.replace.Kind, o.replace.Context = kind, side.Context
-	old, err := side.Object(ctx, kind, o.context.Namespace, o.target.Name)
+	old, err := writing.Read(ctx, side, kind, o.context.Namespace, o.target.Name)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted
 	}
@@ -51,7 +51,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("context %s: %w", side.Context, err)
 	}
-	r := &recreate.Runner{Side: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
+	r := &recreate.Runner{Cluster: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
 	if o.flags.dryRun != writing.DryRunClient {
 		err := r.Check(ctx, plan)
 		if interrupted := util.Interrupted(ctx); interrupted != nil {
@@ -81,7 +81,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	if err := o.confirm(ctx); err != nil {
 		return err
 	}
-	if err := plan.WriteBackup(r.Backup, r.Side.Context, o.Clock.Now()); err != nil {
+	if err := plan.WriteBackup(r.Backup, r.Cluster.Context, o.Clock.Now()); err != nil {
 		return err
 	}
 	util.Tell(o.ErrOut, "the old %s is kept in %s", o.noun(), r.Backup)

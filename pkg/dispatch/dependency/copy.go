@@ -17,8 +17,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
-
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -29,7 +29,7 @@ import (
 // the same, whatever origin it was made for. What is there otherwise is an error, and so
 // is a token of a service account, which no other cluster takes. It returns those that it
 // created, also beside an error.
-func Provide(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d []Object) ([]Object, error) {
+func Provide(ctx context.Context, origin, worker *fleet.Cluster, mirror *unstructured.Unstructured, d []Object) ([]Object, error) {
 	var created []Object
 	var failures []error
 	for _, one := range d {
@@ -53,37 +53,41 @@ func isOvertaken(err error) bool {
 }
 
 // provideOne says whether it created the copy.
-func provideOne(ctx context.Context, origin, worker *apiserver.Side, mirror *unstructured.Unstructured, d Object) (isNew bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	original, err := d.on(origin, d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unstructured.Unstructured, d Object) (isNew bool, err error) {
+	resource := Resource(d.Kind)
+	original, err := origin.Get(ctx, resource, d.Namespace, d.Name)
+	if err == nil && original == nil {
+		err = apierrors.NewNotFound(resource.GroupResource(), d.Name)
+	}
 	if err != nil {
-		return false, origin.Failed(kubecontext.InContext(origin.Context, "read "+d.String(), err))
+		return false, kubecontext.InContext(origin.Context, "read "+d.String(), err)
 	}
 	copied, err := copyOf(original, mirror)
 	if err != nil {
 		return false, fmt.Errorf("context %s: %s %w", origin.Context, d, err)
 	}
 	copied.SetOwnerReferences([]metav1.OwnerReference{ownerOf(mirror)})
-	there := d.on(worker, mirror.GetNamespace())
-	_, err = there.Create(ctx, copied, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
+	_, err = worker.Create(ctx, resource, copied, "")
 	if err == nil {
 		return true, nil
 	}
 	doing := fmt.Sprintf("copy %s to namespace %s", d, mirror.GetNamespace())
 	if !apierrors.IsAlreadyExists(err) {
-		return false, worker.Failed(kubecontext.InContext(worker.Context, doing, err))
+		return false, kubecontext.InContext(worker.Context, doing, err)
 	}
-	present, err := there.Get(ctx, d.Name, metav1.GetOptions{})
+	present, err := worker.Get(ctx, resource, mirror.GetNamespace(), d.Name)
+	if err == nil && present == nil {
+		err = apierrors.NewNotFound(resource.GroupResource(), d.Name)
+	}
 	if err != nil {
-		return false, worker.Failed(kubecontext.InContext(worker.Context, doing, err))
+		return false, kubecontext.InContext(worker.Context, doing, err)
 	}
 	switch {
 	case !isCopy(present):
 		return false, fmt.Errorf("context %s: could not %s: one is there that is none of ours", worker.Context, doing)
 	case present.GetDeletionTimestamp() != nil:
-		return false, worker.Failed(kubecontext.InContext(worker.Context, doing, apierrors.NewConflict(Resource(d.Kind).GroupResource(), d.Name,
-			errors.New("an older copy is being deleted"))))
+		return false, kubecontext.InContext(worker.Context, doing, apierrors.NewConflict(resource.GroupResource(), d.Name,
+			errors.New("an older copy is being deleted")))
 	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
 		return false, command.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
 			HowToRemove(worker, d.Kind, mirror.GetNamespace(), d.Name))
@@ -119,7 +123,7 @@ func ownerOf(mirror *unstructured.Unstructured) metav1.OwnerReference {
 }
 
 // adopt adds the mirror to the owners of a copy.
-func adopt(ctx context.Context, worker *apiserver.Side, mirror, present *unstructured.Unstructured) error {
+func adopt(ctx context.Context, worker *fleet.Cluster, mirror, present *unstructured.Unstructured) error {
 	owner := ownerOf(mirror)
 	for _, o := range present.GetOwnerReferences() {
 		if o.UID == owner.UID {
@@ -135,11 +139,13 @@ func adopt(ctx context.Context, worker *apiserver.Side, mirror, present *unstruc
 	if err != nil {
 		return err
 	}
-	_, err = worker.Dynamic.Resource(Resource(present.GetKind())).Namespace(mirror.GetNamespace()).
-		Patch(ctx, present.GetName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: apiserver.FieldManager})
+	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
+	defer cancel()
+	_, err = worker.Objects(Resource(present.GetKind()), mirror.GetNamespace()).
+		Patch(ctx, present.GetName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: fleet.FieldManager})
 	if err != nil {
-		doing := fmt.Sprintf("make %s an owner of %s %s", apiserver.RefOf(worker, mirror).WithKind(), present.GetKind(), present.GetName())
-		return worker.Failed(kubecontext.InContext(worker.Context, doing, err))
+		doing := fmt.Sprintf("make %s an owner of %s %s", object.KindAndName(mirror), present.GetKind(), present.GetName())
+		return kubecontext.InContext(worker.Context, doing, worker.Failed(err))
 	}
 	return nil
 }

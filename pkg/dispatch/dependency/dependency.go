@@ -11,10 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // Kinds of what may be copied.
@@ -36,11 +35,6 @@ type Object struct {
 // String is how people are told of it, as it is on the origin's cluster.
 func (d Object) String() string { return d.Kind + " " + d.Namespace + "/" + d.Name }
 
-// on is where objects of this kind are in a namespace of a cluster.
-func (d Object) on(s *apiserver.Side, namespace string) dynamic.ResourceInterface {
-	return s.Dynamic.Resource(Resource(d.Kind)).Namespace(namespace)
-}
-
 // ContentOf is what of a ConfigMap or Secret its users see.
 func ContentOf(o *unstructured.Unstructured) map[string]any {
 	content := map[string]any{}
@@ -59,7 +53,7 @@ func ContentOf(o *unstructured.Unstructured) map[string]any {
 }
 
 // HowToRemove tells people how to get rid of a copy that is in the way.
-func HowToRemove(worker *apiserver.Side, kind, namespace, name string) command.Prose {
+func HowToRemove(worker *fleet.Cluster, kind, namespace, name string) command.Prose {
 	return command.Say("once no Job there needs it any more: %s", worker.Kubectl(namespace, "delete", strings.ToLower(kind), name))
 }
 

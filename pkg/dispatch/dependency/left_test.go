@@ -2,21 +2,19 @@ package dependency_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // TestRemoveLeft removes what an older version has left, and nothing that anybody owns,
@@ -37,24 +35,33 @@ func TestRemoveLeft(t *testing.T) {
 		o.SetOwnerReferences(references)
 		return o
 	}
-	kinds := map[schema.GroupVersionResource]string{dependency.Resource("ConfigMap"): "ConfigMapList", dependency.Resource("Secret"): "SecretList"}
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
+	server := dispatchtest.NewServer(t)
+	for _, o := range []*unstructured.Unstructured{
 		copied("ConfigMap", "left", "u"), copied("ConfigMap", "owned", "u", "train"), copied("ConfigMap", "of-another", "v"), copied("ConfigMap", "own", ""),
-		copied("Secret", "key", "u"))
-	side := &apiserver.Side{Context: "worker", Dynamic: client}
-	removed, err := dependency.RemoveLeft(t.Context(), side, "ml", "u")
+		copied("Secret", "key", "u"),
+	} {
+		server.Create(t, dependency.Resource(o.GetKind()), o)
+	}
+	worker := server.Cluster(t, "worker")
+	removed, err := dependency.RemoveLeft(t.Context(), worker, "ml", "u")
 	assert.NilError(t, err)
 	assert.DeepEqual(t, removed, []dependency.Object{{Kind: "ConfigMap", Namespace: "ml", Name: "left"}, {Kind: "Secret", Namespace: "ml", Name: "key"}})
-	rest, err := client.Resource(dependency.Resource("ConfigMap")).Namespace("ml").List(t.Context(), metav1.ListOptions{})
-	assert.NilError(t, err)
-	assert.Equal(t, len(rest.Items), 3)
+	for _, name := range []string{"owned", "of-another", "own"} {
+		assert.Assert(t, server.Get(dependency.Resource("ConfigMap"), "ml", name) != nil, name)
+	}
 
 	// Who may not look is told nothing of it; what cannot be removed is told.
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("nobody may"))
-	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
-	_, err = dependency.RemoveLeft(t.Context(), side, "ml", "u")
+	refused := http.MethodGet
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == refused {
+			return forbidden
+		}
+		return nil
+	}
+	_, err = dependency.RemoveLeft(t.Context(), worker, "ml", "u")
 	assert.NilError(t, err)
-	client.PrependReactor("delete", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
-	_, err = dependency.RemoveLeft(t.Context(), side, "ml", "v")
+	refused = http.MethodDelete
+	_, err = dependency.RemoveLeft(t.Context(), worker, "ml", "v")
 	assert.ErrorContains(t, err, "remove ConfigMaps that were copied for the mirror")
 }

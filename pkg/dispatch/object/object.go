@@ -8,6 +8,7 @@ package object
 
 import (
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,12 @@ func NameOf(job *unstructured.Unstructured) string {
 		return name
 	}
 	return job.GetNamespace() + "/" + name
+}
+
+// KindAndName is the same with the kind in front, for the middle of a sentence: job
+// namespace/name.
+func KindAndName(job *unstructured.Unstructured) string {
+	return strings.ToLower(job.GetKind()) + " " + NameOf(job)
 }
 
 // Malformed says what keeps anything from being made of an object at all. A server takes

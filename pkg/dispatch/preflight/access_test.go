@@ -7,13 +7,10 @@ import (
 
 	"gotest.tools/v3/assert"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
@@ -30,16 +27,12 @@ func TestEachRightTakenAway(t *testing.T) {
 		assert.Assert(t, ok)
 		for _, needed := range named.Rights {
 			for _, verb := range needed.Verbs {
-				client := fake.NewClientset()
-				client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
-					review, _ := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview)
-					asked := review.Spec.ResourceAttributes
+				server := dispatchtest.NewServer(t)
+				server.MayNot = func(asked *authorizationv1.ResourceAttributes) bool {
 					what := strings.TrimSuffix(asked.Resource+"/"+asked.Subresource, "/")
-					answered := review.DeepCopy()
-					answered.Status.Allowed = what != needed.Resource.Resource || asked.Group != needed.Resource.Group || asked.Verb != verb
-					return true, answered, nil
-				})
-				found := NewProbe(&apiserver.Side{Context: "there", Client: client}).Access(t.Context(), "ml", wanted)
+					return what == needed.Resource.Resource && asked.Group == needed.Resource.Group && asked.Verb == verb
+				}
+				found := NewProbe(server.Cluster(t, "there")).Access(t.Context(), "ml", wanted)
 				if needed.IsOptional {
 					assert.Assert(t, !slices.ContainsFunc(found, func(p Problem) bool { return p.Blocking }), "%s without %s %s: %+v", task, verb, needed.Resource, found)
 					continue

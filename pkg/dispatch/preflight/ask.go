@@ -2,7 +2,7 @@ package preflight
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,10 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // serverVersion is what an API server says it is.
@@ -38,20 +37,16 @@ func (v serverVersion) isBefore(major, minor uint) bool {
 func (p Probe) version(ctx context.Context) (serverVersion, error) {
 	return recall(ctx, p, "version", func(ctx context.Context) (serverVersion, error) {
 		unknown := serverVersion{text: "of unknown version"}
-		body, err := p.Client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		info, err := p.Version(ctx)
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, fleet.ErrSenseless) {
 			return unknown, nil
 		}
 		if err != nil {
 			return unknown, err
 		}
-		var info version.Info
-		if err := json.Unmarshal(body, &info); err != nil {
-			return unknown, nil //nolint:nilerr // It has answered, if nothing that makes sense.
-		}
 		parsed, err := utilversion.ParseGeneric(info.GitVersion)
 		if err != nil {
-			return unknown, nil //nolint:nilerr // The same.
+			return unknown, nil //nolint:nilerr // It has answered, if nothing that makes sense.
 		}
 		return serverVersion{text: info.GitVersion, parsed: parsed}, nil
 	})
@@ -60,7 +55,7 @@ func (p Probe) version(ctx context.Context) (serverVersion, error) {
 // user is who the server takes the user for, "" where it does not say.
 func (p Probe) user(ctx context.Context) string {
 	name, _ := recall(ctx, p, "user", func(ctx context.Context) (string, error) {
-		review, err := p.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		review, err := p.Kubernetes().AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 		if err != nil {
 			return "", err
 		}
@@ -74,7 +69,7 @@ func (p Probe) may(ctx context.Context, namespace, verb string, what schema.Grou
 	question := fmt.Sprintf("may %s %s in %s", verb, what, namespace)
 	return recall(ctx, p, question, func(ctx context.Context) (bool, error) {
 		resource, subresource, _ := strings.Cut(what.Resource, "/")
-		review, err := p.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		review, err := p.Kubernetes().AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Namespace: namespace, Verb: verb, Group: what.Group, Resource: resource, Subresource: subresource,
 			}},
@@ -92,15 +87,11 @@ func (p Probe) Find(ctx context.Context, namespace, name string, versions ...sch
 	for _, resource := range versions {
 		question := fmt.Sprintf("find %s %s/%s", resource, namespace, name)
 		found, err := recall(ctx, p, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
-			found, err := p.Dynamic.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
+			found, err := p.Get(ctx, resource, namespace, name)
+			if kubecontext.IsUnserved(err) {
 				return nil, nil
 			}
-			if err != nil {
-				return nil, err
-			}
-			found.SetManagedFields(nil)
-			return found, nil
+			return found, err
 		})
 		if found != nil || err != nil {
 			return found, err
@@ -126,14 +117,4 @@ func (p Probe) space(ctx context.Context, name string) (space, error) {
 		exists: true, uid: string(found.GetUID()),
 		terminating: phase == string(corev1.NamespaceTerminating) || found.GetDeletionTimestamp() != nil,
 	}, nil
-}
-
-// TryCreate has the server do everything to create an object, but store it. validation is
-// one of the values of metav1.CreateOptions.FieldValidation.
-func (p Probe) TryCreate(ctx context.Context, k delegation.Kind, o *unstructured.Unstructured, validation string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	return p.Objects(k, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{
-		DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: validation,
-	})
 }

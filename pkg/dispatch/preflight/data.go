@@ -10,15 +10,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // data is what is kept of a ConfigMap or Secret: none of its values.
@@ -38,11 +36,8 @@ type data struct {
 func (p Probe) data(ctx context.Context, kind, namespace, name string) (data, error) {
 	question := fmt.Sprintf("data of %s %s/%s", kind, namespace, name)
 	return recall(ctx, p, question, func(ctx context.Context) (data, error) {
-		found, err := p.Dynamic.Resource(dependency.Resource(kind)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return data{}, nil
-		}
-		if err != nil {
+		found, err := p.Get(ctx, dependency.Resource(kind), namespace, name)
+		if err != nil || found == nil {
 			return data{}, err
 		}
 		content := dependency.ContentOf(found)
@@ -135,7 +130,7 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 	switch {
 	case err != nil && allowed:
 		p.Blocking = !ref.optional
-		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, apiserver.Because(err))
+		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, kubecontext.Because(err))
 		p.Remedy = command.Say("make it there: %s", make1)
 	case err == nil && !original.exists && ref.optional:
 		return nil, false
@@ -209,7 +204,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 		p.Remedy = command.Say("make it anew: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
 	case original.digest != there.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)
-		p.Remedy = dependency.HowToRemove(c.worker.Side, ref.kind, c.namespace(), ref.name)
+		p.Remedy = dependency.HowToRemove(c.worker.Cluster, ref.kind, c.namespace(), ref.name)
 	default:
 		return nil, true
 	}

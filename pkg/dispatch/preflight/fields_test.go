@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // parsed makes an object of what a person would write.
@@ -150,7 +150,7 @@ func TestDroppedFields(t *testing.T) {
 }
 
 func TestTooOld(t *testing.T) {
-	p := Probe{Side: &apiserver.Side{Context: "old"}}
+	p := Probe{Cluster: &fleet.Cluster{Context: "old"}}
 	found := p.tooOld(serverVersion{text: "v1.28.1"}, []dropped{
 		{path: "spec.successPolicy", matters: true, since: "1.31"},
 		{path: "spec.template.spec.volumes[0].novel", matters: true},

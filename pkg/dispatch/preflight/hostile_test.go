@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // evils are what a pod template may say where it names an object, since API servers do
@@ -27,7 +27,7 @@ var evils = []string{
 
 // TestHostileNames: what no object can be called is told, and nothing is to be run with it.
 func TestHostileNames(t *testing.T) {
-	side := func(context string) Probe { return NewProbe(&apiserver.Side{Context: context}) }
+	side := func(context string) Probe { return NewProbe(&fleet.Cluster{Context: context}) }
 	mirror := parsed(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: ml}\nspec: {}")
 	c := &check{kind: delegation.Job(), mirror: mirror, origin: side("here"), worker: side("there")}
 	c.Request.Origin = mirror
@@ -56,7 +56,7 @@ func TestHostileNames(t *testing.T) {
 
 // TestHostileKeys: a key that no ConfigMap can have is in no command.
 func TestHostileKeys(t *testing.T) {
-	p := NewProbe(&apiserver.Side{Context: "there"})
+	p := NewProbe(&fleet.Cluster{Context: "there"})
 	for _, key := range evils {
 		if key == "" || key == "-x" {
 			continue // Keys may begin with a dash, which is no flag behind a "=".
@@ -90,7 +90,7 @@ func TestHostileAnswers(t *testing.T) {
 			evil,
 		} {
 			err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", &apierrors.StatusError{ErrStatus: metav1.Status{Message: text}})
-			for _, p := range (Probe{Side: &apiserver.Side{Context: "$(x) `y`"}}).refused(pod, err) {
+			for _, p := range (Probe{Cluster: &fleet.Cluster{Context: "$(x) `y`"}}).refused(pod, err) {
 				for _, part := range p.Remedy.Parts() {
 					if part.IsCommand {
 						words := shelltest.Words(t, part.Text)

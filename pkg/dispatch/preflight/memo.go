@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // atOnce is how many questions one Check has open at a time.
@@ -30,12 +30,12 @@ type answer struct {
 
 // Probe asks one cluster, and remembers what it has answered.
 type Probe struct {
-	*apiserver.Side
+	*fleet.Cluster
 	memo *memo
 }
 
 // NewProbe makes one that has not asked anything yet.
-func NewProbe(side *apiserver.Side) Probe { return Probe{side, &memo{}} }
+func NewProbe(c *fleet.Cluster) Probe { return Probe{c, &memo{}} }
 
 // recall returns what was answered to the question before, and otherwise asks.
 // Errors are answers too, but not that ctx was over: the next Check has another.
@@ -44,7 +44,7 @@ func recall[T any](ctx context.Context, p Probe, question string, ask func(conte
 		if known, ok := p.memo.answers.Load(question); ok {
 			return known, nil
 		}
-		bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+		bounded, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 		defer cancel()
 		value, err := ask(bounded)
 		a := answer{value, err}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // versions are the ones that an object may be served in, newest first.
@@ -110,7 +110,7 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 		p.Blocking = false
 		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", command.Say("see why: %s", describe)
 		if err != nil {
-			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, apiserver.Because(err))
+			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, kubecontext.Because(err))
 		}
 	default:
 		return nil

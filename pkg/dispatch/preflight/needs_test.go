@@ -9,11 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // checkOf is a check of a mirror, by two clusters that serve what they are told to.
@@ -26,10 +25,7 @@ func checkOf(t *testing.T, k delegation.Kind, mirror *unstructured.Unstructured,
 		}
 		return nil
 	}
-	objects, err := dynamic.NewForConfig(server.Config())
-	assert.NilError(t, err)
-	there := Probe{&apiserver.Side{Context: "there", Dynamic: objects}, &memo{}}
-	here := Probe{&apiserver.Side{Context: "here"}, &memo{}}
+	there, here := NewProbe(server.Cluster(t, "there")), NewProbe(&fleet.Cluster{Context: "here"})
 	c := &check{Checker: &Checker{}, kind: k, mirror: mirror, Request: Request{Origin: mirror}, origin: here, worker: there}
 	assert.Equal(t, len(c.readTemplates()), 0)
 	return c, server

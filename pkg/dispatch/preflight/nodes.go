@@ -22,26 +22,14 @@ import (
 func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
 	return recall(ctx, p, "nodes", func(ctx context.Context) ([]corev1.Node, error) {
 		var nodes []corev1.Node
-		options := metav1.ListOptions{Limit: 500}
-		for {
-			page, err := p.Client.CoreV1().Nodes().List(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			for _, n := range page.Items {
-				nodes = append(nodes, corev1.Node{
-					ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
-					Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
-					Status:     corev1.NodeStatus{Allocatable: n.Status.Allocatable},
-				})
-			}
-			if err := fleet.GoesOn(options.Continue, page.Continue); err != nil {
-				return nil, err
-			}
-			if options.Continue = page.Continue; options.Continue == "" {
-				return nodes, nil
-			}
-		}
+		err := fleet.EachItem(ctx, p.Kubernetes().CoreV1().Nodes().List, metav1.ListOptions{}, func(n *corev1.Node) {
+			nodes = append(nodes, corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
+				Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
+				Status:     corev1.NodeStatus{Allocatable: n.Status.Allocatable},
+			})
+		})
+		return nodes, err
 	})
 }
 

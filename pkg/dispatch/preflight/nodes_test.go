@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 func TestUnfit(t *testing.T) {
@@ -52,7 +52,7 @@ items:
 }
 
 func TestGrant(t *testing.T) {
-	p := Probe{Side: &apiserver.Side{Context: "prod"}}
+	p := Probe{Cluster: &fleet.Cluster{Context: "prod"}}
 	status := rightsOnOrigin(delegation.Job(), false)[1]
 	const name = "jobs-managedby-jobs-status-jo-example.com"
 	assert.Equal(t, string(p.grant("ml", "Jo@example.com", status)),

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // originSide is what there is to find where the origin is.
@@ -97,7 +97,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	}
 	managedBy := content.Dotted(c.kind.ManagedBy)
 	var found []Problem
-	stored, err := c.origin.TryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationStrict)
+	stored, err := c.origin.Create(ctx, c.kind.Resource, c.Request.Origin, metav1.FieldValidationStrict, metav1.DryRunAll)
 	if unknown := unknownFields(err); len(unknown) > 0 {
 		// What is unknown altogether is more likely misspelt than new.
 		unknown = slices.DeleteFunc(unknown, func(f string) bool { return f == managedBy })
@@ -108,9 +108,9 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 				Remedy:  command.Say("correct or remove that in the file; %s lists what it knows", c.origin.Kubectl("", "explain", command.Explained(c.kind)+".spec", "--recursive")),
 			})
 		}
-		stored, err = c.origin.TryCreate(ctx, c.kind, c.Request.Origin, metav1.FieldValidationIgnore)
+		stored, err = c.origin.Create(ctx, c.kind.Resource, c.Request.Origin, metav1.FieldValidationIgnore, metav1.DryRunAll)
 	}
-	if apiserver.IsUnserved(err) {
+	if kubecontext.IsUnserved(err) {
 		return found // That is told already.
 	}
 	if apierrors.IsAlreadyExists(err) {

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // trial is what came of having a server create a pod in a dry run.
@@ -91,7 +91,7 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 			result.pod = admitted
 			return result, nil
 		}
-		if apiserver.IsConnection(err) {
+		if kubecontext.IsConnection(err) {
 			return result, err
 		}
 		for _, p := range c.worker.refused(pod, err) {
@@ -112,12 +112,11 @@ const (
 
 // admit has the server do everything to create a pod, but store it.
 func (c *check) admit(ctx context.Context, pod *unstructured.Unstructured) (admitted *unstructured.Unstructured, err error) {
-	pods := c.worker.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(c.namespace())
-	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: apiserver.FieldManager, FieldValidation: metav1.FieldValidationIgnore}
+	resource := corev1.SchemeGroupVersion.WithResource("pods")
 	// It is asked at least once, for as long as ctx lets it: a slow server may take longer
 	// than the wait. What is told is its last answer.
 	_ = wait.PollUntilContextTimeout(ctx, accountRetry, accountWait, true, func(context.Context) (bool, error) {
-		admitted, err = pods.Create(ctx, pod, dry)
+		admitted, err = c.worker.Create(ctx, resource, pod, metav1.FieldValidationIgnore, metav1.DryRunAll)
 		return err == nil || !lacksDefaultAccount(c.worker.refused(pod, err), c.namespace()), nil
 	})
 	if err == nil && admitted == nil {

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -29,7 +29,7 @@ import (
 // Checks may run at the same time.
 type Checker struct {
 	// Origin and Worker are the clusters.
-	Origin, Worker *apiserver.Side
+	Origin, Worker *fleet.Cluster
 	// Dependencies say what may be copied to the worker.
 	Dependencies dependency.Options
 
@@ -43,7 +43,7 @@ type Checker struct {
 
 // Beside makes a Checker for another worker that asks the origin's side nothing which this
 // one has asked it.
-func (p *Checker) Beside(worker *apiserver.Side) *Checker {
+func (p *Checker) Beside(worker *fleet.Cluster) *Checker {
 	return &Checker{Origin: p.Origin, Worker: worker, Dependencies: p.Dependencies, first: p.root()}
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Problem is one thing that preflight found. Equal Problems of several Jobs are
@@ -52,7 +52,7 @@ func (p Probe) noName(kind, namespace, name, by string) []Problem {
 // unchecked says that something could not be looked at, which is not to be taken
 // for something that is missing.
 func (p Probe) unchecked(object, namespace string, err error) Problem {
-	found := Problem{Context: p.Context, Object: object, Message: "could not be checked: " + apiserver.Because(err)}
+	found := Problem{Context: p.Context, Object: object, Message: "could not be checked: " + kubecontext.Because(err)}
 	if apierrors.IsForbidden(err) {
 		found.Remedy = command.Say("see what you may do: %s", p.Kubectl(namespace, "auth", "can-i", "--list"))
 	}

@@ -4,16 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // queue is what a cluster's Kueue makes of the name of a LocalQueue.
@@ -107,12 +105,12 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 		for _, version := range []string{"v1beta2", "v1beta1"} {
 			local, err := p.kueue(ctx, version, "localqueues", namespace, name)
 			switch {
-			case apiserver.IsUnserved(err):
+			case kubecontext.IsUnserved(err):
 				continue
-			case apierrors.IsNotFound(err):
-				return queue{hasKueue: true}, nil
 			case err != nil:
 				return queue{}, err
+			case local == nil:
+				return queue{hasKueue: true}, nil
 			}
 			return queue{hasKueue: true, exists: true, toMultiKueue: p.isMultiKueue(ctx, version, content.StringAt(local, "spec", "clusterQueue"))}, nil
 		}
@@ -124,7 +122,7 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 // may look at these.
 func (p Probe) isMultiKueue(ctx context.Context, version, name string) bool {
 	cluster, err := p.kueue(ctx, version, "clusterqueues", "", name)
-	if err != nil {
+	if err != nil || cluster == nil {
 		return false
 	}
 	checks, _, _ := unstructured.NestedStringSlice(cluster.Object, "spec", "admissionChecks")
@@ -135,18 +133,14 @@ func (p Probe) isMultiKueue(ctx context.Context, version, name string) bool {
 	}
 	for _, name := range checks {
 		check, err := p.kueue(ctx, version, "admissionchecks", "", name)
-		if err == nil && content.StringAt(check, "spec", "controllerName") == string(delegation.MultiKueue) {
+		if err == nil && check != nil && content.StringAt(check, "spec", "controllerName") == string(delegation.MultiKueue) {
 			return true
 		}
 	}
 	return false
 }
 
-// kueue reads an object of Kueue's.
+// kueue reads an object of Kueue's, nil if there is none.
 func (p Probe) kueue(ctx context.Context, version, resource, namespace, name string) (*unstructured.Unstructured, error) {
-	of := schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: resource}
-	if namespace == "" {
-		return p.Dynamic.Resource(of).Get(ctx, name, metav1.GetOptions{})
-	}
-	return p.Dynamic.Resource(of).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	return p.Get(ctx, schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: resource}, namespace, name)
 }

@@ -8,11 +8,10 @@ import (
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // withKueue is a cluster that serves one version of Kueue's API, with two queues, one of
@@ -38,9 +37,7 @@ func withKueue(t *testing.T, version string) Probe {
 	} {
 		server.Create(t, schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: o.resource}, dispatchtest.FromYAML(t, o.text))
 	}
-	objects, err := dynamic.NewForConfig(server.Config())
-	assert.NilError(t, err)
-	return Probe{&apiserver.Side{Context: "hub", Dynamic: objects}, &memo{}}
+	return NewProbe(server.Cluster(t, "hub"))
 }
 
 // TestQueues tells before a dispatch what Kueue makes of it, on either side.
@@ -78,7 +75,7 @@ func TestIsHeld(t *testing.T) {
 	job := dispatchtest.SmallJob(t)
 	held := job.DeepCopy()
 	dispatchtest.Set(t, held, "spec.suspend", true)
-	c := &check{kind: delegation.Job(), mirror: job, worker: Probe{Side: &apiserver.Side{Context: "there"}}}
+	c := &check{kind: delegation.Job(), mirror: job, worker: Probe{Cluster: &fleet.Cluster{Context: "there"}}}
 	assert.Equal(t, len(c.isHeld(job)), 0)
 	assert.Equal(t, len(c.isHeld(held)), 1)
 	c.mirror = held

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // refusal is a kind of answer that admission plugins give to a create.
@@ -39,14 +40,14 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
 			Remedy: command.Say("see what it is: %s", p.Kubectl(o.GetNamespace(), "get", command.KindNameOf(o), o.GetName(), "-o", "yaml")),
 		}}
-	case apiserver.IsConnection(err), apierrors.IsUnauthorized(err):
+	case kubecontext.IsConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
 	case strings.Contains(err.Error(), "does not support dry run"):
 		// Such webhooks are older than admissionregistration.k8s.io/v1, which no longer
 		// lets them be.
-		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + apiserver.Because(err)}}
+		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + kubecontext.Because(err)}}
 	}
-	text := apiserver.Objection(err)
+	text := kubecontext.Objection(err)
 	for _, r := range p.refusals(o.GetNamespace(), subject(o)) {
 		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
 			found := Problem{Context: p.Context, Blocking: true, Object: about}
@@ -78,6 +79,11 @@ func subject(o *unstructured.Unstructured) string {
 // defaultAccount is the ServiceAccount that pods run as which name none.
 const defaultAccount = "default"
 
+// ExceededQuota matches what the quota plugin says against an object, with the quota's name,
+// and with what is requested, used and limited, for Quantities (apiserver:
+// pkg/admission/plugin/resourcequota/controller.go).
+const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`
+
 // refusals are the texts of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
@@ -101,7 +107,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		{`^pod rejected: RuntimeClass "([^"]+)" not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("RuntimeClass", "", m[1]), "does not exist, and the pods name it"
 		}},
-		{`^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`, func(found *Problem, m []string) {
+		{ExceededQuota, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
 			found.Remedy = command.Say("ask for less, or have it raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 			// Pods are tried again until there is room, a Job is not.
@@ -147,8 +153,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 // fitsAlone says whether what is requested is within the limits, so that it is
 // only others that are in the way: "pods=1,requests.cpu=2".
 func fitsAlone(requested, limited string) bool {
-	limits := apiserver.Quantities(limited)
-	asked := apiserver.Quantities(requested)
+	limits, asked := Quantities(limited), Quantities(requested)
 	for name, quantity := range asked {
 		limit, ok := limits[name]
 		if !ok || quantity.Cmp(limit) > 0 {
@@ -156,4 +161,17 @@ func fitsAlone(requested, limited string) bool {
 		}
 	}
 	return len(asked) > 0
+}
+
+// Quantities reads what the quota plugin writes of resources, such as
+// "pods=1,requests.cpu=2". What makes no sense is left out.
+func Quantities(list string) map[string]resource.Quantity {
+	parsed := map[string]resource.Quantity{}
+	for entry := range strings.SplitSeq(list, ",") {
+		name, text, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		if quantity, err := resource.ParseQuantity(text); err == nil {
+			parsed[name] = quantity
+		}
+	}
+	return parsed
 }

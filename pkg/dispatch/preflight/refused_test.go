@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 func TestRefused(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 		{"too busy", job, apierrors.NewTooManyRequestsError("later"), false, "", "later", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := Probe{Side: &apiserver.Side{Context: "a b"}}.refused(c.of, c.err)
+			found := Probe{Cluster: &fleet.Cluster{Context: "a b"}}.refused(c.of, c.err)
 			assert.Equal(t, len(found), 1)
 			p := found[0]
 			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)

@@ -28,7 +28,7 @@ func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource)
 		if err != nil || here {
 			return served{here: here, status: status}, err
 		}
-		groups, err := p.Client.Discovery().ServerGroups()
+		groups, err := p.Kubernetes().Discovery().ServerGroups()
 		if err != nil {
 			return served{}, err
 		}
@@ -48,7 +48,7 @@ func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource)
 
 // resources says whether a server has a resource in a version, and its status.
 func (p Probe) resources(resource schema.GroupVersionResource) (here, status bool, err error) {
-	list, err := p.Client.Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
+	list, err := p.Kubernetes().Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
 		return false, false, nil
 	}

@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // TestTemplatesOfKinds finds the pods of all kinds that make pods by themselves.
@@ -73,7 +73,7 @@ spec:
 
 	// What it makes itself need not be there.
 	c := &check{kind: appWrapper, mirror: o, Checker: &Checker{}}
-	c.origin, c.worker = Probe{Side: &apiserver.Side{Context: "a"}}, Probe{Side: &apiserver.Side{Context: "b"}}
+	c.origin, c.worker = Probe{Cluster: &fleet.Cluster{Context: "a"}}, Probe{Cluster: &fleet.Cluster{Context: "b"}}
 	assert.Equal(t, len(c.readTemplates()), 1)
 	var names []string
 	for _, r := range c.references {

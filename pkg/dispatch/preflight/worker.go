@@ -13,8 +13,9 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // workerSide is what there is to find where the mirror is to be.
@@ -62,8 +63,8 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 // isSameCluster says whether both contexts lead to one cluster. Where the user may
 // not read a cluster's identity, the namespaces tell: they have uids too.
 func (c *check) isSameCluster(ctx context.Context) bool {
-	if c.origin.ClusterUID != "" && c.worker.ClusterUID != "" {
-		return c.origin.ClusterUID == c.worker.ClusterUID
+	if c.origin.UID != "" && c.worker.UID != "" {
+		return c.origin.UID == c.worker.UID
 	}
 	if c.origin.Stamp != "" && c.origin.Stamp == c.worker.Stamp {
 		return true
@@ -126,10 +127,8 @@ const (
 
 // present looks whether there is a Job of the mirror's name.
 func (c *check) present(ctx context.Context) (whose, []Problem) {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	job, err := c.worker.Objects(c.kind, c.namespace()).Get(ctx, c.mirror.GetName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	job, err := c.worker.Get(ctx, c.kind.Resource, c.namespace(), c.mirror.GetName())
+	if err == nil && job == nil || kubecontext.IsUnserved(err) {
 		return nobodys, nil
 	}
 	about := named(c.kind.Kind, c.namespace(), c.mirror.GetName())
@@ -162,7 +161,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 // there before.
 func (c *check) isOfOrigin(m *delegation.Marks) bool {
 	isPlace := m.Origin.Namespace == c.Request.Origin.GetNamespace() && m.Origin.Name == c.Request.Origin.GetName()
-	return isPlace && m.Origin.On(c.origin.Cluster()) != delegation.CertainlyOther
+	return isPlace && m.Origin.On(delegation.Cluster{UID: c.origin.UID, Stamp: c.origin.Stamp}) != delegation.CertainlyOther
 }
 
 // stranger says whose a Job is that is none of ours.
@@ -185,13 +184,13 @@ func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) st
 
 // leftovers are pods of an earlier Job of that name.
 func (c *check) leftovers(ctx context.Context) []Problem {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
 	if c.kind.PodLabel == "" || len(c.kind.PodValue) > 0 {
 		return nil // Nothing tells whose pods they are.
 	}
 	selector := c.kind.PodLabel + "=" + c.mirror.GetName()
-	pods, err := c.worker.Client.CoreV1().Pods(c.namespace()).List(ctx, metav1.ListOptions{
+	pods, err := c.worker.Kubernetes().CoreV1().Pods(c.namespace()).List(ctx, metav1.ListOptions{
 		LabelSelector: selector, Limit: 1,
 		FieldSelector: fmt.Sprintf("status.phase!=%s,status.phase!=%s", corev1.PodSucceeded, corev1.PodFailed),
 	})
@@ -220,7 +219,7 @@ func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	if err != nil {
 		return found
 	}
-	stored, err := c.worker.TryCreate(ctx, c.kind, c.mirror, metav1.FieldValidationIgnore)
+	stored, err := c.worker.Create(ctx, c.kind.Resource, c.mirror, metav1.FieldValidationIgnore, metav1.DryRunAll)
 	if err != nil {
 		return append(found, c.worker.refused(c.mirror, err)...)
 	}

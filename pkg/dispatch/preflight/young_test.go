@@ -2,18 +2,16 @@ package preflight
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // TestYoungNamespace: the ServiceAccount that every namespace gets is waited for, and no
@@ -21,19 +19,19 @@ import (
 func TestYoungNamespace(t *testing.T) {
 	for account, want := range map[string]struct{ tries, problems int }{"default": {3, 0}, "robot": {1, 1}} {
 		t.Run(account, func(t *testing.T) {
-			objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
-			tries := 0
-			objects.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			server := dispatchtest.NewServer(t)
+			cluster, tries := server.Cluster(t, "worker"), 0
+			server.Before = func(*http.Request) *apierrors.StatusError {
 				tries++
 				if tries < 3 {
-					return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "train-",
+					return apierrors.NewForbidden(corev1.Resource("pods"), "train-",
 						errors.New("error looking up service account ml/"+account+`: serviceaccount "`+account+`" not found`))
 				}
-				return true, &unstructured.Unstructured{}, nil
-			})
+				return nil
+			}
 			mirror := &unstructured.Unstructured{}
 			mirror.SetNamespace("ml")
-			c := &check{worker: NewProbe(&apiserver.Side{Context: "worker", Dynamic: objects}), mirror: mirror}
+			c := &check{worker: NewProbe(cluster), mirror: mirror}
 			pod := &unstructured.Unstructured{}
 			pod.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 			pod.SetNamespace("ml")

@@ -14,11 +14,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
@@ -29,7 +29,7 @@ import (
 // deletion and against the new Job. Everything that it finds is in one error.
 // Warnings that only a server can give are added to the Replacement.
 func (r *Runner) Check(ctx context.Context, p *Replacement) error {
-	asked := preflight.NewProbe(r.Side)
+	asked := preflight.NewProbe(r.Cluster)
 	var errs []error
 	needed := preflight.Right{
 		What: p.kind().Resource.GroupResource(), Verbs: rights.Verbs(rights.Recreate, delegation.Job().Resource.GroupResource()),
@@ -67,7 +67,7 @@ func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacem
 		// for good, that is looked at.
 		return nil
 	case cannotTry(err):
-		p.warn("The deletion could not be tried first: %s.", apiserver.Objection(err))
+		p.warn("The deletion could not be tried first: %s.", kubecontext.Objection(err))
 		return nil
 	}
 	return r.about("delete the old", p, err)
@@ -75,11 +75,11 @@ func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacem
 
 // checkCreate has the server do everything to create the new Job, but store it. It
 // has another name there, since its own is taken.
-func (r *Runner) checkCreate(ctx context.Context, asked preflight.Probe, p *Replacement) error {
+func (r *Runner) checkCreate(ctx context.Context, _ preflight.Probe, p *Replacement) error {
 	trial := p.New.DeepCopy()
 	trial.SetName("")
 	trial.SetGenerateName(trialPrefix(p.New.GetName()))
-	stored, err := asked.TryCreate(ctx, p.kind(), trial, metav1.FieldValidationStrict)
+	stored, err := r.Cluster.Create(ctx, p.kind().Resource, trial, metav1.FieldValidationStrict, metav1.DryRunAll)
 	switch {
 	case err == nil:
 		return r.checkOwner(stored, p)
@@ -87,7 +87,7 @@ func (r *Runner) checkCreate(ctx context.Context, asked preflight.Probe, p *Repl
 		p.warn("The quota of the namespace is used up: the new %s takes the place of the old one, unless somebody else is faster.", p.kind().Kind)
 		return nil
 	case cannotTry(err):
-		p.warn("The creation could not be tried first: %s.", apiserver.Objection(err))
+		p.warn("The creation could not be tried first: %s.", kubecontext.Objection(err))
 		return nil
 	}
 	return r.about("create the new", p, err)
@@ -112,36 +112,30 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Side.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
+		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
 	}
-	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Side.Kubectl("", "get", "mutatingwebhookconfigurations"))
+	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Cluster.Kubectl("", "get", "mutatingwebhookconfigurations"))
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
 	}
-	return command.Errorf("context %s: %s would have the owner %s there, whatever it is created with; %s", r.Side.Context, p.named(), got, remedy)
+	return command.Errorf("context %s: %s would have the owner %s there, whatever it is created with; %s", r.Cluster.Context, p.named(), got, remedy)
 }
 
 // isOwnPlace says whether a quota keeps the new Job out only because the old one is
 // counted, too.
 func isOwnPlace(err error) bool {
-	m := quotaRefusal().FindStringSubmatch(apiserver.Objection(err))
+	m := regexp.MustCompile(preflight.ExceededQuota).FindStringSubmatch(kubecontext.Objection(err))
 	if m == nil || !apierrors.IsForbidden(err) {
 		return false
 	}
-	used, limits := apiserver.Quantities(m[2]), apiserver.Quantities(m[3])
-	for name := range apiserver.Quantities(m[1]) {
+	used, limits := preflight.Quantities(m[3]), preflight.Quantities(m[4])
+	for name := range preflight.Quantities(m[2]) {
 		limit, isLimited := limits[name]
 		if use := used[name]; !isLimited || use.Cmp(limit) > 0 {
 			return false
 		}
 	}
 	return true
-}
-
-// quotaRefusal is what the quota plugin says (apiserver:
-// pkg/admission/plugin/resourcequota/controller.go).
-func quotaRefusal() *regexp.Regexp {
-	return regexp.MustCompile(`^exceeded quota: [^,\s]+, requested: (.*), used: (.*), limited: (.*)$`)
 }
 
 // cannotTry says whether a webhook is in the way of trying, which does not tell what
@@ -161,7 +155,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.Find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
 			return command.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
-				r.Side.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Side.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
+				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}
 	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
@@ -193,19 +187,13 @@ func kueueVersions(resource string) []schema.GroupVersionResource {
 // what was being done to it, up to its kind.
 func (r *Runner) about(doing string, p *Replacement, err error) error {
 	doing += " " + strings.ToLower(p.kind().Kind)
-	if apiserver.IsConnection(err) {
-		return kubecontext.InContext(r.Side.Context, doing+" "+object.NameOf(p.stored), err)
+	if kubecontext.IsConnection(err) {
+		return kubecontext.InContext(r.Cluster.Context, doing+" "+object.NameOf(p.stored), err)
 	}
-	return fmt.Errorf("context %s: could not %s %s: %s", r.Side.Context, doing, object.NameOf(p.stored), apiserver.Objection(err))
+	return fmt.Errorf("context %s: could not %s %s: %s", r.Cluster.Context, doing, object.NameOf(p.stored), kubecontext.Objection(err))
 }
 
 // delete deletes the Job, with its pods, if it is as it was read.
 func (r *Runner) delete(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, dryRun ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-	defer cancel()
-	uid, version, policy := job.GetUID(), job.GetResourceVersion(), metav1.DeletePropagationBackground
-	return r.Side.Objects(k, job.GetNamespace()).Delete(ctx, job.GetName(), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
-		PropagationPolicy: &policy, DryRun: dryRun,
-	})
+	return r.Cluster.Delete(ctx, k.Resource, job.GetNamespace(), job.GetName(), fleet.IsAs(job), dryRun...)
 }

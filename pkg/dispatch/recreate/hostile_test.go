@@ -11,13 +11,10 @@ import (
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
@@ -51,8 +48,7 @@ func TestHostileRun(t *testing.T) {
 				}
 				return nil
 			}
-			side := &apiserver.Side{Context: oddContext, Client: kubernetes.NewForConfigOrDie(server.Config()), Dynamic: dynamic.NewForConfigOrDie(server.Config())}
-			r := &recreate.Runner{Side: side, Gone: time.Second, Backup: backup}
+			r := &recreate.Runner{Cluster: server.Cluster(t, oddContext), Gone: time.Second, Backup: backup}
 			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: oddContext, ManagedBy: "example.com/runner"})
 			assert.NilError(t, err)
 			_, err = r.Run(t.Context(), replacement)

@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Submitted is what Kueue knows of an object that was submitted to it.
@@ -28,23 +29,29 @@ type Submitted struct {
 
 // FindSubmitted looks for what Kueue knows of an object. One that Kueue has not started,
 // or has put back into its queue by now, is as its author wrote it, and not asked for.
-func FindSubmitted(ctx context.Context, s *apiserver.Side, k delegation.Kind, old *unstructured.Unstructured) Submitted {
+func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old *unstructured.Unstructured) Submitted {
 	k = object.OrJob(k)
 	if !isStartedByKueue(k, old) {
 		return Submitted{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
 	made := metav1.ListOptions{LabelSelector: labels.Set{jobUIDLabel: string(old.GetUID())}.String()}
 	for _, resource := range kueueVersions("workloads") {
-		list, err := s.Dynamic.Resource(resource).Namespace(old.GetNamespace()).List(ctx, made)
+		var latest *unstructured.Unstructured
+		err := c.Each(ctx, resource, old.GetNamespace(), made, func(w *unstructured.Unstructured) {
+			// An elastic object has several.
+			if latest == nil || latest.GetCreationTimestamp().Time.Before(w.GetCreationTimestamp().Time) {
+				latest = w
+			}
+		})
 		switch {
-		case apierrors.IsNotFound(err), apiserver.IsUnserved(err):
+		case apierrors.IsNotFound(err):
 			continue
 		case err != nil:
-			return Submitted{Unread: s.Failed(err)}
+			return Submitted{Unread: err}
 		}
-		return Submitted{Workload: latest(list.Items)}
+		return Submitted{Workload: latest}
 	}
 	return Submitted{}
 }
@@ -52,18 +59,6 @@ func FindSubmitted(ctx context.Context, s *apiserver.Side, k delegation.Kind, ol
 // jobUIDLabel is on the Workload that Kueue makes for an object: its uid (kueue:
 // pkg/controller/constants).
 const jobUIDLabel = "kueue.x-k8s.io/job-uid"
-
-// latest is the Workload that was made last: an elastic object has several.
-func latest(workloads []unstructured.Unstructured) *unstructured.Unstructured {
-	var found *unstructured.Unstructured
-	for i := range workloads {
-		w := &workloads[i]
-		if found == nil || found.GetCreationTimestamp().Time.Before(w.GetCreationTimestamp().Time) {
-			found = w
-		}
-	}
-	return found
-}
 
 // isStartedByKueue says whether Kueue may have changed an object as it started it. As it
 // puts an object back into its queue, it puts everything back, and marks it until that
@@ -142,7 +137,7 @@ func (r *Replacement) putBackCount() {
 func (r *Replacement) whyUntold() string {
 	switch {
 	case isStartedByKueue(r.kind(), r.stored) && r.options.Submitted.Unread != nil:
-		return "its Workload could not be read: " + apiserver.Because(r.options.Submitted.Unread)
+		return "its Workload could not be read: " + kubecontext.Because(r.options.Submitted.Unread)
 	case isStartedByKueue(r.kind(), r.stored):
 		return "it has no Workload that would tell"
 	case len(podtemplate.KueuesOf(r.kind(), r.stored)) > 0:

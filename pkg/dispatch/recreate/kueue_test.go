@@ -2,20 +2,18 @@ package recreate_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
@@ -172,26 +170,26 @@ func TestReplacementOfSeveralTemplates(t *testing.T) {
 
 // TestFindSubmitted asks for no more than is needed, and says what it may not see.
 func TestFindSubmitted(t *testing.T) {
-	kinds := map[schema.GroupVersionResource]string{
-		{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}: "WorkloadList",
-		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "workloads"}: "WorkloadList",
-	}
 	older := fromText(t, strings.NewReplacer("job-train-1", "job-train-0", "2026-08-20", "2026-08-19").Replace(workloadOf))
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, older, fromText(t, workloadOf))
-	side := &apiserver.Side{Context: "management", Dynamic: client}
-	found := recreate.FindSubmitted(t.Context(), side, delegation.Job(), fromText(t, started))
+	server := dispatchtest.NewServer(t)
+	for _, workload := range []*unstructured.Unstructured{older, fromText(t, workloadOf)} {
+		server.Create(t, schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}, workload)
+	}
+	cluster := server.Cluster(t, "management")
+	found := recreate.FindSubmitted(t.Context(), cluster, delegation.Job(), fromText(t, started))
 	assert.NilError(t, found.Unread)
 	assert.Equal(t, found.Workload.GetName(), "job-train-1")
 
-	client.ClearActions()
+	asked := 0
+	server.Before = func(*http.Request) *apierrors.StatusError {
+		asked++
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", errors.New("nobody may"))
+	}
 	idle := fromText(t, started)
 	unstructured.RemoveNestedField(idle.Object, "metadata", "annotations", delegation.KueueStopping)
-	assert.Equal(t, recreate.FindSubmitted(t.Context(), side, delegation.Job(), idle), recreate.Submitted{})
-	assert.Equal(t, len(client.Actions()), 0, "what waits is not asked for")
+	assert.Equal(t, recreate.FindSubmitted(t.Context(), cluster, delegation.Job(), idle), recreate.Submitted{})
+	assert.Equal(t, asked, 0, "what waits is not asked for")
 
-	client.PrependReactor("list", "workloads", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", errors.New("nobody may"))
-	})
-	found = recreate.FindSubmitted(t.Context(), side, delegation.Job(), fromText(t, started))
+	found = recreate.FindSubmitted(t.Context(), cluster, delegation.Job(), fromText(t, started))
 	assert.Assert(t, apierrors.IsForbidden(found.Unread), "%v", found.Unread)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
@@ -128,9 +127,6 @@ func (r *Replacement) warn(format string, args ...any) {
 func (r *Replacement) kind() delegation.Kind { return r.options.Kind }
 
 // named is the old Job, for people: "job ml/train".
-func (r *Replacement) named() string { return apiserver.RefOf(&apiserver.Side{}, r.stored).WithKind() }
-
-// ref is the old Job on a cluster.
-func (r *Replacement) ref(s *apiserver.Side) apiserver.Ref {
-	return apiserver.RefOf(s, r.stored)
+func (r *Replacement) named() string {
+	return object.KindAndName(r.stored)
 }

@@ -16,8 +16,9 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/apiserver"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 
 // Runner makes Jobs anew.
 type Runner struct {
-	Side *apiserver.Side
+	Cluster *fleet.Cluster
 	// Gone bounds how long the old Job may take to be gone once it is deleted:
 	// finalizers can hold it for any time.
 	Gone time.Duration
@@ -76,7 +77,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 		}
 		return nil, r.restore(ctx, p, dropped)
 	}
-	return apiserver.Trimmed(created), nil
+	return created, nil
 }
 
 // remove deletes the old Job, if but for its status it still is what was shown, and
@@ -93,13 +94,13 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 		case apierrors.IsNotFound(err):
 			// A try whose answer was lost may have deleted it.
 			return unclear != nil, r.vanished(p, unclear != nil)
-		case apiserver.IsConnection(err):
+		case kubecontext.IsConnection(err):
 			unclear = err
 			return false, nil
 		case !apierrors.IsConflict(err):
 			return false, fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
 		}
-		live, err := r.Side.Get(ctx, p.kind(), p.ref(r.Side))
+		live, err := r.get(ctx, p)
 		switch {
 		case err != nil:
 			return false, ignoreConnection(err)
@@ -113,11 +114,16 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	case wait.Interrupted(err) && unclear != nil:
 		return command.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old", p, unclear), r.where(p))
 	case wait.Interrupted(err):
-		return fmt.Errorf("context %s: %s changes faster than it can be deleted; nothing was changed", r.Side.Context, p.named())
+		return fmt.Errorf("context %s: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.named())
 	case err != nil:
 		return err
 	}
 	return r.waitGone(bounded, p)
+}
+
+// get reads what has the old Job's name; it is nil if nothing has.
+func (r *Runner) get(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
+	return r.Cluster.Get(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName())
 }
 
 // vanished makes an error of an old Job that is gone, unless that was our doing.
@@ -125,7 +131,7 @@ func (r *Runner) vanished(p *Replacement, maybeOurs bool) error {
 	if maybeOurs {
 		return nil
 	}
-	return fmt.Errorf("context %s: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Side.Context, p.named())
+	return fmt.Errorf("context %s: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Cluster.Context, p.named())
 }
 
 // compare makes an error of a Job of which something else would be made than what
@@ -136,17 +142,17 @@ func (r *Runner) compare(live *unstructured.Unstructured, p *Replacement) error 
 	}
 	again, err := New(live, p.options)
 	if err != nil {
-		return fmt.Errorf("context %s: %w; nothing was changed", r.Side.Context, err)
+		return fmt.Errorf("context %s: %w; nothing was changed", r.Cluster.Context, err)
 	}
 	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
-		return fmt.Errorf("context %s: %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Side.Context, p.named())
+		return fmt.Errorf("context %s: %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Cluster.Context, p.named())
 	}
 	return nil
 }
 
 // ignoreConnection has what is tried again go on where a server did not answer.
 func ignoreConnection(err error) error {
-	if apiserver.IsConnection(err) {
+	if kubecontext.IsConnection(err) {
 		return nil
 	}
 	return err
@@ -158,7 +164,7 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	var finalizers []string
 	var last error
 	err := wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
-		live, err := r.Side.Get(ctx, p.kind(), p.ref(r.Side))
+		live, err := r.get(ctx, p)
 		if last = err; err != nil {
 			return false, nil //nolint:nilerr // It is tried again.
 		}
@@ -176,18 +182,18 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	}
 	why := "it is still there"
 	if last != nil {
-		why = apiserver.Because(last)
+		why = kubecontext.Because(last)
 	}
 	if len(finalizers) > 0 {
 		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
 	}
 	return &NotGoneError{command.Say("context %s: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
-		r.Side.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
+		r.Cluster.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
 }
 
 // watchGone watches a Job, and says whether it went; if not, the watch has ended.
 func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
-	watching, err := r.Side.Objects(k, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
+	watching, err := r.Cluster.Objects(k.Resource, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, live.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
 	})
 	if err != nil {
@@ -216,21 +222,19 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	var passing error
 	unclear := false
 	err = wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
-		bounded, cancel := context.WithTimeout(ctx, apiserver.RequestTimeout)
-		defer cancel()
 		var failure error
-		created, failure = r.Side.Objects(p.kind(), job.GetNamespace()).Create(bounded, job, metav1.CreateOptions{FieldManager: apiserver.FieldManager})
+		created, failure = r.Cluster.Create(ctx, p.kind().Resource, job, "")
 		switch {
 		case failure == nil:
 			return true, nil
 		case apierrors.IsAlreadyExists(failure) && unclear:
 			// A try whose answer was lost may have created it.
-			live, err := r.Side.Get(ctx, p.kind(), p.ref(r.Side))
+			live, err := r.get(ctx, p)
 			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), live) == object.OwnerOf(p.kind(), job) {
 				created = live
 				return true, nil
 			}
-		case apiserver.IsConnection(failure):
+		case kubecontext.IsConnection(failure):
 			unclear, passing = true, failure
 			return false, nil
 		case isOwnPlace(failure):
@@ -247,9 +251,7 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 
 // takeBack deletes a new Job that is not what it was to be, and waits for that.
 func (r *Runner) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
-	ref := p.ref(r.Side)
-	ref.UID = string(created.GetUID())
-	if _, err := r.Side.Remove(ctx, p.kind(), ref); err != nil {
+	if _, err := r.Cluster.Remove(ctx, p.kind().Resource, created.GetNamespace(), created.GetName(), string(created.GetUID())); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.Gone)
@@ -270,7 +272,7 @@ func (r *Runner) where(p *Replacement) command.Prose {
 	return command.Say("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
-func (r *Runner) restoreCommand() command.Command { return restoring(r.Side.Context, r.Backup) }
+func (r *Runner) restoreCommand() command.Command { return restoring(r.Cluster.Context, r.Backup) }
 
 // restoring is the command that restores a Job from a file that holds it.
 func restoring(contextName, file string) command.Command {

@@ -1,6 +1,7 @@
 package kubecontext
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,8 @@ type Error struct {
 	// Err itself says so.
 	Doing string
 	Err   error
+	// IsBounded is whether it was asked with a limit of time that no flag raises.
+	IsBounded bool
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -102,11 +105,14 @@ func (e *Error) Message() string {
 	if errors.As(e.Err, &recorded) {
 		return recorded.Text
 	}
-	told := command.Text(reason(e.Err))
+	told, hint := command.Text(reason(e.Err)), e.hint()
+	if e.IsBounded && e.Code() == CodeTimeout {
+		told, hint = "it did not answer in time", ""
+	}
 	if e.Doing != "" {
 		told = command.Say("could not %s: %s", e.Doing, told)
 	}
-	if hint := e.hint(); hint != "" {
+	if hint != "" {
 		told = command.Say("%s; %s", told, hint)
 	}
 	return string(told)
@@ -212,9 +218,7 @@ func isTimeout(err error) bool {
 // reason is an error's text without what a reader has no use for: the verb and
 // URL that net/http puts in front of every error of a connection.
 func reason(err error) string {
-	for u := (*url.Error)(nil); errors.As(err, &u); {
-		err = u.Err
-	}
+	err = withoutURL(err)
 	if apierrors.IsUnauthorized(err) {
 		return "the server does not accept these credentials"
 	}
@@ -224,12 +228,20 @@ func reason(err error) string {
 	return strings.Join(strings.Fields(first), " ")
 }
 
+// withoutURL is an error without the verb and URL that net/http puts in front.
+func withoutURL(err error) error {
+	for u := (*url.Error)(nil); errors.As(err, &u); {
+		err = u.Err
+	}
+	return err
+}
+
 // InContext makes an error of one context of any other. What an *Error says was
 // being done is kept; otherwise it is doing, which may be "".
 func InContext(name, doing string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
-		return &Error{Context: name, Doing: e.Doing, Err: e.Err}
+		return &Error{Context: name, Doing: cmp.Or(e.Doing, doing), Err: e.Err, IsBounded: e.IsBounded}
 	}
 	return &Error{Context: name, Doing: doing, Err: err}
 }

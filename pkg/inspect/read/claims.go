@@ -168,11 +168,9 @@ func madeFor(uids []string) (metav1.ListOptions, error) {
 // for, or, where uids is nil, all that there are of such. A cluster without Kueue has no
 // Workloads, and so claims nothing.
 func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
-	client, err := c.Metadata()
-	if err != nil {
-		return nil, err
-	}
+	client := c.Metadata()
 	var madeForThem metav1.ListOptions
+	var err error
 	if uids != nil {
 		if madeForThem, err = madeFor(uids); err != nil {
 			return nil, err

@@ -27,11 +27,7 @@ func TryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 		if !slices.Contains(contexts, c.Context) {
 			return nil, nil
 		}
-		client, err := c.Dynamic()
-		if err != nil {
-			return nil, err
-		}
-		return client.Resource(delegation.Job().Resource).Namespace(job.GetNamespace()).Create(ctx, job.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return c.Create(ctx, delegation.Job().Resource, job.DeepCopy(), "", metav1.DryRunAll)
 	})
 	tried := map[string]Tried{}
 	for _, a := range answers {

@@ -71,11 +71,7 @@ func (w *watcher) jobSource(kind delegation.Kind) (*source, error) {
 
 // objectSource is that of any other kind.
 func (w *watcher) objectSource(kind delegation.Kind) (*source, error) {
-	client, err := w.cluster.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	objects, slim := client.Resource(kind.Resource).Namespace(w.query.namespace(w.cluster)), newSlimmer(kind)
+	objects, slim := w.cluster.Dynamic().Resource(kind.Resource).Namespace(w.query.namespace(w.cluster)), newSlimmer(kind)
 	return &source{
 		example: &unstructured.Unstructured{},
 		listWatch: w.listerWatcher(kind,

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/version"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,15 +72,8 @@ func askVersion(ctx context.Context, c *fleet.Cluster, group string) (string, er
 
 // Version is what an API server calls its version, such as "v1.36.3".
 func Version(ctx context.Context, c *fleet.Cluster) (string, error) {
-	return fleet.Keep(c, "version", fleet.Seldom, func() (string, error) { return serverVersion(ctx, c) })
-}
-
-func serverVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
-	client, err := c.REST(corev1.SchemeGroupVersion, "/api")
-	if err != nil {
-		return "", err
-	}
-	var v version.Info
-	err = fleet.DecodeJSON(client.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
-	return v.GitVersion, err
+	return fleet.Keep(c, "version", fleet.Seldom, func() (string, error) {
+		v, err := c.Version(ctx)
+		return v.GitVersion, err
+	})
 }

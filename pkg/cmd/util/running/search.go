@@ -114,5 +114,5 @@ func (j *FoundJob) Client(ctx context.Context, kubeContext string) (kubernetes.I
 	if c == nil {
 		return nil, &kubecontext.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("it is not there any more")}
 	}
-	return c.Kubernetes()
+	return c.Kubernetes(), nil
 }

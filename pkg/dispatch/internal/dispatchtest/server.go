@@ -2,6 +2,7 @@ package dispatchtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,14 +16,19 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"gotest.tools/v3/assert"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // Server stands in for an API server where what matters is who writes first: it has
@@ -32,6 +38,8 @@ type Server struct {
 	// Before, if it is set, is called with each request before that is answered; an
 	// error is the answer then. Several may be called at once.
 	Before func(*http.Request) *apierrors.StatusError
+	// MayNot, if it is set, says what its user may not do.
+	MayNot func(*authorizationv1.ResourceAttributes) bool
 
 	address string
 	mu      sync.Mutex
@@ -68,12 +76,22 @@ func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: s.address, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// Create stores an object of a resource, as a client would have it stored.
+// Cluster is the server as a context of that name reaches it, which may not read which
+// cluster it is.
+func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
+	t.Helper()
+	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: s.Config()}}, fleet.Options{}).Clusters()
+	assert.Equal(t, len(clusters), 1)
+	return clusters[0]
+}
+
+// Create stores an object of a resource, as a client would have it stored, but for a uid
+// that it has already.
 func (s *Server) Create(t *testing.T, resource schema.GroupVersionResource, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	created, err := s.create(pathOf(resource, o.GetNamespace(), ""), o)
+	created, err := s.create(pathOf(resource, o.GetNamespace(), ""), o, cmp.Or(o.GetUID(), uuid.NewUUID()))
 	assert.Assert(t, err == nil, "%v", err)
 	return created
 }
@@ -134,6 +152,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	if body, err = asJSON(r, body); err != nil {
+		http.Error(w, err.Error(), http.StatusUnsupportedMediaType)
+		return
+	}
 	var failed *apierrors.StatusError
 	if s.Before != nil {
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -142,6 +164,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch {
 	case failed != nil:
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
+		answer, failed = s.review(body)
 	case r.URL.Query().Get("watch") == "true" && r.URL.Query().Get("sendInitialEvents") == "true":
 		failed = apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
 	case r.URL.Query().Get("watch") == "true":
@@ -159,6 +183,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// review says whether its user may do something.
+func (s *Server) review(body []byte) (any, *apierrors.StatusError) {
+	var asked authorizationv1.SelfSubjectAccessReview
+	if err := json.Unmarshal(body, &asked); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	asked.Status.Allowed = s.MayNot == nil || !s.MayNot(asked.Spec.ResourceAttributes)
+	return &asked, nil
 }
 
 func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusError) {
@@ -183,7 +217,7 @@ func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusErr
 		if err := o.UnmarshalJSON(body); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
-		created, failed := s.create(collection, o)
+		created, failed := s.create(collection, o, uuid.NewUUID())
 		return objectOf(created), failed
 	case r.Method == http.MethodPut:
 		stored, failed := s.change(path, func([]byte) ([]byte, error) { return body, nil })
@@ -204,6 +238,19 @@ func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusErr
 		return objectOf(removed), failed
 	}
 	return nil, apierrors.NewMethodNotSupported(resource, r.Method)
+}
+
+// asJSON is a body as JSON, that of typed clients too, which talk protobuf.
+func asJSON(r *http.Request, body []byte) ([]byte, error) {
+	if r.Header.Get("Content-Type") != runtime.ContentTypeProtobuf || len(body) == 0 {
+		return body, nil
+	}
+	o, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	o.GetObjectKind().SetGroupVersionKind(*kind)
+	return json.Marshal(o)
 }
 
 // placesOf returns the paths of the collection and of the object that a request is for,
@@ -241,13 +288,13 @@ func (s *Server) note(kind, path string, o *unstructured.Unstructured) {
 	s.changed = make(chan struct{})
 }
 
-func (s *Server) create(collection string, o *unstructured.Unstructured) (*unstructured.Unstructured, *apierrors.StatusError) {
+func (s *Server) create(collection string, o *unstructured.Unstructured, uid types.UID) (*unstructured.Unstructured, *apierrors.StatusError) {
 	path := collection + "/" + o.GetName()
 	if s.objects[path] != nil {
 		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: lastOf(collection)}, o.GetName())
 	}
 	o = o.DeepCopy()
-	o.SetUID(uuid.NewUUID())
+	o.SetUID(uid)
 	o.SetGeneration(1)
 	s.note("ADDED", path, o)
 	s.objects[path] = o

@@ -1,4 +1,4 @@
-package apiserver
+package dispatch
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // Ref names a Job of one cluster, or an object of another kind.
@@ -22,15 +23,15 @@ type Ref struct {
 	Stamp string `json:"-"`
 }
 
-// RefOf names an object of a cluster.
-func RefOf(s *Side, o *unstructured.Unstructured) Ref {
-	return RefTo(s, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
+// refOf names an object of a cluster.
+func refOf(c *fleet.Cluster, o *unstructured.Unstructured) Ref {
+	return refTo(c, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
 }
 
-// RefTo names an object of a cluster that may not be there.
-func RefTo(s *Side, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
+// refTo names an object of a cluster that may not be there.
+func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return Ref{Context: s.Context, ClusterUID: s.ClusterUID, Stamp: s.Stamp, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+	return Ref{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
 }
 
 // String is how people are told of it: namespace/name.
@@ -39,8 +40,8 @@ func (r Ref) String() string { return r.Namespace + "/" + r.Name }
 // WithKind is the same with the kind in front: "job namespace/name".
 func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String() }
 
-// Place is what an annotation says of the object that has that uid.
-func (r Ref) Place(uid string) delegation.Place {
+// place is what an annotation says of the object that has that uid.
+func (r Ref) place(uid string) delegation.Place {
 	cluster := delegation.Cluster{UID: r.ClusterUID, Stamp: r.Stamp}
 	return delegation.Place{ClusterUID: cluster.String(), Namespace: r.Namespace, Name: r.Name, UID: uid}
 }

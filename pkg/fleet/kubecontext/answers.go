@@ -1,45 +1,18 @@
-package apiserver
+package kubecontext
 
 import (
 	"context"
 	"errors"
 	"net"
-	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Error is what went wrong with a request to one of the clusters.
-type Error struct {
-	Side *Side
-	Err  error
-}
-
-// Unwrap is what the request returned.
-func (e *Error) Unwrap() error { return e.Err }
-
-func (e *Error) Error() string { return string(e.Prose()) }
-
-// Prose is what Error returns.
-func (e *Error) Prose() command.Prose {
-	told := kubecontext.InContext(e.Side.Context, "", e.Err)
-	if told.Code() == kubecontext.CodeTimeout {
-		// What the fleet advises on is how contexts are read.
-		return command.Say("context %s: it did not answer in time", e.Side.Context)
-	}
-	return told.Prose()
-}
-
-// isGone says whether the API server itself, and nothing on the way to it, says
+// IsGone says whether the API server itself, and nothing on the way to it, says
 // that there is no such object.
-func isGone(err error) bool {
+func IsGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
 }
 
@@ -61,11 +34,17 @@ func IsConnection(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 
+// Because is an error's text on one line, without its context, and without the verb and
+// URL that net/http puts in front.
+func Because(err error) string {
+	return strings.Join(strings.Fields(withoutURL(Cause(err)).Error()), " ")
+}
+
 // Causes tells, field by field, what a server has against an object.
 func Causes(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
-		return err.Error()
+		return Cause(err).Error()
 	}
 	var all []string
 	for _, c := range status.Status().Details.Causes {
@@ -76,15 +55,6 @@ func Causes(err error) string {
 		all = append(all, c.Field+": "+c.Message)
 	}
 	return strings.Join(all, "; ")
-}
-
-// Because is an error's text on one line, without the verb and URL that net/http
-// puts in front.
-func Because(err error) string {
-	for u := (*url.Error)(nil); errors.As(err, &u); {
-		err = u.Err
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
 // Objection is what an error says against an object, without the words that name
@@ -100,15 +70,10 @@ func Objection(err error) string {
 	return text
 }
 
-// Quantities reads what the quota plugin writes of resources, such as
-// "pods=1,requests.cpu=2". What makes no sense is left out.
-func Quantities(list string) map[string]resource.Quantity {
-	parsed := map[string]resource.Quantity{}
-	for entry := range strings.SplitSeq(list, ",") {
-		name, text, _ := strings.Cut(strings.TrimSpace(entry), "=")
-		if quantity, err := resource.ParseQuantity(text); err == nil {
-			parsed[name] = quantity
-		}
+// Cause is what an *Error is about.
+func Cause(err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Err
 	}
-	return parsed
+	return err
 }

@@ -1,0 +1,92 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+// side is one of the clusters of a Loop, and whether it answers. That it does is told by
+// every request for an object, and that it does not by whoever has given one up.
+type side struct {
+	*fleet.Cluster
+	events *Recorder
+
+	mu     sync.Mutex
+	isLost bool
+}
+
+// get reads what is referred to; it is nil if there is none.
+func (s *side) get(ctx context.Context, k delegation.Kind, r Ref) (*unstructured.Unstructured, error) {
+	found, err := s.Get(ctx, k.Resource, r.Namespace, r.Name)
+	s.answered(err)
+	return found, err
+}
+
+// patch writes to an object what a merge patch says.
+func (s *side) patch(ctx context.Context, k delegation.Kind, o *unstructured.Unstructured, subresource string, p map[string]any) (*unstructured.Unstructured, error) {
+	written, err := patch(ctx, s.Cluster, k, o, subresource, p)
+	s.answered(err)
+	return written, err
+}
+
+// patch does so on any cluster.
+func patch(ctx context.Context, c *fleet.Cluster, k delegation.Kind, o *unstructured.Unstructured, subresource string, p map[string]any) (*unstructured.Unstructured, error) {
+	validation := ""
+	if !k.IsJob() {
+		// What of it the server does not know is found out from what it has stored.
+		validation = metav1.FieldValidationIgnore
+	}
+	return c.Patch(ctx, k.Resource, o, subresource, p, validation)
+}
+
+// remove deletes what is referred to, with its pods, and says whether it did: that there is
+// none any more is no error.
+func remove(ctx context.Context, c *fleet.Cluster, k delegation.Kind, r Ref, dryRun ...string) (removed bool, err error) {
+	return c.Remove(ctx, k.Resource, r.Namespace, r.Name, r.UID, dryRun...)
+}
+
+// answered notes that a request was answered, in whatever way.
+func (s *side) answered(err error) {
+	if err == nil || !kubecontext.IsConnection(err) {
+		s.found()
+	}
+}
+
+// noteAnswer notes whether a list or a watch is answered, as long as somebody wants it.
+func (s *side) noteAnswer(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.lost(err)
+	default:
+		s.found()
+	}
+}
+
+// found tells that the cluster answers again, if it did not.
+func (s *side) found() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isLost {
+		s.isLost = false
+		s.events.Record(Event{Event: Reconnected, Message: string(command.Say("context %s answers again", s.Context))})
+	}
+}
+
+// lost tells that the cluster does not answer, once.
+func (s *side) lost(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isLost {
+		s.isLost = true
+		s.events.Record(Event{Event: Disconnected, Message: string(command.Say("%v; Jobs go on running, and it is tried again", s.Failed(err)))})
+	}
+}

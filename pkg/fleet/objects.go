@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+// RequestTimeout bounds each request about one object, so that a connection which is dead
+// without saying so does not hold it up for longer.
+const RequestTimeout = 15 * time.Second
+
+// FieldManager is the name under which everything is written.
+const FieldManager = "kubectl-jobs-managedby"
+
+// Objects is where the cluster has the objects of a resource that are in a namespace, "" for
+// those that are in none.
+func (c *Cluster) Objects(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	return c.dynamic.Resource(r).Namespace(namespace)
+}
+
+// Failed makes an error of a request one that names the context; nil stays nil.
+func (c *Cluster) Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	told := kubecontext.InContext(c.Context, "", err)
+	told.IsBounded = true
+	return told
+}
+
+// Get reads an object as it is stored, but for who has set which field, which is large, and
+// of no use here. It is nil where the API server says that there is none.
+func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	found, err := c.Objects(r, namespace).Get(ctx, name, metav1.GetOptions{})
+	if kubecontext.IsGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.Failed(err)
+	}
+	if found.GetName() != name || found.GetNamespace() != namespace {
+		// Whatever answers there, people are told to run commands with these names.
+		return nil, c.Failed(fmt.Errorf("it was asked for %s %s/%s, and answers with %q in namespace %q", r.GroupResource(), namespace, name, found.GetName(), found.GetNamespace()))
+	}
+	return Trimmed(found), nil
+}
+
+// Each calls visit for the objects of a resource that are in a namespace, as they come in,
+// without who has set which field.
+func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
+	return c.Failed(EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+		return c.Objects(r, namespace).List(ctx, o)
+	}, o, func(o *unstructured.Unstructured) { visit(Trimmed(o)) }))
+}
+
+// Create creates an object, and returns it as it is stored then. validation is one of the
+// values of metav1.CreateOptions.FieldValidation, "" for the server's own. With
+// metav1.DryRunAll the server does everything but store it.
+func (c *Cluster) Create(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, validation string, dryRun ...string) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	created, err := c.Objects(r, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: validation, DryRun: dryRun})
+	if err != nil {
+		return nil, c.Failed(err)
+	}
+	return Trimmed(created), nil
+}
+
+// Patch writes to an object, or to a subresource of it, what a JSON merge patch says, if it
+// still is the one that is meant, by its uid, and as it was read, by its resourceVersion;
+// otherwise the error is a conflict. validation is as for Create.
+func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, subresource string, patch map[string]any, validation string) (*unstructured.Unstructured, error) {
+	metadata := map[string]any{"uid": string(o.GetUID()), "resourceVersion": o.GetResourceVersion()}
+	if more, ok := patch["metadata"].(map[string]any); ok {
+		maps.Copy(metadata, more)
+	}
+	whole := maps.Clone(patch)
+	whole["metadata"] = metadata
+	body, err := json.Marshal(whole)
+	if err != nil {
+		return nil, err
+	}
+	var subresources []string
+	if subresource != "" {
+		subresources = append(subresources, subresource)
+	}
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	options := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: validation}
+	written, err := c.Objects(r, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, options, subresources...)
+	if err != nil {
+		return nil, c.Failed(err)
+	}
+	return Trimmed(written), nil
+}
+
+// Delete deletes an object with all that it owns, if it is the one that is meant. With
+// metav1.DryRunAll the server does everything but that.
+func (c *Cluster) Delete(ctx context.Context, r schema.GroupVersionResource, namespace, name string, only *metav1.Preconditions, dryRun ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	// Without a policy, Jobs are deleted without their pods (kubernetes:
+	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
+	policy := metav1.DeletePropagationBackground
+	return c.Failed(c.Objects(r, namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: only, PropagationPolicy: &policy, DryRun: dryRun}))
+}
+
+// Remove deletes the object of that uid, and says whether it did: that there is none any
+// more, or another of its name, is no error.
+func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string, dryRun ...string) (removed bool, err error) {
+	err = c.Delete(ctx, r, namespace, name, metav1.NewUIDPreconditions(uid), dryRun...)
+	if kubecontext.IsGone(err) || apierrors.IsConflict(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Trimmed drops from an object what is of no use to us and large: who has set which field.
+func Trimmed(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetManagedFields(nil)
+	return o
+}
+
+// Version asks the API server what it is.
+func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
+	err = DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
+	return v, err
+}
+
+// IsAs says for a precondition that an object is the one, and as it was when it was read.
+func IsAs(o metav1.Object) *metav1.Preconditions {
+	return &metav1.Preconditions{UID: new(o.GetUID()), ResourceVersion: new(o.GetResourceVersion())}
+}
