@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // TestLeaseCosts: to take a Lease and to remove it costs four requests: is there one, is
@@ -62,12 +63,16 @@ func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 }
 
-// TestPlanIsMadeOnce: that the origin names its mirror asks for nothing new of that.
+// TestPlanIsMadeOnce: the mirror that preflight has looked at is the one that is made, and
+// that the origin names it asks for nothing new of it.
 func TestPlanIsMadeOnce(t *testing.T) {
 	job := dispatchtest.SmallJob(t)
-	at := &task{Loop: &Loop{}, Task: Task{Kind: delegation.Job()}}
+	seen, err := plan.New(job, plan.Options{})
+	assert.NilError(t, err)
+	at := &task{Loop: &Loop{}, Task: Task{Kind: delegation.Job(), Plan: seen}}
 	first, err := at.plan(job)
 	assert.NilError(t, err)
+	assert.Assert(t, first == seen.Mirror, "it is made anew")
 	pinned := job.DeepCopy()
 	annotations := pinned.GetAnnotations()
 	if annotations == nil {

@@ -84,8 +84,8 @@ func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstru
 // isHeldBack says whether the mirror waits for what its pods need, and not for its
 // user.
 func (t *task) isHeldBack() bool {
-	return !t.isSupplied && t.made != "" && t.mirrorNow != nil && t.planned != nil &&
-		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.planned).Suspend
+	return !t.isSupplied && t.made != "" && t.mirrorNow != nil && t.Plan != nil &&
+		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend
 }
 
 // supply sees that what the mirror's pods need is there, once. A mirror that was just

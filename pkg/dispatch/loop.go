@@ -54,6 +54,9 @@ type Task struct {
 	// Namespace, Name and UID are the origin's.
 	Namespace, Name string
 	UID             types.UID
+	// Plan is the mirror as it was planned, which is made by as long as nothing has changed
+	// on the origin since; nil if it has not been planned so far.
+	Plan *plan.Plan
 	// Dependencies are copied to the worker before the mirror is created.
 	Dependencies []dependency.Object
 	// Worker is the mirror's cluster; nil is the Loop's own.

@@ -25,6 +25,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
 // stage has an origin on one server, and another server for its mirror.
@@ -117,6 +118,21 @@ func TestCreateLooksAgain(t *testing.T) {
 	assert.Assert(t, s.mirror() == nil)
 	stop()
 	assert.Equal(t, awaits(t, ended, "it ends").End, Interrupted)
+}
+
+// TestPlanGoesAllTheWay: the mirror that preflight has looked at is the one that is made,
+// and it is planned anew once the origin asks for something else.
+func TestPlanGoesAllTheWay(t *testing.T) {
+	s := newStage(t)
+	seen, err := plan.New(s.origin, plan.Options{SetLabels: map[string]string{"seen-by": "preflight"}})
+	assert.NilError(t, err)
+	s.tasks[0].Plan = seen
+	events, _, _ := s.begins()
+	expects(t, events, MirrorCreated)
+	assert.Equal(t, s.mirror().GetLabels()["seen-by"], "preflight")
+	s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.parallelism", int64(5)) })
+	expects(t, events, SpecPushed)
+	assert.Equal(t, s.mirror().GetLabels()["seen-by"], "")
 }
 
 // TestTooLate: a mirror that was made although somebody else had begun is removed,

@@ -3,15 +3,13 @@ package dispatch
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -23,7 +21,7 @@ type pushState struct {
 	refused bool
 	writes  int
 	// inStep is the mirror as it was when it was found to be what is planned.
-	inStep desired
+	inStep object.Desired
 	// deferred is what was told to wait, or to be impossible.
 	deferred string
 }
@@ -38,7 +36,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if err != nil {
 		return err
 	}
-	if t.push.refused || t.push.inStep.is(mirror) {
+	if t.push.refused || t.push.inStep.IsOf(mirror) {
 		return nil
 	}
 	drift := plan.DriftOf(t.Kind, planned, t.before, mirror)
@@ -46,7 +44,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if drift.Patch == nil {
 		t.wrote(drift, planned)
 		if len(drift.Deferred) == 0 {
-			t.push.inStep = desiredOf(mirror)
+			t.push.inStep = object.DesiredOf(mirror)
 		}
 		return nil
 	}
@@ -91,43 +89,11 @@ func (t *task) wrote(drift plan.Drift, planned *unstructured.Unstructured) {
 	t.before = planned
 }
 
-// desired is what tells two states of a Job apart by all but their status: a
-// generation counts changes of the spec.
-type desired struct {
-	uid                 types.UID
-	generation          int64
-	labels, annotations map[string]string
-}
-
-func desiredOf(job *unstructured.Unstructured) desired {
-	return desired{uid: job.GetUID(), generation: job.GetGeneration(), labels: job.GetLabels(), annotations: job.GetAnnotations()}
-}
-
-func (w desired) is(job *unstructured.Unstructured) bool {
-	return w.uid == job.GetUID() && w.generation == job.GetGeneration() &&
-		maps.Equal(w.labels, job.GetLabels()) && equalButMark(w.annotations, job.GetAnnotations())
-}
-
-// equalButMark says whether annotations are the same but for the mark that we put there
-// ourselves, which asks for nothing.
-func equalButMark(a, b map[string]string) bool {
-	const mark = delegation.MirrorAnnotation
-	_, inA := a[mark]
-	_, inB := b[mark]
-	if inA == inB && a[mark] == b[mark] {
-		return maps.Equal(a, b)
-	}
-	a, b = maps.Clone(a), maps.Clone(b)
-	delete(a, mark)
-	delete(b, mark)
-	return maps.Equal(a, b)
-}
-
 // plan is the mirror as the origin wants it now. It is made anew only when the
 // user has changed something, and not with each status.
 func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if t.plannedFor.is(origin) {
-		return t.planned, nil
+	if t.Plan != nil && t.Plan.IsFor(origin) {
+		return t.Plan.Mirror, nil
 	}
 	o := t.options.Plan
 	o.Kind = t.Kind
@@ -135,9 +101,8 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	t.planned, t.plannedFor = made.Mirror, desiredOf(origin)
-	t.push = pushState{}
-	return t.planned, nil
+	t.Plan, t.push = made, pushState{}
+	return made.Mirror, nil
 }
 
 // tellUnpushed tells once what the mirror cannot be told.

@@ -50,13 +50,11 @@ type task struct {
 	// seen to run.
 	announced, ran bool
 
-	// planned is the plan of what the origin was as plannedFor; before is the one
-	// by which the mirror was written last.
-	planned, before *unstructured.Unstructured
-	plannedFor      desired
-	push            pushState
-	copy            copyState
-	copier          copier
+	// before is the planned mirror by which the mirror was written last.
+	before *unstructured.Unstructured
+	push   pushState
+	copy   copyState
+	copier copier
 	// wasPinned is whether the origin was seen to name its mirror.
 	wasPinned bool
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -164,8 +163,6 @@ func (o *dispatchOptions) ask(ctx context.Context, workers []*worker, candidates
 
 // look asks preflight.
 func (v *verdict) look(ctx context.Context, r preflight.Request) error {
-	// Several look at the same Job at once.
-	r.Plan = &plan.Plan{Kind: r.Plan.Kind, Mirror: r.Plan.Mirror.DeepCopy(), Changes: r.Plan.Changes, Warnings: r.Plan.Warnings}
 	v.problems, v.dependencies, v.err = v.worker.check.Check(ctx, r)
 	return nil
 }

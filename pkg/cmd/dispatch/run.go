@@ -154,7 +154,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 
 // taskOf is what is to be done for a Job, on the worker that it is given to.
 func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
-	t := dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Worker: c.at.cluster}
+	t := dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Plan: c.Plan, Worker: c.at.cluster}
 	if v := c.of(c.at); v != nil {
 		t.Dependencies = v.dependencies
 	}

@@ -74,7 +74,14 @@ type Plan struct {
 	Changes []Change
 	// Warnings are what may surprise: one sentence each.
 	Warnings []string
+
+	// origin is what the origin was like.
+	origin object.Desired
 }
+
+// IsFor says whether nothing has changed on an origin since, so that New would make the
+// same of it.
+func (p *Plan) IsFor(origin *unstructured.Unstructured) bool { return p.origin.IsOf(origin) }
 
 // RefusedError says that an origin cannot be dispatched as it is.
 type RefusedError struct {
@@ -102,7 +109,7 @@ func (e *RefusedError) Prose() command.Prose {
 // that this build does not know are kept. What cannot be dispatched is a
 // *RefusedError; any other error is for options, or an object, that make no sense.
 // An origin that was not created yet, from a file, has no uid; then the mirror
-// carries no mark of it, and Bind adds that later.
+// carries no mark of it, and the plan is not for the one that is created.
 func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	o.Kind, o.Owner = object.OrJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
 	if err := o.validate(); err != nil {
@@ -117,7 +124,7 @@ func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	if refusal := refuse(origin, o); refusal != nil {
 		return nil, refusal
 	}
-	p := &planner{Plan: &Plan{Kind: o.Kind, Mirror: origin.DeepCopy()}, origin: origin, options: o}
+	p := &planner{Plan: &Plan{Kind: o.Kind, Mirror: origin.DeepCopy(), origin: object.DesiredOf(origin)}, origin: origin, options: o}
 	p.metadata()
 	p.labels()
 	p.annotations()

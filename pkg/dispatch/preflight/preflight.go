@@ -60,7 +60,8 @@ type Request struct {
 	Origin *unstructured.Unstructured
 	// Create is whether it is to be created.
 	Create bool
-	Plan   *plan.Plan
+	// Plan is the mirror, which Check only looks at.
+	Plan *plan.Plan
 }
 
 // Check looks at everything and returns all problems there are, those of the
