@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
@@ -55,6 +56,18 @@ func clusters(t *testing.T, b *bundle.Bundle, o fleet.Options) *fleet.Fleet {
 	t.Helper()
 	o.Clock = at(b)
 	return fleet.Open(t.Context(), b.Contexts(), o)
+}
+
+// unanswered is why a context, and no other one, does not answer.
+func unanswered(t *testing.T, f *fleet.Fleet, name string) (failed *kubecontext.Error) {
+	t.Helper()
+	for _, a := range fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (struct{}, error) { return struct{}{}, nil }) {
+		assert.Equal(t, a.Err != nil, a.Context == name, "%s: %v", a.Context, a.Err)
+		if a.Err != nil {
+			failed = kubecontext.InContext(name, "", a.Err)
+		}
+	}
+	return failed
 }
 
 func at(b *bundle.Bundle) clock.PassiveClock {

@@ -138,9 +138,7 @@ func TestUnreachable(t *testing.T) {
 	b, err := bundle.Open("../../test/recordings/worker-lost")
 	assert.NilError(t, err)
 	f := clusters(t, b, fleet.Options{})
-	var failed *kubecontext.Error
-	assert.Assert(t, len(f.Unusable()) == 1)
-	failed = kubecontext.InContext("kwok-w1", "", f.Unusable()["kwok-w1"])
+	failed := unanswered(t, f, "kwok-w1")
 	assert.Equal(t, failed.Code(), kubecontext.CodeUnreachable)
 	assert.Equal(t, failed.Message(), `Get "https://127.0.0.1:32758/apis": dial tcp 127.0.0.1:32758: connect: connection refused`)
 
@@ -148,7 +146,7 @@ func TestUnreachable(t *testing.T) {
 
 	b, err = bundle.Open(folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, error: log in again, code: Unauthorized}]\n"}))
 	assert.NilError(t, err)
-	failed = kubecontext.InContext("a", "", clusters(t, b, fleet.Options{}).Unusable()["a"])
+	failed = unanswered(t, clusters(t, b, fleet.Options{}), "a")
 	assert.Equal(t, failed.Code(), kubecontext.CodeUnauthorized)
 	assert.Equal(t, len(b.Others()), 0)
 	assert.Equal(t, failed.Message(), "log in again")

@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -16,10 +18,53 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestNamesComeWhilePagesArrive: a name is printed before the page behind it has come.
-func TestNamesComeWhilePagesArrive(t *testing.T) {
-	isRead := make(chan struct{})
-	job := `{"metadata":{"namespace":"ns","name":%q,"uid":%q}}`
+// TestRowsComeWhilePagesArrive: a row is printed before the page behind it has come. Of a
+// watch that is so for what is not delegated: where the rest runs is only known of all of it.
+func TestRowsComeWhilePagesArrive(t *testing.T) {
+	for args, want := range map[string][]string{
+		"ls -A -o name --no-headers": {"job.batch/first", "job.batch/away", "job.batch/second"},
+		"ls -A -o name -w":           {"job.batch/first", "job.batch/second", "job.batch/away"},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			isRead := make(chan struct{})
+			server := pagedJobs(t, isRead)
+			in, out := io.Pipe()
+			ctx, interrupt := context.WithCancelCause(t.Context())
+			defer interrupt(nil)
+			code := make(chan int, 1)
+			root, _ := newRootCommand(util.Environment{
+				IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: io.Discard},
+				Program:   "kubectl-jobs_managedby", LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.RealClock{},
+				Args: append(strings.Fields(args), "--server", server.URL, "--cache-dir", t.TempDir()),
+			})
+			go func() {
+				code <- exitCode(io.Discard, root.ExecuteContext(ctx))
+				_ = out.Close()
+			}()
+			lines := bufio.NewScanner(in)
+			for i, line := range want {
+				assert.Assert(t, lines.Scan())
+				assert.Equal(t, lines.Text(), line)
+				if i == 0 {
+					close(isRead)
+				}
+			}
+			if strings.HasSuffix(args, "-w") {
+				interrupt(&util.SignalError{Signal: syscall.SIGINT})
+				assert.Equal(t, <-code, 130)
+				return
+			}
+			assert.Assert(t, !lines.Scan())
+			assert.Equal(t, <-code, util.ExitOK)
+		})
+	}
+}
+
+// pagedJobs serves a list of Jobs, the second page once the first is read.
+func pagedJobs(t *testing.T, isRead <-chan struct{}) *httptest.Server {
+	t.Helper()
+	const job = `{"metadata":{"namespace":"ns","name":%q,"uid":%q},"spec":{"managedBy":%q}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
@@ -27,33 +72,20 @@ func TestNamesComeWhilePagesArrive(t *testing.T) {
 			_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"kube-system","uid":"c"}}`)
 		case r.URL.Path != "/apis/batch/v1/jobs":
 			http.NotFound(w, r)
+		case r.URL.Query().Get("watch") != "":
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
 		case r.URL.Query().Get("continue") == "":
-			_, _ = fmt.Fprintf(w, jobList, "more", fmt.Sprintf(job, "first", "u1"))
+			_, _ = fmt.Fprintf(w, jobList, "more", fmt.Sprintf(job, "first", "u1", "")+","+fmt.Sprintf(job, "away", "u2", "example.com/x"))
 		default:
 			select {
 			case <-isRead:
 			case <-r.Context().Done():
 			}
-			_, _ = fmt.Fprintf(w, jobList, "", fmt.Sprintf(job, "second", "u2"))
+			_, _ = fmt.Fprintf(w, jobList, "", fmt.Sprintf(job, "second", "u3", ""))
 		}
 	}))
-	defer server.Close()
-	in, out := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- Run(util.Environment{
-			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: io.Discard},
-			Program:   "kubectl-jobs_managedby", LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.RealClock{},
-			Args: []string{"ls", "-A", "-o", "name", "--no-headers", "--server", server.URL, "--cache-dir", t.TempDir()},
-		})
-		_ = out.Close()
-	}()
-	lines := bufio.NewScanner(in)
-	assert.Assert(t, lines.Scan())
-	assert.Equal(t, lines.Text(), "job.batch/first")
-	close(isRead)
-	assert.Assert(t, lines.Scan())
-	assert.Equal(t, lines.Text(), "job.batch/second")
-	assert.Assert(t, !lines.Scan())
-	assert.Equal(t, <-code, util.ExitOK)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	return server
 }

@@ -38,6 +38,9 @@ type Options struct {
 
 // Fleet is a set of clusters, each reached by one or more contexts.
 type Fleet struct {
+	// mu is for those who ask what the fleet is while it is asked again: Again changes which
+	// members there are.
+	mu      sync.RWMutex
 	members []*member
 	// allNamespaces is Options.AllNamespaces.
 	allNamespaces bool
@@ -184,13 +187,17 @@ func (f *Fleet) Again(ctx context.Context) {
 		}
 	})
 	f.prove(ctx, f.members)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.members = f.joined(f.members)
 }
 
 // Clusters returns the clusters of the fleet, in its order, with those that did
 // not answer when it was opened but may do so later. Only contexts whose entry in
-// the kubeconfig is not usable are left out; Unusable tells of these.
+// the kubeconfig is not usable are left out.
 func (f *Fleet) Clusters() []*Cluster {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	var clusters []*Cluster
 	for _, m := range f.members {
 		if len(m.ways) > 0 {
@@ -200,19 +207,10 @@ func (f *Fleet) Clusters() []*Cluster {
 	return clusters
 }
 
-// Unusable returns, by their names, why contexts cannot be asked at all.
-func (f *Fleet) Unusable() map[string]error {
-	errs := map[string]error{}
-	for _, m := range f.members {
-		if len(m.ways) == 0 {
-			errs[m.context] = m.err
-		}
-	}
-	return errs
-}
-
 // Contexts returns the names under which the members of the fleet are shown.
 func (f *Fleet) Contexts() []string {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	names := make([]string, len(f.members))
 	for i, m := range f.members {
 		names[i] = m.context

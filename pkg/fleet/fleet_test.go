@@ -44,11 +44,6 @@ func TestOpenKeepsWhatIsBroken(t *testing.T) {
 		later = append(later, c.Context)
 	}
 	assert.DeepEqual(t, later, names[2:])
-	unusable := f.Unusable()
-	assert.Equal(t, len(unusable), 2)
-	for _, name := range names[:2] {
-		assert.Equal(t, asError(t, unusable[name]).Code(), kubecontext.CodeConfig)
-	}
 	assert.Equal(t, len(f.Aliases()), 0)
 
 	answers := Ask(t.Context(), f, func(context.Context, *Cluster) (string, error) {

@@ -67,7 +67,8 @@ func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 		_, err := eachObject(ctx, c, r, namespace, o, visit)
 		return err
 	}
-	return Recall(ctx, c, jsonSource[T](c, r, namespace, o), visit)
+	same := func(n *named[T]) (string, T) { return n.key, n.object }
+	return Recall(ctx, c, Objects(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
 }
 
 // eachObject also tells the resource version of the first chunk.

@@ -17,13 +17,14 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// jsonSource is that of objects of any kind, as JSON that is decoded into Ts.
-func jsonSource[T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions) Source[T] {
+// Objects is the source of objects of any kind, as JSON that is decoded into As, of which convert
+// makes what is kept, with the ObjectKey.
+func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, convert func(*A) (key string, object T)) Source[T] {
 	return Source[T]{
 		Key:  strings.Join([]string{reflect.TypeFor[T]().String(), r.String(), namespace, o.LabelSelector, o.FieldSelector}, "\n"),
 		What: r.GroupResource().String(),
 		List: func(ctx context.Context, visit func(string, T)) (string, error) {
-			return eachObject(ctx, c, r, namespace, o, func(n *named[T]) { visit(n.key, n.object) })
+			return eachObject(ctx, c, r, namespace, o, func(decoded A) { visit(convert(&decoded)) })
 		},
 		Watch: func(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
 			from.LabelSelector, from.FieldSelector = o.LabelSelector, o.FieldSelector
@@ -38,8 +39,12 @@ func jsonSource[T any](c *Cluster, r schema.GroupVersionResource, namespace stri
 			if err != nil {
 				return object, err
 			}
-			err = kjson.UnmarshalCaseSensitivePreserveInts(text, &object)
-			return object, err
+			var decoded A
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &decoded); err != nil {
+				return object, err
+			}
+			_, object = convert(&decoded)
+			return object, nil
 		},
 	}
 }

@@ -47,12 +47,15 @@ type memory struct {
 type recollection struct {
 	// asking is held by who asks the server for it.
 	asking sync.Mutex
-	// isKept is whether there is an answer: err, or objects, in the order of keys, or value.
+	// isKept is whether there is an answer: err, or objects, in the order of keys, which are
+	// theirs, or value.
 	isKept  bool
 	err     error
-	objects map[string]any
 	keys    []string
+	objects []any
 	value   any
+	// isExpired is that no watch has told of anything since one was begun too far back.
+	isExpired bool
 	// until is when it has to be asked for again; zero is not before a watch says so.
 	until time.Time
 	// noWatch is until when no watch is tried, since that was refused.
@@ -118,9 +121,9 @@ func (m *memory) lose(r *recollection, what string, err error) {
 	case isFinal(err):
 		r.until, r.noWatch = now.Add(Soon), now.Add(Seldom)
 		m.refused[what] = err
-	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+	case (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)) && !r.isExpired:
 		// The server answers, but no longer knows what has happened since.
-		r.until = now
+		r.until, r.isExpired = now, true
 		m.tell()
 	default:
 		r.until = now.Add(Soon)
@@ -167,17 +170,19 @@ func (m *memory) forget(which func(*recollection) bool) {
 // put keeps what an object is called by a key; a nil object is gone. It is called under
 // the lock.
 func (r *recollection) put(key string, object any) {
-	i, isThere := slices.BinarySearch(r.keys, key)
+	i, isThere := len(r.keys), false
+	if i > 0 && key <= r.keys[i-1] {
+		// Lists come in the order of keys.
+		i, isThere = slices.BinarySearch(r.keys, key)
+	}
 	switch {
 	case object == nil && isThere:
-		r.keys = slices.Delete(r.keys, i, i+1)
-		delete(r.objects, key)
+		r.keys, r.objects = slices.Delete(r.keys, i, i+1), slices.Delete(r.objects, i, i+1)
 	case object == nil:
+	case isThere:
+		r.objects[i] = object
 	default:
-		if !isThere {
-			r.keys = slices.Insert(r.keys, i, key)
-		}
-		r.objects[key] = object
+		r.keys, r.objects = slices.Insert(r.keys, i, key), slices.Insert(r.objects, i, object)
 	}
 }
 

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,8 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Source is where objects come from that may be read again and again, as a T each, which
-// nobody changes who is given it.
+// Source is where objects come from that may be read again and again, as a T each.
 type Source[T any] struct {
 	// Key tells it from all others of a cluster, and What is what it has, for people.
 	Key, What string
@@ -29,52 +29,60 @@ type Source[T any] struct {
 // in the order of these.
 func ObjectKey(namespace, name string) string { return namespace + "/" + name }
 
-// Recall calls visit for the objects of a source. Where the cluster is watched, it is asked
-// once, and a watch tells from then on what has changed of them.
+// Recall calls visit for the objects of a source while they come in. Where the cluster is
+// watched, it is asked once, and a watch tells from then on what has changed of them.
+//
+// A T is visit's only until it returns, and where the cluster is watched, it is not to be
+// changed: it is the same one at each reading, at the same place, until the object changes.
 //
 // It is the reading itself that lists, so that what could not be read is told as always,
 // and the watch keeps that true. client-go's RetryWatcher would go on for ever where the
 // server does not know a resource any more, and say nothing where it cannot be reached.
-func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(T)) error {
-	m := c.memory
+func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(key string, object *T)) error {
+	m := c.recalls(ctx)
 	if m == nil {
-		_, err := s.List(ctx, func(_ string, object T) { visit(object) })
+		var one T
+		_, err := s.List(ctx, func(key string, object T) {
+			one = object
+			visit(key, &one)
+		})
 		return err
 	}
 	r := m.find(s.Key)
-	objects, err := recall(ctx, m, r, s)
-	for _, object := range objects {
-		visit(object)
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if !m.knows(r) {
+		return listed(ctx, m, r, s, visit)
+	}
+	keys, objects, err := m.recall(r)
+	for i, key := range keys {
+		if object, ok := objects[i].(*T); ok {
+			visit(key, object)
+		}
 	}
 	return err
 }
 
-// recall lists a source, unless it is known what it has.
-func recall[T any](ctx context.Context, m *memory, r *recollection, s Source[T]) (all []T, err error) {
-	r.asking.Lock()
-	defer r.asking.Unlock()
-	if !m.knows(r) {
-		listed := recollection{objects: map[string]any{}}
-		version, err := s.List(ctx, func(key string, object T) {
-			listed.put(key, object)
-			all = append(all, object)
-		})
-		if err != nil {
-			m.fail(r, err)
-			return all, err
-		}
-		follow(m, r, s, &listed, version)
-		return all, nil
+// listed lists a source, and keeps what it has.
+func listed[T any](ctx context.Context, m *memory, r *recollection, s Source[T], visit func(string, *T)) error {
+	var now recollection
+	version, err := s.List(ctx, func(key string, object T) {
+		now.put(key, &object)
+		visit(key, &object)
+	})
+	if err != nil {
+		m.fail(r, err)
+		return err
 	}
+	follow(m, r, s, &now, version)
+	return nil
+}
+
+// recall is what is known, as it is now.
+func (m *memory) recall(r *recollection) (keys []string, objects []any, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all = make([]T, 0, len(r.keys))
-	for _, key := range r.keys {
-		if object, ok := r.objects[key].(T); ok {
-			all = append(all, object)
-		}
-	}
-	return all, r.err
+	return slices.Clone(r.keys), slices.Clone(r.objects), r.err
 }
 
 // follow keeps what was listed, and has it watched from there on.
@@ -82,7 +90,7 @@ func follow[T any](m *memory, r *recollection, s Source[T], listed *recollection
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r.stop()
-	r.isKept, r.err, r.objects, r.keys, r.until = true, nil, listed.objects, listed.keys, time.Time{}
+	r.isKept, r.err, r.keys, r.objects, r.until = true, nil, listed.keys, listed.objects, time.Time{}
 	// What was forgotten meanwhile, nobody would end a watch of.
 	if now := m.clock.Now(); version == "" || now.Before(r.noWatch) || m.kept[s.Key] != r {
 		r.until = now.Add(Soon)
@@ -139,18 +147,18 @@ func takeIn[T any](ctx context.Context, m *memory, r *recollection, s Source[T],
 			return version, err
 		}
 		version = about.GetResourceVersion()
-		if event.Type == watch.Bookmark {
-			continue
-		}
 		var object any
-		if event.Type != watch.Deleted {
-			if object, err = s.Decode(event.Object); err != nil {
+		if event.Type != watch.Deleted && event.Type != watch.Bookmark {
+			decoded, err := s.Decode(event.Object)
+			if err != nil {
 				return version, err
 			}
+			object = &decoded
 		}
 		m.mu.Lock()
+		r.isExpired = false
 		// Whoever has stopped it has got something newer.
-		if ctx.Err() == nil {
+		if event.Type != watch.Bookmark && ctx.Err() == nil {
 			r.put(ObjectKey(about.GetNamespace(), about.GetName()), object)
 			m.tell()
 		}

@@ -21,6 +21,8 @@ const heartbeat = 10 * time.Second
 // A cluster that does not answer is not waited for again: it is asked beside all else
 // whether it does, and until then its answer to all questions is that it does not.
 func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	news := make(chan struct{}, 1)
 	for _, m := range f.members {
 		for i, way := range m.ways {
@@ -111,6 +113,8 @@ type Unwatched struct {
 
 // Unwatched returns all that was found so far to be read again and again, in a fixed order.
 func (f *Fleet) Unwatched() (all []Unwatched) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	for _, m := range f.members {
 		if len(m.ways) == 0 || m.ways[0].memory == nil {
 			continue

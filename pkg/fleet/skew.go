@@ -63,6 +63,8 @@ func (t *meteredTransport) RoundTrip(request *http.Request) (*http.Response, err
 // Now is what the clock of a context's cluster shows, as far as its answers have told that
 // it does not show what ours does.
 func (f *Fleet) Now(name string) time.Time {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	now := f.clock.Now()
 	for _, m := range f.members {
 		if m.context == name && len(m.ways) > 0 {

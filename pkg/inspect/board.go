@@ -19,12 +19,10 @@ type Board struct {
 }
 
 type clusterState struct {
-	jobs   map[string]Job
+	jobs   map[string]*Job
 	synced bool
-	// err is why it does not answer, or not wholly; gaveUp whether that is only
-	// because it was not waited for any longer.
-	err    error
-	gaveUp bool
+	// err is why it does not answer, or not wholly.
+	err error
 }
 
 // NewBoard makes a board that expects changes from these contexts. holdsAll says
@@ -33,7 +31,7 @@ func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}, homes: homes{}}
 	b.isComplete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
 	for _, name := range contexts {
-		b.clusters[name] = &clusterState{jobs: map[string]Job{}}
+		b.clusters[name] = &clusterState{jobs: map[string]*Job{}}
 	}
 	return b
 }
@@ -47,22 +45,24 @@ func (b *Board) Apply(c Change) []Change {
 		return []Change{c}
 	}
 	if !b.take(&c) {
-		b.forget(&c.Job)
+		b.forget(c.Job)
 		return nil
 	}
-	before := b.related(&c.Job)
-	if c.Type == Deleted {
-		c.Job.Mirrors = mirrorsOf(before, &c.Job)
-	}
+	before := b.related(c.Job)
 	b.apply(c)
-	after := b.related(&c.Job)
+	after := b.related(c.Job)
+	if c.Type == Deleted {
+		last := *c.Job
+		last.Mirrors = mirrorsOf(before, c.Job)
+		c.Job = &last
+	}
 	changes := []Change{c}
 	for _, j := range after {
 		switch {
-		case RefOf(j) == RefOf(&c.Job):
-			changes[0].Job = *j
+		case RefOf(j) == RefOf(c.Job):
+			changes[0].Job = j
 		case j.IsDelegated() && !slices.Equal(j.Mirrors, mirrorsOf(before, j)):
-			changes = append(changes, Change{Type: Modified, Context: j.Context, Job: *j})
+			changes = append(changes, Change{Type: Modified, Context: j.Context, Job: j})
 		}
 	}
 	return changes
@@ -93,8 +93,9 @@ func (b *Board) related(j *Job) []*Job {
 	var jobs []*Job
 	for _, name := range b.contexts {
 		for _, k := range keys {
-			if found, ok := b.clusters[name].jobs[k]; ok && b.isShown(name, &found) {
-				jobs = append(jobs, &found)
+			if found, ok := b.clusters[name].jobs[k]; ok && b.isShown(name, found) {
+				own := *found
+				jobs = append(jobs, &own)
 			}
 		}
 	}
@@ -109,19 +110,16 @@ func (b *Board) apply(c Change) {
 	}
 	switch c.Type {
 	case Added, Modified:
-		s.jobs[Key(&c.Job)] = c.Job
+		s.jobs[Key(c.Job)] = c.Job
 	case Deleted:
-		delete(s.jobs, Key(&c.Job))
-		b.forget(&c.Job)
+		delete(s.jobs, Key(c.Job))
+		b.forget(c.Job)
 	case Synced:
 		s.synced = true
-		if s.gaveUp {
-			s.err, s.gaveUp = nil, false
-		}
 	case Lost:
-		s.err, s.gaveUp = c.Err, false
+		s.err = c.Err
 	case Found:
-		s.err, s.gaveUp = nil, false
+		s.err = nil
 	}
 }
 
@@ -134,16 +132,6 @@ func (b *Board) Complete() bool {
 		}
 	}
 	return true
-}
-
-// GiveUp takes every context that has told nothing so far for one that does not
-// answer, for the reason given.
-func (b *Board) GiveUp(err error) {
-	for name, s := range b.clusters {
-		if !s.synced && s.err == nil {
-			s.err, s.gaveUp = kubecontext.InContext(name, "reach the cluster", err), true
-		}
-	}
 }
 
 // Hopeless says whether no context has ever answered, each for a reason that
@@ -170,13 +158,13 @@ func (b *Board) List(filter Filter) *OwnerList {
 		s := b.clusters[name]
 		tally := &Tally{Context: name, Err: s.err}
 		for j := range maps.Values(s.jobs) {
-			if !b.isShown(name, &j) {
+			if !b.isShown(name, j) {
 				continue
 			}
-			if filter.Matches(&j) {
-				tally.Add(j)
+			if filter.Matches(j) {
+				tally.Add(*j)
 			} else {
-				tally.Hide(j)
+				tally.Hide(*j)
 			}
 		}
 		tallies = append(tallies, tally)

@@ -26,24 +26,26 @@ func (b *Board) take(c *Change) (isTold bool) {
 	if !known {
 		return true
 	}
-	shown := b.homes.of(&c.Job)
+	shown := b.homes.of(c.Job)
 	switch {
 	case c.Job.UID == "":
 		return true
 	case shown == "":
-		b.homes[c.Job.UID] = append(b.homes[c.Job.UID], home{idOf(&c.Job), c.Context})
+		b.homes[c.Job.UID] = append(b.homes[c.Job.UID], home{idOf(c.Job), c.Context})
 		return true
 	case shown == c.Context:
 		return true
 	case c.Type == Deleted:
-		delete(s.jobs, Key(&c.Job))
+		delete(s.jobs, Key(c.Job))
 	default:
-		s.jobs[Key(&c.Job)] = c.Job
+		s.jobs[Key(c.Job)] = c.Job
 	}
 	if b.clusters[shown].err == nil {
 		return false
 	}
-	c.Context, c.Job.Context = shown, shown
+	own := *c.Job
+	own.Context = shown
+	c.Context, c.Job = shown, &own
 	return true
 }
 
@@ -57,7 +59,7 @@ func (b *Board) isShown(context string, j *Job) bool {
 // is behind may still tell of it.
 func (b *Board) forget(j *Job) {
 	for _, s := range b.clusters {
-		if other, ok := s.jobs[Key(j)]; ok && idOf(&other).isSame(idOf(j)) {
+		if other, ok := s.jobs[Key(j)]; ok && idOf(other).isSame(idOf(j)) {
 			return
 		}
 	}

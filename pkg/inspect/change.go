@@ -23,8 +23,8 @@ const (
 type Change struct {
 	Type    ChangeType
 	Context string
-	// Job is set for Added, Modified and Deleted.
-	Job Job
+	// Job is set for Added, Modified and Deleted. Nobody may change it.
+	Job *Job
 	// Err is set for Lost.
 	Err error
 }

@@ -140,7 +140,7 @@ func TestWatchedOnce(t *testing.T) {
 	change := func(kind ChangeType, context string, edit ...func(*Job)) Change {
 		clusterUID := map[string]string{"admin": "w"}[context]
 		j := object(context, "ml", "train", append([]func(*Job){uid("1"), func(j *Job) { j.ClusterUID = clusterUID }}, edit...)...)
-		return Change{Type: kind, Context: context, Job: *j}
+		return Change{Type: kind, Context: context, Job: j}
 	}
 	told := func(c Change) (texts []string) {
 		for _, one := range b.Apply(c) {

@@ -23,12 +23,12 @@ const (
 // Tracker follows the logs of a Job wherever it runs, until it has ended.
 type Tracker struct {
 	*Reader
-	// Look reads the fleet anew.
-	Look func(context.Context) *inspect.Inventory
+	// Look reads the fleet anew. From the first time on, Changed tells when it is worth to look
+	// again.
+	Look    func(context.Context) *inspect.Inventory
+	Changed <-chan struct{}
 	// Client makes a client for the cluster that a context reaches.
 	Client func(kubeContext string) (kubernetes.Interface, error)
-	// Changed tells when it is worth to look.
-	Changed <-chan struct{}
 	// Home is the context where a user expects the pods.
 	Home string
 
@@ -75,7 +75,8 @@ func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (
 	defer t.drain()
 	defer cancel()
 	isGone := false
-	for {
+	// What was found before Run began, nobody has watched since.
+	for isNew := true; ; isNew = false {
 		if err := t.update(ctx, v, isGone); err != nil {
 			return v, err
 		}
@@ -83,8 +84,10 @@ func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (
 			t.tellEnd(isGone)
 			return v, errors.Join(t.errs...)
 		}
-		if err := t.wait(ctx); err != nil {
-			return v, err
+		if !isNew {
+			if err := t.wait(ctx); err != nil {
+				return v, err
+			}
 		}
 		v = t.Look(ctx)
 		if err := context.Cause(ctx); err != nil {

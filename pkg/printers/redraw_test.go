@@ -48,7 +48,7 @@ func watched(jobs int) *inspect.Board {
 		if i%3 == 0 {
 			j.ManagedBy = delegation.MultiKueue
 		}
-		board.Apply(inspect.Change{Type: inspect.Added, Context: "hub", Job: j})
+		board.Apply(inspect.Change{Type: inspect.Added, Context: "hub", Job: &j})
 	}
 	board.Apply(inspect.Change{Type: inspect.Synced, Context: "hub"})
 	return board

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -14,6 +15,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// Between two looks for a Job lies nine times as long as one takes, so that they take no more
+// than a tenth of a core, and longestRest at most, since clusters may be slow to answer.
+const (
+	restful     = 9
+	longestRest = time.Second
 )
 
 // logsRun is a call of logs, once its Job is found.
@@ -86,24 +94,29 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 // track follows the Job.
 func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (*inspect.Inventory, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	changed, wait := logs.Watch(ctx, r.job.Fleet.Clusters(), r.job.Query().Across(ctx, r.job.Fleet), known(v))
-	defer wait()
 	defer cancel()
+	var rested time.Time
 	tracker := &logs.Tracker{
-		Reader: r.reader, Home: r.Contexts[0].Name, Changed: changed,
+		Reader: r.reader, Home: r.Contexts[0].Name, Changed: r.job.Fleet.Remember(ctx),
 		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.job.Client(ctx, kubeContext) },
 		Look: func(ctx context.Context) *inspect.Inventory {
+			r.restUntil(ctx, rested)
+			start := r.Clock.Now()
 			r.job.Fleet.Again(ctx)
-			return r.job.Look(ctx)
+			found := r.job.Look(ctx)
+			end := r.Clock.Now()
+			rested = end.Add(min(restful*end.Sub(start), longestRest))
+			return found
 		},
 	}
 	return tracker.Run(ctx, v, at)
 }
 
-func known(v *inspect.Inventory) []*inspect.Job {
-	var jobs []*inspect.Job
-	for _, f := range v.Clusters {
-		jobs = append(jobs, f.Jobs...)
+func (r *logsRun) restUntil(ctx context.Context, rested time.Time) {
+	timer := r.Clock.NewTimer(rested.Sub(r.Clock.Now()))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
 	}
-	return jobs
 }

@@ -17,6 +17,18 @@ type rowsView struct {
 	// shown are the Jobs that the filter picked when they were shown last, so
 	// that it can be told when one leaves.
 	shown sets.Set[inspect.Ref]
+	// notes tells of what cannot be watched.
+	notes *util.UnwatchedNotes
+}
+
+// early writes the rows of Jobs that are not delegated as they come: nothing of them depends
+// on what is told later.
+func (v *rowsView) early(c inspect.Change) error {
+	isJob := c.Type == inspect.Added || c.Type == inspect.Modified || c.Type == inspect.Deleted
+	if !isJob || v.watchOnly || !v.sorter.IsNone() || c.Job.IsDelegated() {
+		return nil
+	}
+	return v.change(c)
 }
 
 func (v *rowsView) start() error {
@@ -26,6 +38,9 @@ func (v *rowsView) start() error {
 	jobs := v.board.List(v.filter).All()
 	v.sorter.Sort(jobs)
 	for _, j := range jobs {
+		if v.shown.Has(inspect.RefOf(j)) {
+			continue
+		}
 		v.shown.Insert(inspect.RefOf(j))
 		if v.watchOnly {
 			continue
@@ -49,23 +64,23 @@ func (v *rowsView) change(c inspect.Change) error {
 		return nil
 	case inspect.Added, inspect.Modified, inspect.Deleted:
 	}
-	event, matches := c.Type, v.filter.Matches(&c.Job)
-	wasShown := v.shown.Has(inspect.RefOf(&c.Job))
+	event, matches := c.Type, v.filter.Matches(c.Job)
+	wasShown := v.shown.Has(inspect.RefOf(c.Job))
 	switch {
 	case matches && event != inspect.Deleted:
 		if !wasShown {
 			event = inspect.Added
 		}
-		v.shown.Insert(inspect.RefOf(&c.Job))
+		v.shown.Insert(inspect.RefOf(c.Job))
 	case wasShown:
 		// It was deleted, or the filter no longer picks it; for who watches with
 		// a selector, kubectl makes no difference between these either.
 		event = inspect.Deleted
-		v.shown.Delete(inspect.RefOf(&c.Job))
+		v.shown.Delete(inspect.RefOf(c.Job))
 	default:
 		return nil
 	}
-	return v.write(event, &c.Job)
+	return v.write(event, c.Job)
 }
 
 func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
@@ -80,6 +95,7 @@ func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
 }
 
 func (v *rowsView) refresh() error {
+	v.notes.Tell()
 	if v.stream != nil {
 		return v.stream.Flush()
 	}

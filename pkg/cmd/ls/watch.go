@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -20,6 +19,8 @@ import (
 // watchView shows a watch: on a terminal a screen that is drawn anew, elsewhere
 // rows or documents, one behind the other.
 type watchView interface {
+	// early shows what it can of a change while not all contexts have told all there is.
+	early(inspect.Change) error
 	// start shows the state in which the watch begins.
 	start() error
 	// change shows a change that the board has taken in.
@@ -32,21 +33,15 @@ type watchView interface {
 // context will ever answer.
 func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	board := inspect.NewBoard(f.Contexts(), o.isComplete(f, o.flags.Addresses(o.contexts, f), o.query.LabelSelector != ""))
-	for name, err := range f.Unusable() {
-		board.Apply(inspect.Change{Type: inspect.Lost, Context: name, Err: err})
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes := make(chan inspect.Change)
-	query := o.query.Across(ctx, f)
+	watcher := read.NewWatcher(f, o.query, o.Clock)
 	var wg sync.WaitGroup
-	for _, c := range f.Clusters() {
-		wg.Go(func() { read.Watch(ctx, c, query, o.flags.ContextTimeout, changes) })
-	}
+	wg.Go(func() { watcher.Run(ctx) })
 	defer wg.Wait()
 	defer cancel()
 
-	err := o.follow(ctx, board, changes, o.newView(board))
+	err := o.follow(ctx, board, watcher, o.newView(board, f))
 	if failed := board.Errors(); len(failed) > 0 {
 		return errors.Join(err, &util.PartialError{Failed: len(failed), Total: len(f.Contexts())})
 	}
@@ -54,17 +49,10 @@ func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 }
 
 // follow takes changes in and has them shown.
-func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes <-chan inspect.Change, view watchView) error {
+func (o *listOptions) follow(ctx context.Context, board *inspect.Board, watcher *read.Watcher, view watchView) error {
 	started := false
 	refresh := o.Clock.NewTicker(util.Redraw)
 	defer refresh.Stop()
-	// A context that does not answer must not keep the others from being shown.
-	var late <-chan time.Time
-	if timeout := o.flags.ContextTimeout; timeout > 0 {
-		timer := o.Clock.NewTimer(timeout)
-		defer timer.Stop()
-		late = timer.C()
-	}
 	for {
 		if !started && board.Complete() {
 			if board.Hopeless() {
@@ -78,40 +66,40 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, changes 
 		select {
 		case <-ctx.Done():
 			return util.Interrupted(ctx)
-		case <-late:
-			board.GiveUp(&kubecontext.TimeoutError{After: o.flags.ContextTimeout})
-		case change := <-changes:
-			if err := apply(board, change, view, started); err != nil {
-				return err
-			}
-		case <-refresh.C():
-			if started {
-				if err := view.refresh(); err != nil {
+		case <-watcher.News():
+			for _, change := range watcher.Take() {
+				if err := apply(board, change, view, started); err != nil {
 					return err
 				}
+			}
+		case <-refresh.C():
+			if err := view.refresh(); err != nil {
+				return err
 			}
 		}
 	}
 }
 
-// apply takes a change in, and has it shown once the view has started.
+// apply takes a change in, and has it shown.
 func apply(board *inspect.Board, change inspect.Change, view watchView, started bool) error {
+	show := view.early
+	if started {
+		show = view.change
+	}
 	for _, c := range board.Apply(change) {
-		if !started {
-			continue
-		}
-		if err := view.change(c); err != nil {
+		if err := show(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *listOptions) newView(board *inspect.Board) watchView {
+func (o *listOptions) newView(board *inspect.Board, f *fleet.Fleet) watchView {
+	notes := util.NewUnwatchedNotes(f, o.ErrOut)
 	if _, isTerminal := o.Terminal(); isTerminal && o.format.IsTable() && !o.watchOnly && !o.events {
-		return &screenView{listOptions: o, board: board, screen: printers.NewScreen(o.Out)}
+		return &screenView{listOptions: o, board: board, notes: notes, screen: printers.NewScreen(o.Out)}
 	}
-	view := &rowsView{listOptions: o, board: board, shown: sets.New[inspect.Ref]()}
+	view := &rowsView{listOptions: o, board: board, notes: notes, shown: sets.New[inspect.Ref]()}
 	if o.format.IsTable() {
 		view.stream = printers.NewStream(o.Out, o.TableNow(o.table), o.events)
 	}
@@ -122,9 +110,11 @@ func (o *listOptions) newView(board *inspect.Board) watchView {
 type screenView struct {
 	*listOptions
 	board  *inspect.Board
+	notes  *util.UnwatchedNotes
 	screen *printers.Screen
 	drawn  time.Time
-	stale  bool
+	// stale is whether something has changed since, and started whether all is told there is.
+	stale, started bool
 	// rested is when it may be drawn again.
 	rested time.Time
 }
@@ -137,8 +127,10 @@ const (
 	longestRest = 2 * time.Second
 )
 
+func (v *screenView) early(c inspect.Change) error { return v.change(c) }
+
 func (v *screenView) start() error {
-	v.stale = true
+	v.stale, v.started = true, true
 	return v.refresh()
 }
 
@@ -149,7 +141,7 @@ func (v *screenView) change(inspect.Change) error {
 
 func (v *screenView) refresh() error {
 	now := v.Clock.Now()
-	if now.Before(v.rested) || !v.stale && now.Sub(v.drawn) < util.Tick {
+	if now.Before(v.rested) || !v.stale && (!v.started || now.Sub(v.drawn) < util.Tick) {
 		return nil
 	}
 	v.stale, v.drawn = false, now
@@ -165,8 +157,15 @@ func (v *screenView) refresh() error {
 	if err := printers.Owners(&text, list, table); err != nil {
 		return err
 	}
-	if len(list.Items) == 0 && len(list.Errors) == 0 {
+	switch {
+	case len(list.Items) > 0 || len(list.Errors) > 0:
+	case !v.started:
+		return nil
+	default:
 		text.WriteString("No " + v.kindsText() + " so far\n")
+	}
+	for _, note := range v.notes.All() {
+		util.Tell(&text, "%s", note)
 	}
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -59,7 +61,7 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed := f.Remember(ctx)
-	v := &view[T]{Repeated: r, fleet: f, told: map[string]bool{}}
+	v := &view[T]{Repeated: r, notes: NewUnwatchedNotes(f, r.ErrOut)}
 	if _, isTerminal := r.Terminal(); isTerminal && r.IsTable {
 		v.screen = printers.NewScreen(r.Out)
 	}
@@ -85,14 +87,12 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 // view is what is shown of something that is watched.
 type view[T any] struct {
 	*Repeated[T]
-	fleet *fleet.Fleet
+	notes *UnwatchedNotes
 	// screen is nil where no terminal is drawn on.
 	screen *printers.Screen
 	// value is what was read last, and shown as it was written last.
 	value T
 	shown []byte
-	// told are the notes that were.
-	told map[string]bool
 }
 
 // wait waits until there is a reason to read again: a change, or the time that has passed,
@@ -138,7 +138,7 @@ func (v *view[T]) update(value T) error {
 	if v.screen != nil {
 		return v.draw()
 	}
-	v.tellUnwatched()
+	v.notes.Tell()
 	if bytes.Equal(content, v.shown) {
 		return nil
 	}
@@ -164,23 +164,40 @@ func (v *view[T]) draw() error {
 	if err := v.Write(&text, v.value); err != nil {
 		return err
 	}
-	for _, u := range v.fleet.Unwatched() {
-		Tell(&text, "%s", noteOf(u))
+	for _, note := range v.notes.All() {
+		Tell(&text, "%s", note)
 	}
 	size, _ := v.Terminal()
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }
 
-// tellUnwatched tells, once each, of what is read again and again.
-func (v *view[T]) tellUnwatched() {
-	for _, u := range v.fleet.Unwatched() {
-		if note := noteOf(u); !v.told[note] {
-			v.told[note] = true
-			Tell(v.ErrOut, "%s", note)
+// UnwatchedNotes tells of what of a fleet is read again and again, since it cannot be watched.
+type UnwatchedNotes struct {
+	fleet *fleet.Fleet
+	out   io.Writer
+	told  sets.Set[string]
+}
+
+// NewUnwatchedNotes makes them for a place to tell them.
+func NewUnwatchedNotes(f *fleet.Fleet, out io.Writer) *UnwatchedNotes {
+	return &UnwatchedNotes{fleet: f, out: out, told: sets.New[string]()}
+}
+
+// Tell tells what was not told so far.
+func (n *UnwatchedNotes) Tell() {
+	for _, note := range n.All() {
+		if !n.told.Has(note) {
+			n.told.Insert(note)
+			Tell(n.out, "%s", note)
 		}
 	}
 }
 
-func noteOf(u fleet.Unwatched) string {
-	return fmt.Sprintf("note: context %s: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err)
+// All are those that hold now.
+func (n *UnwatchedNotes) All() []string {
+	var notes []string
+	for _, u := range n.fleet.Unwatched() {
+		notes = append(notes, fmt.Sprintf("note: context %s: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
+	}
+	return notes
 }

@@ -56,10 +56,9 @@ type settler struct {
 	// they were. known are the uids that Workloads had been made for when all were listed.
 	limit, count int
 	known        sets.Set[string]
-	// asked is whether Workloads were asked for, and err why they could not be read.
-	// After the first error they are not asked for again.
-	asked bool
-	err   error
+	// err is why Workloads could not be read. After the first error they are not asked for
+	// again.
+	err error
 }
 
 func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
@@ -71,13 +70,14 @@ func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
 	return s
 }
 
-func (s *settler) add(ctx context.Context, r read) {
+func (s *settler) add(ctx context.Context, r *read) {
 	switch {
 	case !r.needsClaim():
 		s.visit(r.settle(false))
 	case s.later != nil:
-		r.job.Context, r.job.ClusterUID = s.cluster.Context, s.cluster.UID
-		s.later(r.claimable())
+		c := r.claimable()
+		c.job.Context, c.job.ClusterUID = s.cluster.Context, s.cluster.UID
+		s.later(c)
 	default:
 		s.wait(ctx, r.claimable())
 	}
@@ -99,10 +99,16 @@ func (s *settler) wait(ctx context.Context, c claimable) {
 // finish settles what still waits and says if Workloads could not be read.
 func (s *settler) finish(ctx context.Context) error {
 	s.flush(ctx)
-	if s.err != nil {
-		return &kubecontext.Error{Doing: "list workloads.kueue.x-k8s.io", Err: fmt.Errorf("%w; %w", s.err, inspect.ErrClaimsUnknown)}
+	return claimsUnknown(s.err)
+}
+
+// claimsUnknown is that it is not known whether Jobs were claimed, since Workloads could not be
+// read; nil if they could.
+func claimsUnknown(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &kubecontext.Error{Doing: "list workloads.kueue.x-k8s.io", Err: fmt.Errorf("%w; %w", err, inspect.ErrClaimsUnknown)}
 }
 
 func (s *settler) flush(ctx context.Context) {
@@ -131,7 +137,6 @@ func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
 	for i := range s.waiting {
 		jobs[i], uids[i] = s.waiting[i].job, s.waiting[i].job.UID
 	}
-	s.asked = true
 	s.count++
 	if s.count >= batches {
 		s.limit *= 2
@@ -180,7 +185,7 @@ func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids [
 	for _, version := range kueue.Versions() {
 		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
 		if uids == nil {
-			err = fleet.Recall(ctx, c, claimsOf(client, workloads, namespace), func(uid string) { claimed.Insert(uid) })
+			err = fleet.Recall(ctx, c, claimsOf(client, workloads, namespace), func(_ string, uid *string) { claimed.Insert(*uid) })
 		} else {
 			var list *metav1.PartialObjectMetadataList
 			if list, err = client.Resource(workloads).Namespace(namespace).List(ctx, madeForThem); err == nil {

@@ -17,7 +17,7 @@ import (
 // that the order does not depend on who answers first. It does not find out what several
 // contexts have in common, as Owners does. Returned is what could not be read.
 func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job)) []inspect.ContextError {
-	inTurn := &turns{order: f.Contexts(), waiting: map[string][]inspect.Job{}, done: sets.New[string](), visit: visit}
+	inTurn := &turns[inspect.Job]{order: f.Contexts(), waiting: map[string][]inspect.Job{}, done: sets.New[string](), visit: visit}
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*ListError, error) {
 		err := List(ctx, c, q, func(j inspect.Job) { inTurn.add(c.Context, j) })
 		inTurn.end(c.Context)
@@ -44,29 +44,29 @@ func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job))
 }
 
 // turns has contexts visit one after the other, in their order.
-type turns struct {
+type turns[T any] struct {
 	mu sync.Mutex
 	// order are those that are not done, the one whose turn it is first.
 	order   []string
 	done    sets.Set[string]
-	waiting map[string][]inspect.Job
-	visit   func(inspect.Job)
+	waiting map[string][]T
+	visit   func(T)
 }
 
-func (t *turns) add(at string, j inspect.Job) {
+func (t *turns[T]) add(at string, v T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case len(t.order) == 0:
 	case t.order[0] == at:
-		t.visit(j)
+		t.visit(v)
 	default:
-		t.waiting[at] = append(t.waiting[at], j)
+		t.waiting[at] = append(t.waiting[at], v)
 	}
 }
 
 // end ends the turns of contexts.
-func (t *turns) end(contexts ...string) {
+func (t *turns[T]) end(contexts ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done.Insert(contexts...)
@@ -74,8 +74,8 @@ func (t *turns) end(contexts ...string) {
 		if t.order = t.order[1:]; len(t.order) == 0 {
 			return
 		}
-		for _, j := range t.waiting[t.order[0]] {
-			t.visit(j)
+		for _, v := range t.waiting[t.order[0]] {
+			t.visit(v)
 		}
 		delete(t.waiting, t.order[0])
 	}

@@ -14,7 +14,7 @@ import (
 // and nothing when all is over.
 func TestTurns(t *testing.T) {
 	var visited []string
-	inTurn := &turns{
+	inTurn := &turns[inspect.Job]{
 		order: []string{"a", "b", "c"}, waiting: map[string][]inspect.Job{}, done: sets.New[string](),
 		visit: func(j inspect.Job) { visited = append(visited, j.Name) },
 	}

@@ -13,9 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// readJob cuts a batch/v1 Job down to what the model keeps.
-func readJob(o *batchv1.Job) read {
-	kind := delegation.Job()
+// readJob cuts a batch/v1 Job, of which kind is the row, down to what the model keeps.
+func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	r := read{kind: kind, state: stateOf(o)}
 	apiVersion, kindName := kind.GroupVersionKind().ToAPIVersionAndKind()
 	r.job = inspect.Job{

@@ -35,7 +35,7 @@ func TestReadJob(t *testing.T) {
 			},
 		},
 	}
-	r := readJob(job)
+	r := readJob(jobRow(), job)
 	got := r.settle(false)
 	assert.DeepEqual(t, got, inspect.Job{
 		APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "pi", UID: "u1",
@@ -71,14 +71,14 @@ func TestIsEmpty(t *testing.T) {
 
 func TestNeedsClaim(t *testing.T) {
 	job := &batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: new(string(delegation.MultiKueue))}}
-	r := readJob(job)
+	r := readJob(jobRow(), job)
 	assert.Assert(t, r.needsClaim())
 	assert.Equal(t, r.settle(false).Status, delegation.Unclaimed)
 	assert.Equal(t, r.settle(true).Status, delegation.Pending)
 
 	// A status that somebody wrote decides it without asking, even an empty one.
 	job.ManagedFields = []metav1.ManagedFieldsEntry{{Subresource: "status", Time: at(0)}}
-	r = readJob(job)
+	r = readJob(jobRow(), job)
 	assert.Assert(t, !r.needsClaim())
 	assert.Equal(t, r.settle(false).Status, delegation.Pending)
 }
@@ -95,3 +95,8 @@ func TestEqual(t *testing.T) {
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func at(d time.Duration) *metav1.Time { return &metav1.Time{Time: epoch.Add(d)} }
+
+func jobRow() *delegation.Kind {
+	row := delegation.Job()
+	return &row
+}

@@ -214,14 +214,3 @@ func malformed(err error) error {
 	}
 	return fmt.Errorf("malformed protobuf: %w", err)
 }
-
-// collectJobs asks for Jobs, and keeps them all.
-func collectJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*batchv1.JobList, error) {
-	page, err := openJobs(ctx, client, namespace, o)
-	if err != nil {
-		return nil, err
-	}
-	var items []batchv1.Job
-	err = page.each(func(job *batchv1.Job) { items = append(items, *job) })
-	return &batchv1.JobList{ListMeta: page.ListMeta, Items: items}, err
-}

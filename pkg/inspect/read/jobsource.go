@@ -20,13 +20,20 @@ import (
 
 // jobsOf is where the batch/v1 Jobs of a query come from, as protobuf where the server has
 // it.
-func jobsOf(client rest.Interface, q Query, namespace string, kind delegation.Kind) fleet.Source[read] {
-	selected := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
+func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.Kind) fleet.Source[read] {
+	selected, names := q.selected(kind), interner{}
+	readOne := func(job *batchv1.Job) read {
+		r := readJob(kind, job)
+		names.intern(&r.job)
+		return r
+	}
 	return fleet.Source[read]{
 		Key:  strings.Join([]string{"jobs", namespace, selected.LabelSelector, selected.FieldSelector}, "\n"),
 		What: kind.ResourceName(),
 		List: func(ctx context.Context, visit func(string, read)) (string, error) {
-			return listAllJobs(ctx, client, namespace, selected, visit)
+			return listAllJobs(ctx, client, namespace, selected, func(job *batchv1.Job) {
+				visit(fleet.ObjectKey(job.Namespace, job.Name), readOne(job))
+			})
 		},
 		Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector, o.FieldSelector = selected.LabelSelector, selected.FieldSelector
@@ -38,14 +45,14 @@ func jobsOf(client rest.Interface, q Query, namespace string, kind delegation.Ki
 				return read{}, fmt.Errorf("the server sent a %T in a watch of Jobs", o)
 			}
 			drop(job)
-			return readJob(job), nil
+			return readOne(job), nil
 		},
 	}
 }
 
 // listAllJobs lists in chunks; the resource version is that of the first. The next chunk
 // is asked for as soon as a chunk begins to come in, so that the line is never idle.
-func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions, visit func(string, read)) (version string, err error) {
+func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions, visit func(*batchv1.Job)) (version string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.Limit = chunk
@@ -60,7 +67,7 @@ func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o
 		next := ahead(ctx, client, namespace, o)
 		err := page.each(func(job *batchv1.Job) {
 			jobs++
-			visit(fleet.ObjectKey(job.Namespace, job.Name), readJob(job))
+			visit(job)
 		})
 		if err != nil {
 			return version, err

@@ -104,12 +104,8 @@ func servedKind(c *fleet.Cluster, k delegation.Kind) inspect.ServedKind {
 // nothing of them is kept.
 func countOwners(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind) ([]inspect.KindOwner, error) {
 	counts := map[delegation.Owner]int{}
-	list := listObjectsOf
-	if kind.IsJob() {
-		list = listJobs
-	}
-	if err := list(ctx, c, q, kind, func(r read) { counts[r.job.ManagedBy]++ }); err != nil {
-		return nil, &KindError{Kind: kind, Err: &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}}
+	if err := eachOfKind(ctx, c, q, &kind, func(_ string, r *read) { counts[r.job.ManagedBy]++ }); err != nil {
+		return nil, &KindError{Kind: kind, Err: &kubecontext.Error{Doing: q.doing("list", &kind, c), Err: err}}
 	}
 	return inspect.KindOwners(counts), nil
 }

@@ -47,19 +47,20 @@ func (q Query) namespace(c *fleet.Cluster) string {
 }
 
 // doing says in words what a query asks of a cluster.
-func (q Query) doing(verb string, kind delegation.Kind, c *fleet.Cluster) string {
+func (q Query) doing(verb string, kind *delegation.Kind, c *fleet.Cluster) string {
 	if q.AllNamespaces {
 		return verb + " " + kind.ResourceName() + " in all namespaces"
 	}
 	return fmt.Sprintf("%s %s in namespace %q", verb, kind.ResourceName(), c.Namespace)
 }
 
-// selector is the label selector for objects of a kind.
-func (q Query) selector(kind delegation.Kind) string {
-	if kind.Selector == "" || q.LabelSelector == "" {
-		return kind.Selector + q.LabelSelector
+// selected selects the objects of a kind.
+func (q Query) selected(kind *delegation.Kind) metav1.ListOptions {
+	labels := kind.Selector + q.LabelSelector
+	if kind.Selector != "" && q.LabelSelector != "" {
+		labels = kind.Selector + "," + q.LabelSelector
 	}
-	return kind.Selector + "," + q.LabelSelector
+	return metav1.ListOptions{LabelSelector: labels, FieldSelector: q.FieldSelector}
 }
 
 // ListError is returned by List where it could read a part of what was asked for.
@@ -122,13 +123,6 @@ func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(inspect.Job
 // not be all. later, unless it is nil, is given those Jobs in place of visit whose status
 // depends on Workloads.
 func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind, served error, visit func(inspect.Job), later func(claimable)) error {
-	if len(kinds) == 0 {
-		return served
-	}
-	partial := &ListError{}
-	if served != nil {
-		partial.Others = append(partial.Others, served)
-	}
 	var mu sync.Mutex
 	one := func(j inspect.Job) {
 		mu.Lock()
@@ -143,11 +137,27 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 			later(j)
 		}
 	}
+	return eachKind(kinds, served, func(kind *delegation.Kind) error {
+		return listKind(ctx, c, q, kind, one, oneLater)
+	})
+}
+
+// eachKind does something with several kinds at once, and gathers what could not be done;
+// served is why these may not be all.
+func eachKind(kinds []delegation.Kind, served error, do func(*delegation.Kind) error) error {
+	if len(kinds) == 0 {
+		return served
+	}
+	partial := &ListError{}
+	if served != nil {
+		partial.Others = append(partial.Others, served)
+	}
+	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(kindsAtOnce)
-	for _, kind := range kinds {
+	for i := range kinds {
 		group.Go(func() error {
-			err := listKind(ctx, c, q, kind, one, oneLater)
+			err := do(&kinds[i])
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -158,7 +168,7 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 					partial.Others = append(partial.Others, err)
 				}
 			default:
-				partial.Kinds = append(partial.Kinds, &KindError{Kind: kind, Err: err})
+				partial.Kinds = append(partial.Kinds, &KindError{Kind: kinds[i], Err: err})
 			}
 			return nil
 		})
@@ -176,13 +186,10 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 // selectedUIDs are those of the objects that a query selects by their labels.
 func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind) (sets.Set[string], error) {
 	selected := sets.New[string]()
-	for _, kind := range kinds {
-		list := listObjectsOf
-		if kind.IsJob() {
-			list = listJobs
-		}
-		if err := list(ctx, c, q, kind, func(r read) { selected.Insert(r.job.UID) }); err != nil && !apierrors.IsForbidden(err) {
-			return nil, &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
+	for i := range kinds {
+		err := eachOfKind(ctx, c, q, &kinds[i], func(_ string, r *read) { selected.Insert(r.job.UID) })
+		if err != nil && !apierrors.IsForbidden(err) {
+			return nil, &kubecontext.Error{Doing: q.doing("list", &kinds[i], c), Err: err}
 		}
 		// What may not be listed is told of by who lists all.
 	}
@@ -191,55 +198,49 @@ func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delega
 
 // listKind reads the objects of one kind. Where all were visited, the error wraps
 // ErrClaimsUnknown.
-func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(inspect.Job), later func(claimable)) error {
+func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind, visit func(inspect.Job), later func(claimable)) error {
 	settler := newSettler(c, visit)
 	settler.later = later
-	list := listObjectsOf
-	if kind.IsJob() {
-		list = listJobs
-	}
-	if err := list(ctx, c, q, kind, func(r read) { settler.add(ctx, r) }); err != nil {
+	if err := eachOfKind(ctx, c, q, kind, func(_ string, r *read) { settler.add(ctx, r) }); err != nil {
 		return &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
 	}
 	return settler.finish(ctx)
 }
 
-// listObjectsOf reads objects of any kind, as JSON.
-func listObjectsOf(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {
-	slim, names := newSlimmer(kind), interner{}
-	options := metav1.ListOptions{LabelSelector: q.selector(kind), FieldSelector: q.FieldSelector}
+// eachOfKind calls visit for the objects of one kind as fleet.Recall does, but for those of
+// which no sense can be made, which are in the error.
+func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind, visit func(key string, r *read)) error {
+	source, err := q.source(c, kind)
+	if err != nil {
+		return err
+	}
 	var failed error
-	err := fleet.EachObject(ctx, c, kind.Resource, q.namespace(c), options, func(o *slimObject) {
-		r, err := slim.read(o)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			return
+	err = fleet.Recall(ctx, c, source, func(key string, r *read) {
+		switch {
+		case r.err != nil:
+			failed = errors.Join(failed, r.err)
+		case !isPart(kind, &r.job):
+			visit(key, r)
 		}
-		if isPart(kind, &r.job) {
-			return
-		}
-		names.intern(&r.job)
-		visit(r)
 	})
 	return cmp.Or(err, failed)
 }
 
-// isPart says whether an object of a kind without managedBy is only a part of
-// another one that is looked at by itself, as a pod of a StatefulSet is.
-func isPart(kind delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
-
-// listJobs reads batch/v1 Jobs, as protobuf where the server has it.
-func listJobs(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind, visit func(read)) error {
+// source is where the objects of a kind come from.
+func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (fleet.Source[read], error) {
+	if !kind.IsJob() {
+		return objectsOf(c, q, kind), nil
+	}
 	client, err := jobClient(c)
 	if err != nil {
-		return err
+		return fleet.Source[read]{}, err
 	}
-	names := interner{}
-	return fleet.Recall(ctx, c, jobsOf(client, q, q.namespace(c), kind), func(r read) {
-		names.intern(&r.job)
-		visit(r)
-	})
+	return jobsOf(client, q, q.namespace(c), kind), nil
 }
+
+// isPart says whether an object of a kind without managedBy is only a part of
+// another one that is looked at by itself, as a pod of a StatefulSet is.
+func isPart(kind *delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
 
 // MayList asks for a single Job of where the query looks. That Jobs are refused tells
 // that another context is a better one to ask there.

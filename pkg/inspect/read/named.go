@@ -159,7 +159,7 @@ func (r *namedReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect
 		if err != nil {
 			return err
 		}
-		settler.add(ctx, read)
+		settler.add(ctx, &read)
 	}
 	facts.AddGap(inspect.PartWorkloads, settler.finish(ctx))
 	return nil

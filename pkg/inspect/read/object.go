@@ -18,7 +18,7 @@ import (
 func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]any) read {
 	fields := meta.GetManagedFields()
 	written := inspect.StatusWrittenAt(fields)
-	r := read{kind: *kind, state: kind.StateOf(content, written != nil)}
+	r := read{kind: kind, state: kind.StateOf(content, written != nil)}
 	apiVersion, kindName := kind.GroupVersionKind().ToAPIVersionAndKind()
 	r.job = inspect.Job{
 		APIVersion: apiVersion, Kind: kindName, KindRow: kind,
@@ -91,7 +91,7 @@ func readWhole(kind *delegation.Kind, content map[string]any) (read, error) {
 		if err != nil {
 			return read{}, err
 		}
-		r = readJob(job)
+		r = readJob(kind, job)
 	} else {
 		r = readObject(kind, o, content)
 		var encoded struct {
@@ -134,8 +134,8 @@ type slimmer struct {
 	wanted map[string]map[string]bool
 }
 
-func newSlimmer(kind delegation.Kind) *slimmer {
-	s := &slimmer{kind: &kind, wanted: map[string]map[string]bool{"spec": {}, "status": {}}}
+func newSlimmer(kind *delegation.Kind) *slimmer {
+	s := &slimmer{kind: kind, wanted: map[string]map[string]bool{"spec": {}, "status": {}}}
 	for _, path := range kind.Fields() {
 		if len(path) > 1 && s.wanted[path[0]] != nil {
 			s.wanted[path[0]][path[1]] = true

@@ -57,7 +57,7 @@ func TestSlimmerLosesNothing(t *testing.T) {
 
 			slim := &slimObject{}
 			assert.NilError(t, kjson.UnmarshalCaseSensitivePreserveInts(text, slim))
-			got, err := newSlimmer(kind).read(slim)
+			got, err := newSlimmer(&kind).read(slim)
 			assert.NilError(t, err)
 
 			for _, claimed := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestJobsReadAsAnyKind(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				job, err := typedJob(whole.Object)
 				assert.NilError(t, err)
-				typed, generic := readJob(job), readObject(&kind, whole, whole.Object)
+				typed, generic := readJob(&kind, job), readObject(&kind, whole, whole.Object)
 				// It has one version only.
 				generic.job.WrittenAs = nil
 				assert.DeepEqual(t, unprinted(typed.job), unprinted(generic.job))

@@ -11,29 +11,32 @@ import (
 // can tell.
 type read struct {
 	job   inspect.Job
-	kind  delegation.Kind
+	kind  *delegation.Kind
 	state delegation.State
+	// err is why it makes no sense.
+	err error
 }
 
-// settle gives the object its status.
+// settle is the object with its status.
 func (r *read) settle(claimed bool) inspect.Job {
 	// What a silent controller runs elsewhere has no status that could be copied.
 	claimed = claimed || r.kind.Reading.Silent != "" && r.job.Marks != nil && !r.job.Marks.Mirror.IsZero()
-	r.job.Status = r.kind.StatusOf(r.job.ManagedBy, r.state, claimed)
-	r.job.Since = r.since()
-	return r.job
+	job := r.job
+	job.Status = r.kind.StatusOf(job.ManagedBy, r.state, claimed)
+	job.Since = r.since(&job)
+	return job
 }
 
-// since is when the object came into its state, as far as it tells.
-func (r *read) since() *metav1.Time {
-	switch r.job.Status {
+// since is when the object, which is j with its status, came into that, as far as it tells.
+func (r *read) since(j *inspect.Job) *metav1.Time {
+	switch j.Status {
 	case delegation.Complete, delegation.Failed:
-		return r.job.FinishedTime
+		return j.FinishedTime
 	case delegation.Unclaimed:
-		return &r.job.CreationTimestamp
+		return j.CreationTimestamp.DeepCopy()
 	case delegation.Running:
-		if r.job.StartTime != nil {
-			return r.job.StartTime
+		if j.StartTime != nil {
+			return j.StartTime
 		}
 	case delegation.Suspended:
 		if since := r.kind.SuspendedSince(r.state); !since.IsZero() {
@@ -41,7 +44,7 @@ func (r *read) since() *metav1.Time {
 		}
 	default:
 	}
-	return r.job.StatusWrittenAt
+	return j.StatusWrittenAt
 }
 
 // needsClaim says whether settle has to know what it is told.

@@ -2,101 +2,244 @@ package read
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestWorkloadsAreLostOnce: that Workloads cannot be read is told once, and so is that
-// they can be again; what nobody had to ask for tells neither.
-func TestWorkloadsAreLostOnce(t *testing.T) {
-	changes := make(chan inspect.Change, 10)
-	w := &watcher{cluster: &fleet.Cluster{Context: "hub"}, changes: changes, ctx: t.Context(), unclaimed: map[string]read{"a": {}}}
-	failed := func() *settler { return &settler{asked: true, err: errors.New("forbidden")} }
-	for _, step := range []struct {
-		name string
-		s    *settler
-		want []inspect.ChangeType
-	}{
-		{"refused", failed(), []inspect.ChangeType{inspect.Lost}},
-		{"refused again", failed(), nil},
-		{"other Jobs change", &settler{}, nil},
-		{"refused as before", failed(), nil},
-		{"answered", &settler{asked: true}, []inspect.ChangeType{inspect.Found}},
-		{"answered again", &settler{asked: true}, nil},
-	} {
-		w.settle(step.s)
-		assert.DeepEqual(t, typesOf(changes), step.want)
+// watching is a server that is watched.
+type watching struct {
+	t       *testing.T
+	watcher *Watcher
+	pending []inspect.Change
+}
+
+func watchServer(t *testing.T, server *httptest.Server) *watching {
+	t.Helper()
+	contexts := []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: server.URL, QPS: -1}}}
+	f := fleet.Open(t.Context(), contexts, fleet.Options{Timeout: 500 * time.Millisecond})
+	w := &watching{t: t, watcher: NewWatcher(f, Query{}, clock.RealClock{})}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.watcher.Run(ctx) })
+	// Before the server is closed.
+	t.Cleanup(running.Wait)
+	t.Cleanup(stop)
+	return w
+}
+
+// next is what is told next.
+func (w *watching) next() inspect.Change {
+	w.t.Helper()
+	for len(w.pending) == 0 {
+		select {
+		case <-w.watcher.News():
+			w.pending = w.watcher.Take()
+		case <-time.After(20 * time.Second):
+			w.t.Fatal("nothing is told")
+		}
 	}
-	// Nothing depends on them any more.
-	w.settle(failed())
-	clear(w.unclaimed)
-	w.settle(&settler{})
-	assert.DeepEqual(t, typesOf(changes), []inspect.ChangeType{inspect.Lost, inspect.Found})
+	c := w.pending[0]
+	w.pending = w.pending[1:]
+	return c
+}
+
+// tells waits until it is told what is wanted, and nothing else: each is a type and what it is
+// about.
+func (w *watching) tells(want ...string) {
+	w.t.Helper()
+	for _, one := range want {
+		c := w.next()
+		about := ""
+		switch {
+		case c.Job != nil:
+			about = fmt.Sprintf(" %s %s %s", c.Job.Name, c.Job.UID, c.Job.Status)
+		case c.Err != nil:
+			about = " " + c.Err.Error()
+		}
+		assert.Equal(w.t, string(c.Type)+about, one)
+	}
+}
+
+// hub is an API server with Jobs and Workloads.
+type hub struct {
+	mu      sync.Mutex
+	version int
+	// jobs are by their names, and claimed the uids for which there are Workloads.
+	jobs    map[string]hubJob
+	claimed []string
+	// hangs has lists not answered, and refused is what is refused.
+	hangs   bool
+	refused string
+	// events are those of the watches that are open, by their resources.
+	events map[string]chan string
+}
+
+type hubJob struct {
+	uid, owner string
+	active     int
+}
+
+func newHub(t *testing.T) (*hub, *httptest.Server) {
+	t.Helper()
+	h := &hub{jobs: map[string]hubJob{}, events: map[string]chan string{}}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	return h, server
+}
+
+// change changes something, and tells nobody.
+func (h *hub) change(do func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.version++
+	do()
+}
+
+// behind changes something while a resource is watched, and ends the watch: what has happened
+// since it began is known to nobody.
+func (h *hub) behind(t *testing.T, resource string, do func()) {
+	t.Helper()
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.events[resource] == nil {
+			return poll.Continue("nobody watches %s", resource)
+		}
+		h.version++
+		do()
+		h.events[resource] <- `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`
+		delete(h.events, resource)
+		return poll.Success()
+	}, poll.WithTimeout(20*time.Second), poll.WithDelay(time.Millisecond))
+}
+
+func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	w.Header().Set("Content-Type", "application/json")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.hangs:
+		h.mu.Unlock()
+		<-r.Context().Done()
+		h.mu.Lock()
+	case resource == h.refused:
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"no","code":403}`)
+	case r.URL.Query().Get("watch") != "":
+		h.watch(w, r, resource)
+	case resource == "jobs":
+		h.list(w, "batch/v1", "Job", h.jobObjects())
+	case resource == "workloads":
+		h.list(w, "meta.k8s.io/v1", "PartialObjectMetadata", h.workloadObjects())
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (h *hub) jobObjects() (items []map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(h.jobs)) {
+		j := h.jobs[name]
+		spec := map[string]any{}
+		if j.owner != "" {
+			spec["managedBy"] = j.owner
+		}
+		items = append(items, map[string]any{
+			"metadata": map[string]any{"name": name, "namespace": "ml", "uid": j.uid}, "spec": spec, "status": map[string]any{"active": j.active},
+		})
+	}
+	return items
+}
+
+func (h *hub) workloadObjects() (items []map[string]any) {
+	for _, uid := range h.claimed {
+		items = append(items, map[string]any{"metadata": map[string]any{"name": "w-" + uid, "namespace": "ml", "labels": map[string]any{"kueue.x-k8s.io/job-uid": uid}}})
+	}
+	return items
+}
+
+func (h *hub) list(w io.Writer, apiVersion, kind string, items []map[string]any) {
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"kind": kind + "List", "apiVersion": apiVersion, "metadata": metav1.ListMeta{ResourceVersion: fmt.Sprint(h.version + 1)}, "items": items,
+	})
+}
+
+func (h *hub) watch(w http.ResponseWriter, r *http.Request, resource string) {
+	events := make(chan string, 1)
+	h.events[resource] = events
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	_ = http.NewResponseController(w).Flush()
+	select {
+	case <-r.Context().Done():
+	case event := <-events:
+		_, _ = io.WriteString(w, event+"\n")
+	}
+}
+
+// TestWatchTellsWhatDiffers: what two readings differ by is told, and no more.
+func TestWatchTellsWhatDiffers(t *testing.T) {
+	h, server := newHub(t)
+	h.jobs["a"], h.jobs["b"], h.jobs["c"] = hubJob{uid: "1"}, hubJob{uid: "2"}, hubJob{uid: "3"}
+	w := watchServer(t, server)
+	w.tells("ADDED a 1 Unclaimed", "ADDED b 2 Unclaimed", "ADDED c 3 Unclaimed", "SYNCED")
+	h.behind(t, "jobs", func() {
+		h.jobs["b"] = hubJob{uid: "2", active: 1}
+		delete(h.jobs, "c")
+	})
+	w.tells("MODIFIED b 2 Running", "DELETED c 3 Unclaimed")
+	h.behind(t, "jobs", func() { h.jobs["a"] = hubJob{uid: "4"} })
+	w.tells("DELETED a 1 Unclaimed", "ADDED a 4 Unclaimed")
+}
+
+// TestWatchTellsOfClaims: a Job is told anew when Kueue makes a Workload for it. That these
+// cannot be read is told once, and so is that nothing depends on them any more.
+func TestWatchTellsOfClaims(t *testing.T) {
+	h, server := newHub(t)
+	h.jobs["a"] = hubJob{uid: "1", owner: string(delegation.MultiKueue)}
+	w := watchServer(t, server)
+	w.tells("ADDED a 1 Unclaimed", "SYNCED")
+	h.behind(t, "workloads", func() { h.claimed = []string{"1"} })
+	w.tells("MODIFIED a 1 Pending")
+	h.behind(t, "workloads", func() { h.refused = "workloads" })
+	w.tells("LOST context hub: could not list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed; `kubectl --context hub auth can-i --list` tells what you may do there")
+	h.behind(t, "jobs", func() { h.jobs["b"] = hubJob{uid: "2"} })
+	w.tells("ADDED b 2 Unclaimed")
+	h.behind(t, "jobs", func() { delete(h.jobs, "a") })
+	w.tells("FOUND", "DELETED a 1 Pending")
 }
 
 // TestWatchTellsOfAHang: a connection that stays open, and over which nothing comes any
 // more, is told as lost, and so is that it comes again.
 func TestWatchTellsOfAHang(t *testing.T) {
-	var hangs atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case !strings.HasSuffix(r.URL.Path, "/jobs"):
-			w.WriteHeader(http.StatusNotFound)
-		case r.URL.Query().Get("sendInitialEvents") != "":
-			w.WriteHeader(http.StatusUnprocessableEntity)
-			_, _ = io.WriteString(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422}`)
-		case r.URL.Query().Get("watch") != "":
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-		case hangs.Load():
-			<-r.Context().Done()
-		default:
-			_, _ = io.WriteString(w, `{"kind": "JobList", "apiVersion": "batch/v1", "metadata": {"resourceVersion": "1"}, "items": []}`)
-		}
-	}))
-	defer server.Close()
-	f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: server.URL}}}, fleet.Options{})
-	ctx, stop := context.WithCancel(t.Context())
-	changes := make(chan inspect.Change)
-	var watching sync.WaitGroup
-	watching.Go(func() { Watch(ctx, f.Clusters()[0], Query{}, 500*time.Millisecond, changes) })
-	defer watching.Wait()
-	defer stop()
-	for _, step := range []struct {
-		hangs bool
-		want  inspect.ChangeType
-	}{{false, inspect.Synced}, {true, inspect.Lost}, {false, inspect.Found}} {
-		hangs.Store(step.hangs)
-		select {
-		case c := <-changes:
-			assert.Equal(t, c.Type, step.want, "%v", c.Err)
-			if c.Err != nil {
-				assert.Equal(t, c.Err.Error(), "context hub: could not reach the cluster: no answer within 500ms; raise --context-timeout or leave the context out with --contexts '^NAME'")
-			}
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%s is not told", step.want)
-		}
-	}
-}
-
-func typesOf(changes chan inspect.Change) []inspect.ChangeType {
-	var types []inspect.ChangeType
-	for len(changes) > 0 {
-		types = append(types, (<-changes).Type)
-	}
-	return types
+	h, server := newHub(t)
+	w := watchServer(t, server)
+	w.tells("SYNCED")
+	h.change(func() { h.hangs = true })
+	w.tells("LOST context hub: could not reach the cluster: no answer within 500ms; raise --context-timeout or leave the context out with --contexts '^NAME'")
+	h.change(func() {
+		h.hangs = false
+		h.jobs["a"] = hubJob{uid: "1"}
+	})
+	w.tells("FOUND", "ADDED a 1 Unclaimed")
 }

@@ -1,21 +1,16 @@
 package read
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/client-go/rest"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -39,9 +34,6 @@ func TestWatchOfRubbish(t *testing.T) {
 				switch {
 				case !strings.HasSuffix(r.URL.Path, "/jobs"):
 					w.WriteHeader(http.StatusNotFound)
-				case r.URL.Query().Get("sendInitialEvents") != "":
-					w.WriteHeader(http.StatusUnprocessableEntity)
-					_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`)
 				case r.URL.Query().Get("watch") != "":
 					if watches.Add(1) == 1 {
 						_, _ = io.WriteString(w, rubbish)
@@ -55,22 +47,12 @@ func TestWatchOfRubbish(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: server.URL}}}, fleet.Options{})
-			ctx, stop := context.WithCancel(t.Context())
-			changes := make(chan inspect.Change)
-			var watching sync.WaitGroup
-			watching.Go(func() { Watch(ctx, f.Clusters()[0], Query{}, 500*time.Millisecond, changes) })
-			defer watching.Wait()
-			defer stop()
+			w := watchServer(t, server)
 			for {
-				select {
-				case c := <-changes:
-					assert.Assert(t, c.Type != inspect.Added || strings.HasPrefix(c.Job.Name, "job-"), "%+v", c.Job)
-					if c.Type == inspect.Added && c.Job.Name == "job-2" {
-						return
-					}
-				case <-time.After(20 * time.Second):
-					t.Fatal("what changed is not told")
+				c := w.next()
+				assert.Assert(t, c.Type != inspect.Added || strings.HasPrefix(c.Job.Name, "job-"), "%+v", c.Job)
+				if c.Type == inspect.Added && c.Job.Name == "job-2" {
+					return
 				}
 			}
 		})

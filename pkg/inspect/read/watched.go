@@ -1,0 +1,269 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// watched is what a Watcher has told of one cluster.
+type watched struct {
+	context string
+	tell    func(inspect.Change)
+
+	// mu is for a reading that was given up on, and that goes on beside the next one.
+	mu sync.Mutex
+	// round counts readings.
+	round int
+	// told is by the names of resources, and the keys of objects.
+	told map[string]map[string]*told
+	// waiting are those whose status depends on whether there is a Workload.
+	waiting []*told
+	// lost are the parts that could not be read when they were last, the whole being "".
+	lost sets.Set[string]
+	// isSynced is whether Synced was told.
+	isSynced bool
+	// heldBack are the changes of a reading of a cluster that was lost, until Found is told.
+	heldBack []inspect.Change
+}
+
+// told is an object as it was told.
+type told struct {
+	// read is as it was read last, and job as it was told last, nil if it was not so far.
+	read *read
+	job  *inspect.Job
+	// needsClaim is whether its status depends on whether there is a Workload; claimed is
+	// whether there was one, and isNew that this was not looked up since it was read.
+	needsClaim, claimed, isNew bool
+	// round is when it was seen last.
+	round int
+}
+
+// look reads a cluster, and tells what differs from what was told. The error is why nothing
+// could be read.
+func (w *watched) look(ctx context.Context, c *fleet.Cluster, q Query) error {
+	kinds, unserved := q.Served(ctx, c)
+	w.mu.Lock()
+	w.round++
+	w.waiting = nil
+	w.mu.Unlock()
+	err := eachKind(kinds, unserved, func(kind *delegation.Kind) error { return w.lookAt(ctx, c, q, kind) })
+	claims := w.settle(ctx, c)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	partial := &ListError{}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && !errors.As(err, &partial):
+		return err
+	}
+	if unserved == nil {
+		w.forgetKinds(kinds)
+	}
+	if claims != nil {
+		partial.Others = append(partial.Others, claims)
+	}
+	w.note(partsOf(partial, w.context))
+	w.sync()
+	return nil
+}
+
+// lookAt reads the objects of one kind.
+func (w *watched) lookAt(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind) error {
+	resource := kind.ResourceName()
+	w.mu.Lock()
+	if w.told[resource] == nil {
+		w.told[resource] = map[string]*told{}
+	}
+	before, round := w.told[resource], w.round
+	w.mu.Unlock()
+	err := eachOfKind(ctx, c, q, kind, func(key string, r *read) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if ctx.Err() == nil {
+			w.see(c, before, key, r)
+		}
+	})
+	if err != nil {
+		return &kubecontext.Error{Doing: q.doing("watch", kind, c), Err: err}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() == nil {
+		w.forget(before, func(t *told) bool { return t.round != round })
+	}
+	return nil
+}
+
+// see takes in an object.
+func (w *watched) see(c *fleet.Cluster, before map[string]*told, key string, r *read) {
+	t := before[key]
+	if t == nil {
+		t = &told{}
+		before[key] = t
+	}
+	t.round = w.round
+	if t.read != r {
+		t.read, t.needsClaim, t.isNew = r, r.needsClaim(), true
+		if !t.needsClaim {
+			w.update(c, t, false)
+		}
+	}
+	if t.needsClaim {
+		w.waiting = append(w.waiting, t)
+	}
+}
+
+// settle looks up which of those Jobs were claimed that wait for it. What cannot be looked up
+// is not called unclaimed.
+func (w *watched) settle(ctx context.Context, c *fleet.Cluster) error {
+	w.mu.Lock()
+	waiting := w.waiting
+	w.mu.Unlock()
+	if len(waiting) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	jobs := make([]*inspect.Job, len(waiting))
+	for i, t := range waiting {
+		jobs[i] = &t.read.job
+	}
+	claimed, err := claimedUIDs(ctx, c, commonNamespace(jobs), nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range waiting {
+		if is := err != nil || claimed.Has(t.read.job.UID); ctx.Err() == nil && (t.isNew || is != t.claimed) {
+			w.update(c, t, is)
+		}
+	}
+	return claimsUnknown(err)
+}
+
+// update tells an object if anything about it has changed.
+func (w *watched) update(c *fleet.Cluster, t *told, claimed bool) {
+	t.claimed, t.isNew = claimed, false
+	job := t.read.settle(claimed)
+	job.Context, job.ClusterUID = c.Context, c.UID
+	switch before := t.job; {
+	case before == nil:
+		w.send(inspect.Added, &job)
+	case before.UID != job.UID:
+		w.send(inspect.Deleted, before)
+		w.send(inspect.Added, &job)
+	case equal(before, &job):
+		return
+	default:
+		w.send(inspect.Modified, &job)
+	}
+	t.job = &job
+}
+
+// forgetKinds tells of the objects of all kinds but these that they are gone.
+func (w *watched) forgetKinds(kinds []delegation.Kind) {
+	for resource, before := range w.told {
+		if !slices.ContainsFunc(kinds, func(k delegation.Kind) bool { return k.ResourceName() == resource }) {
+			w.forget(before, func(*told) bool { return true })
+			delete(w.told, resource)
+		}
+	}
+}
+
+// forget tells of objects that they are gone, in a fixed order.
+func (w *watched) forget(before map[string]*told, which func(*told) bool) {
+	var gone []string
+	for key, t := range before {
+		if which(t) {
+			gone = append(gone, key)
+		}
+	}
+	slices.Sort(gone)
+	for _, key := range gone {
+		if job := before[key].job; job != nil {
+			w.send(inspect.Deleted, job)
+		}
+		delete(before, key)
+	}
+}
+
+// send tells of a Job: where the cluster was lost, once that it is found is told.
+func (w *watched) send(what inspect.ChangeType, j *inspect.Job) {
+	change := inspect.Change{Type: what, Context: w.context, Job: j}
+	if len(w.lost) > 0 {
+		w.heldBack = append(w.heldBack, change)
+		return
+	}
+	w.tell(change)
+}
+
+// lose takes in why nothing could be read.
+func (w *watched) lose(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(map[string]error{"": err})
+}
+
+// joined takes in that the cluster, of which nothing could be read so far, has turned out to
+// be one that another context reaches.
+func (w *watched) joined() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(nil)
+	w.sync()
+}
+
+// sync tells, once, that all there is has been told.
+func (w *watched) sync() {
+	if !w.isSynced {
+		w.isSynced = true
+		w.tell(inspect.Change{Type: inspect.Synced, Context: w.context})
+	}
+}
+
+// note notes which parts could not be read, and tells of each once, and when nothing is lost
+// any more.
+func (w *watched) note(failed map[string]error) {
+	wasLost := len(w.lost) > 0
+	for _, part := range slices.Sorted(maps.Keys(failed)) {
+		if !w.lost.Has(part) {
+			w.tell(inspect.Change{Type: inspect.Lost, Context: w.context, Err: failed[part]})
+		}
+	}
+	if failed[""] == nil {
+		// Else nobody knows how it is with its parts.
+		w.lost = sets.New[string]()
+	}
+	w.lost.Insert(slices.Collect(maps.Keys(failed))...)
+	if wasLost && len(w.lost) == 0 {
+		w.tell(inspect.Change{Type: inspect.Found, Context: w.context})
+	}
+	for _, change := range w.heldBack {
+		w.tell(change)
+	}
+	w.heldBack = nil
+}
+
+// partsOf are the parts of a cluster that could not be read, by what they are called.
+func partsOf(partial *ListError, name string) map[string]error {
+	failed := map[string]error{}
+	for _, kind := range partial.Kinds {
+		failed[kind.Kind.ResourceName()] = kubecontext.InContext(name, "", kind)
+	}
+	for _, err := range partial.Others {
+		part := "kinds"
+		if errors.Is(err, inspect.ErrClaimsUnknown) {
+			part = "workloads"
+		}
+		failed[part] = kubecontext.InContext(name, "find out what it serves", err)
+	}
+	return failed
+}
