@@ -135,21 +135,21 @@ func (f *cancelFlags) check(names []string) error {
 }
 
 func (o *cancelOptions) Run(ctx context.Context) error {
-	sides, opened, unreached := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, o.contexts)
+	clusters, opened, unreached := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, o.contexts)
 	if err := util.Interrupted(ctx); err != nil {
 		return err
 	}
-	origin, ok := sides[o.origin.Name]
+	origin, ok := clusters[o.origin.Name]
 	if !ok {
 		return unreached
 	}
-	delete(sides, o.origin.Name)
+	delete(clusters, o.origin.Name)
 	// Whose clusters are in sight through another context need not be told.
 	var inSight []string
 	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
 		inSight = append(inSight, a.Context)
 	}
-	jobs, err := o.find(ctx, origin, writing.FindKinds(opened, o.origin.Name))
+	jobs, err := o.find(ctx, origin, writing.FindKinds(origin))
 	if err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		Identity: o.Identity(), OriginMinor: writing.Minor(ctx, origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
 	}
 	for _, c := range o.contexts {
-		switch side, ok := sides[c.Name]; {
+		switch worker, ok := clusters[c.Name]; {
 		case ok:
-			canceller.Workers = append(canceller.Workers, side)
+			canceller.Workers = append(canceller.Workers, worker)
 			canceller.Others[c.Name] = slices.DeleteFunc(opened.Ways(c.Name), func(way *fleet.Cluster) bool { return way.Context == c.Name })
 		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)

@@ -122,9 +122,9 @@ func (o *dispatchOptions) elsewhere(ctx context.Context, workers []*worker, r re
 	where := ""
 	if all, err := fleet.Load(o.flags.Kube, fleet.Selection{All: true}); err == nil {
 		// What does not answer is not the one that is looked for.
-		sides, _, _ := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, all)
-		for _, name := range slices.Sorted(maps.Keys(sides)) {
-			if !isAsked(name) && where == "" && named[0].IsOn(ctx, sides[name], r.kind) {
+		clusters, _, _ := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, all)
+		for _, name := range slices.Sorted(maps.Keys(clusters)) {
+			if !isAsked(name) && where == "" && named[0].IsOn(ctx, clusters[name], r.kind) {
 				where = name
 			}
 		}

@@ -34,7 +34,7 @@ func (o *dispatchOptions) isList() bool { return len(o.workers) > 1 }
 // worker's. What is not reached of several workers is none that a Job is given to.
 func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, workers []*worker, err error) {
 	all := slices.Insert(slices.Clone(o.workers), 0, o.origin)
-	sides, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
+	clusters, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +51,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	o.tellLeftOut(aliases)
 	for _, c := range o.workers {
 		if aliases[c.Name] == "" {
-			workers = append(workers, &worker{context: c.Name, cluster: sides[c.Name], err: failed[c.Name]})
+			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name]})
 		}
 	}
 	switch {
@@ -60,12 +60,12 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	case len(reached(workers)) == 0:
 		return nil, nil, fmt.Errorf("none of the contexts that --to asks for can be reached:\n%w", writing.Failures(all, failed))
 	}
-	o.kinds = writing.FindKinds(opened, o.origin.Name)
-	first := &preflight.Checker{Origin: sides[o.origin.Name], Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
+	o.kinds = writing.FindKinds(clusters[o.origin.Name])
+	first := &preflight.Checker{Origin: clusters[o.origin.Name], Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
 	for _, w := range workers {
 		w.check = first.Beside(w.cluster)
 	}
-	return sides[o.origin.Name], workers, nil
+	return clusters[o.origin.Name], workers, nil
 }
 
 // tellLeftOut says which of several contexts are no workers, though they are asked for.

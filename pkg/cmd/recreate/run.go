@@ -23,17 +23,17 @@ func (e *heldError) ExitCode() int { return util.ExitTimeout }
 func (e *heldError) Unwrap() error { return e.error }
 
 func (o *recreateOptions) Run(ctx context.Context) error {
-	sides, opened, err := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, []fleet.Context{o.context})
+	clusters, _, err := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, []fleet.Context{o.context})
 	if err != nil {
 		return err
 	}
-	side := sides[o.context.Name]
-	kind, err := writing.FindKinds(opened, o.context.Name).Named(ctx, o.target.Kind)
+	cluster := clusters[o.context.Name]
+	kind, err := writing.FindKinds(cluster).Named(ctx, o.target.Kind)
 	if err != nil {
 		return err
 	}
-	o.replace.Kind, o.replace.Context = kind, side.Context
-	old, err := writing.Read(ctx, side, kind, o.context.Namespace, o.target.Name)
+	o.replace.Kind, o.replace.Context = kind, cluster.Context
+	old, err := writing.Read(ctx, cluster, kind, o.context.Namespace, o.target.Name)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted
 	}
@@ -41,17 +41,17 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if old == nil {
-		return fmt.Errorf("context %s: there is no %s %q in namespace %q", side.Context, o.noun(), o.target.Name, o.context.Namespace)
+		return fmt.Errorf("context %s: there is no %s %q in namespace %q", cluster.Context, o.noun(), o.target.Name, o.context.Namespace)
 	}
-	o.replace.Submitted = recreate.FindSubmitted(ctx, side, kind, old)
+	o.replace.Submitted = recreate.FindSubmitted(ctx, cluster, kind, old)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted
 	}
 	plan, err := recreate.New(old, o.replace)
 	if err != nil {
-		return fmt.Errorf("context %s: %w", side.Context, err)
+		return fmt.Errorf("context %s: %w", cluster.Context, err)
 	}
-	r := &recreate.Runner{Cluster: side, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
+	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
 	if o.flags.dryRun != writing.DryRunClient {
 		err := r.Check(ctx, plan)
 		if interrupted := util.Interrupted(ctx); interrupted != nil {

@@ -14,22 +14,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// KindFinder finds out which kinds the origin's cluster serves.
+// KindFinder finds out which kinds the origins' cluster serves.
 type KindFinder struct {
 	cluster *fleet.Cluster
 	// found are those that were asked for, by the names they were called by.
 	found map[string][]delegation.Kind
 }
 
-// FindKinds makes one for the cluster that a context reaches.
-func FindKinds(opened *fleet.Fleet, contextName string) *KindFinder {
-	f := &KindFinder{found: map[string][]delegation.Kind{}}
-	for _, c := range opened.Clusters() {
-		if c.Context == contextName {
-			f.cluster = c
-		}
-	}
-	return f
+// FindKinds makes one for a cluster.
+func FindKinds(c *fleet.Cluster) *KindFinder {
+	return &KindFinder{cluster: c, found: map[string][]delegation.Kind{}}
 }
 
 // served are the kinds that a name means, in the version that is served.
@@ -39,9 +33,6 @@ func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind
 	}
 	if kinds, known := f.found[name]; known {
 		return kinds, nil
-	}
-	if f.cluster == nil {
-		return nil, fmt.Errorf("there is no cluster that could be asked for the kind %q", name)
 	}
 	kinds, err := read.Served(ctx, f.cluster, []string{name})
 	if err != nil && len(kinds) == 0 {
