@@ -23,7 +23,8 @@ type Options struct {
 	// Timeout is how long a context may take from Open to its answer; zero is
 	// without bound.
 	Timeout time.Duration
-	// Parallel is how many contexts are asked at once; zero means 16.
+	// Parallel is how many contexts are asked at once; zero means 32: those
+	// that are slow keep no others waiting, and credential plugins run all at once.
 	Parallel int
 	// Clock measures; nil is the real one.
 	Clock clock.PassiveClock
@@ -85,7 +86,7 @@ type Answer[T any] struct {
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}, retry: Soon}
 	if f.parallel == 0 {
-		f.parallel = 16
+		f.parallel = 32
 	}
 	if f.clock == nil {
 		f.clock = clock.RealClock{}

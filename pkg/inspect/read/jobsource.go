@@ -61,26 +61,40 @@ func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o
 		return "", err
 	}
 	version = page.ResourceVersion
-	var jobs, size int64
+	var before, size int64
 	for {
-		o.Continue, o.Limit = page.Continue, limitFor(jobs, size)
-		next := ahead(ctx, client, namespace, o)
+		var next func() (*jobPage, error)
+		o.Continue = page.Continue
+		ask := func(jobs int64) {
+			if next == nil && o.Continue != "" {
+				o.Limit = limitFor(before+jobs, size+page.size)
+				next = ahead(ctx, client, namespace, o)
+			}
+		}
+		jobs := int64(0)
 		err := page.each(func(job *batchv1.Job) {
 			jobs++
+			if jobs == sample {
+				ask(jobs)
+			}
 			visit(job)
 		})
 		if err != nil {
 			return version, err
 		}
-		size += page.size
-		if o.Continue == "" {
+		ask(jobs)
+		if next == nil {
 			return version, nil
 		}
+		before, size = before+jobs, size+page.size
 		if page, err = next(); err != nil {
 			return version, err
 		}
 	}
 }
+
+// sample is how many Jobs of a chunk tell how large they are.
+const sample = 20
 
 // largePage is how many bytes are asked for at once when it is known how large Jobs are. Each
 // page costs a round trip, and memory at the server.
@@ -95,11 +109,8 @@ func limitFor(jobs, size int64) int64 {
 	return min(max(largePage/(size/jobs+1), chunk), 20*chunk)
 }
 
-// ahead asks for a chunk, if there is another one, while other things are done.
+// ahead asks for a chunk while other things are done.
 func ahead(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (wait func() (*jobPage, error)) {
-	if o.Continue == "" {
-		return nil
-	}
 	type answer struct {
 		page *jobPage
 		err  error

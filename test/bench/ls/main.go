@@ -34,7 +34,7 @@ func main() {
 	order := flag.String("fill", "", "only create Jobs: CLUSTER,FROM,TO of -kubeconfig")
 	changes := flag.Duration("change", 0, "only change Jobs of cluster one of -kubeconfig, 200 a second, for so long")
 	kubeconfig := flag.String("kubeconfig", "", "for -fill and -change")
-	onlyLine := flag.Bool("line", false, "only measure ls over a slow line")
+	only := flag.String("only", "", "only measure this, of one cluster: line, ls over a slow line; twenty, ls of so many contexts")
 	file := flag.String("figures", "", "file to keep what was measured in")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -45,7 +45,7 @@ func main() {
 	case *changes > 0:
 		err = change(ctx, *kubeconfig, *changes)
 	default:
-		err = run(ctx, *programs, *plugin, *file, *runs, *jobs, *onlyLine)
+		err = run(ctx, *programs, *plugin, *file, *runs, *jobs, *only)
 	}
 	stop()
 	if err != nil {
@@ -60,13 +60,13 @@ type bench struct {
 	runs       int
 }
 
-func run(ctx context.Context, programs, plugin, file string, runs, jobs int, onlyLine bool) (err error) {
+func run(ctx context.Context, programs, plugin, file string, runs, jobs int, only string) (err error) {
 	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
 	if err != nil {
 		return err
 	}
 	names := []string{"one", "two", "three"}
-	if onlyLine {
+	if only != "" {
 		names = names[:1]
 	}
 	set, err := clusters.Up(ctx, clusters.Config{Programs: programs, Dir: dir, Names: names, Nodes: 1})
@@ -80,10 +80,15 @@ func run(ctx context.Context, programs, plugin, file string, runs, jobs int, onl
 		}
 	}
 	b := &bench{ctx: ctx, kubeconfig: set.Kubeconfig, runs: runs}
-	if onlyLine {
+	switch only {
+	case "":
+		return b.all(set, plugin, file, jobs)
+	case "line":
 		return b.overLine(set, plugin, file, jobs)
+	case "twenty":
+		return b.overMany(set, plugin, file, jobs)
 	}
-	return b.all(set, plugin, file, jobs)
+	return fmt.Errorf("there is nothing called %q to be measured", only)
 }
 
 // all measures everything but slow lines.
@@ -147,6 +152,18 @@ func (b *bench) overLine(set *clusters.Set, plugin, file string, jobs int) error
 	}
 	return figures.Save(file, figures.Section{
 		Title: "ls over a slow line", How: fmt.Sprintf("%d Jobs of about 3.5 kB behind toxiproxy; medians of %d runs, taken in turn.", jobs, b.runs), Figures: figs,
+	})
+}
+
+// overMany measures ls of many contexts.
+func (b *bench) overMany(set *clusters.Set, plugin, file string, jobs int) error {
+	figs, err := b.ofTwenty(set, plugin)
+	if err != nil {
+		return err
+	}
+	return figures.Save(file, figures.Section{
+		Title: "ls of twenty contexts", Figures: figs,
+		How: fmt.Sprintf("%d Jobs of about 3.5 kB in each; all are one cluster, by %d names; two answer each request %s late, and at one nobody listens; medians of %d runs, taken in turn.", jobs, twenty, late, b.runs),
 	})
 }
 

@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,14 +14,19 @@ import (
 // Command measures a program from its start to its end. Its output is counted, and what it
 // says of errors is shown.
 func Command(ctx context.Context, program string, args ...string) func() (Sample, error) {
+	return Exits(ctx, 0, program, args...)
+}
+
+// Exits is Command for a program that ends with an exit code.
+func Exits(ctx context.Context, code int, program string, args ...string) func() (Sample, error) {
 	return func() (Sample, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
 		var out counter
 		cmd.Stdout, cmd.Stderr = &out, os.Stderr
 		start := time.Now()
 		err := cmd.Run()
-		if err != nil {
-			return Sample{}, fmt.Errorf("%s: %w", cmd, err)
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+			return Sample{}, fmt.Errorf("%s: %w", cmd, cmp.Or(err, errors.New("it succeeded")))
 		}
 		s := Sample{Wall: time.Since(start), Bytes: int64(out)}
 		s.Peak, err = peakOf(cmd)
