@@ -30,6 +30,8 @@ require (
 
 require github.com/google/licensecheck v0.3.1
 
+require github.com/go-json-experiment/json v1.27.2 // indirect
+
 require (
 	github.com/MakeNowJust/heredoc v1.0.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

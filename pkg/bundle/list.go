@@ -10,9 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
@@ -114,7 +114,7 @@ func decodeWhole(data []byte) ([][]byte, error) {
 		envelope `json:",inline"`
 		Items    []rawItem `json:"items"`
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &list); err != nil {
+	if err := apijson.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("it is not a v1 List: %w", err)
 	}
 	items := make([][]byte, len(list.Items))

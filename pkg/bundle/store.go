@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
 // object is an object of a bundle, as JSON, with what it is found by.
@@ -75,7 +76,7 @@ func newObject(text []byte, plurals map[schema.GroupVersionKind]string) (*object
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return nil, errors.New("it is not an object")
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &whole); err != nil {
+	if err := apijson.Unmarshal(text, &whole); err != nil {
 		return nil, fmt.Errorf("it makes no sense: %w", err)
 	}
 	switch {
@@ -87,7 +88,7 @@ func newObject(text []byte, plurals map[schema.GroupVersionKind]string) (*object
 		return nil, fmt.Errorf("it is a %s without metadata", whole.Kind)
 	}
 	var found metadata
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(whole.Metadata, &found); err != nil {
+	if err := apijson.Unmarshal(whole.Metadata, &found); err != nil {
 		return nil, fmt.Errorf("the metadata of the %s makes no sense: %w", whole.Kind, err)
 	}
 	if found.Name == "" {

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
 // table holds the objects of one resource, by namespace and name.
@@ -105,7 +106,7 @@ func (o *object) field(path string) string {
 		return cmp.Or(o.field("status.succeeded"), "0")
 	}
 	var value any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(o.json, &value); err != nil {
+	if err := apijson.Unmarshal(o.json, &value); err != nil {
 		return ""
 	}
 	for _, step := range strings.Split(path, ".") {

@@ -11,7 +11,8 @@ import (
 	"unicode"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
 // writeList writes objects as a v1 List, each item's dash at the beginning of a
@@ -37,7 +38,7 @@ func writeList(ctx context.Context, w io.Writer, records []*record) error {
 
 func writeItem(w io.Writer, text []byte) error {
 	var item any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &item); err != nil {
+	if err := apijson.Unmarshal(text, &item); err != nil {
 		return err
 	}
 	encoder := yamlv3.NewEncoder(w)

@@ -56,11 +56,11 @@ func TestAskAnswersInOrder(t *testing.T) {
 }
 
 func TestAskIsBounded(t *testing.T) {
-	for parallel, want := range map[int]int{0: 16, 1: 1, 3: 3} {
+	for parallel, want := range map[int]int{0: 32, 1: 1, 3: 3} {
 		t.Run(fmt.Sprint(parallel), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := Open(t.Context(), nil, Options{Parallel: parallel})
-				const members = 20
+				const members = 40
 				for i := range members {
 					f.members = append(f.members, fleetOf([]string{fmt.Sprint(i)}).members...)
 				}

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
 // JSON begins a request for objects of any kind, as JSON; namespace is "" for all
@@ -44,7 +45,7 @@ func DecodeJSON(result rest.Result, into any) error {
 
 // DecodeText reads JSON that a server has sent.
 func DecodeText(text []byte, into any) error {
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, into); err != nil {
+	if err := apijson.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrSenseless, err)
 	}
 	return nil

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
 // Objects is the source of objects of any kind, as JSON that is decoded into As, of which convert
@@ -40,7 +41,7 @@ func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace stri
 				return object, err
 			}
 			var decoded A
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &decoded); err != nil {
+			if err := apijson.Unmarshal(text, &decoded); err != nil {
 				return object, err
 			}
 			_, object = convert(&decoded)
@@ -63,11 +64,11 @@ func (n *named[T]) UnmarshalJSON(text []byte) error {
 			Name      string `json:"name"`
 		} `json:"metadata"`
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &about); err != nil {
+	if err := apijson.Unmarshal(text, &about); err != nil {
 		return err
 	}
 	n.key = ObjectKey(about.Metadata.Namespace, about.Metadata.Name)
-	return kjson.UnmarshalCaseSensitivePreserveInts(text, &n.object)
+	return apijson.Unmarshal(text, &n.object)
 }
 
 // Object reads one object as JSON; it is nil where there is none of that name. Of a cluster

@@ -1,15 +1,19 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
 // wholeList is how many bytes are asked for in one answer: servers give up on one that
@@ -45,55 +49,49 @@ func openWhole(ctx context.Context, c *Cluster, r schema.GroupVersionResource, n
 func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (err error) {
 	defer func() { err = errors.Join(err, list.Close()) }()
 	*about = metav1.ListMeta{}
-	in := json.NewDecoder(list)
-	if err := begins(in, '{'); err != nil {
+	in := jsontext.NewDecoder(list, apijson.Lenient())
+	if err := begins(in, jsontext.KindBeginObject); err != nil {
 		return err
 	}
-	for in.More() {
-		key, err := in.Token()
+	for in.PeekKind() == jsontext.KindString {
+		key, err := in.ReadToken()
 		if err != nil {
 			return senseless(err)
 		}
-		switch key {
+		switch key.String() {
 		case "items":
 			err = eachItem(in, visit)
 		case "metadata":
-			err = senseless(in.Decode(about))
+			err = senseless(apijson.Decode(in, about))
 		default:
-			var other json.RawMessage
-			err = senseless(in.Decode(&other))
+			err = senseless(in.SkipValue())
 		}
 		if err != nil {
 			return err
 		}
 	}
 	// Without its end a list is not whole.
-	_, err = in.Token()
+	_, err = in.ReadToken()
 	return senseless(err)
 }
 
 // eachItem calls visit for the elements of an array, or for none where it is null, as
 // old servers write an empty one.
-func eachItem[T any](in *json.Decoder, visit func(T)) error {
-	token, err := in.Token()
-	if err == nil && token == nil {
-		return nil
+func eachItem[T any](in *jsontext.Decoder, visit func(T)) error {
+	if in.PeekKind() == jsontext.KindNull {
+		return senseless(in.SkipValue())
 	}
-	if err := is(token, '[', err); err != nil {
+	if err := begins(in, jsontext.KindBeginArray); err != nil {
 		return err
 	}
-	var text json.RawMessage
-	for in.More() {
-		if err := in.Decode(&text); err != nil {
-			return senseless(err)
-		}
+	for in.PeekKind() != jsontext.KindEndArray {
 		var item T
-		if err := DecodeText(text, &item); err != nil {
-			return err
+		if err := apijson.Decode(in, &item); err != nil {
+			return senseless(err)
 		}
 		visit(item)
 	}
-	_, err = in.Token()
+	_, err := in.ReadToken()
 	return senseless(err)
 }
 
@@ -101,13 +99,9 @@ func eachItem[T any](in *json.Decoder, visit func(T)) error {
 var errNoList = errors.New("it is no list")
 
 // begins reads what an object or an array begins with.
-func begins(in *json.Decoder, with json.Delim) error {
-	token, err := in.Token()
-	return is(token, with, err)
-}
-
-func is(token json.Token, with json.Delim, err error) error {
-	if err == nil && token != with {
+func begins(in *jsontext.Decoder, with jsontext.Kind) error {
+	token, err := in.ReadToken()
+	if err == nil && token.Kind() != with {
 		err = fmt.Errorf("%w: %v in place of %v", errNoList, token, with)
 	}
 	return senseless(err)
@@ -115,14 +109,15 @@ func is(token json.Token, with json.Delim, err error) error {
 
 // senseless is why an answer cannot be read: by what it says, or that it did not come.
 func senseless(err error) error {
-	var syntax *json.SyntaxError
-	var other *json.UnmarshalTypeError
+	var syntax *jsontext.SyntacticError
+	var other *json.SemanticError
 	switch {
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		err = io.ErrUnexpectedEOF
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax), errors.As(err, &other), errors.Is(err, errNoList):
+	case errors.As(err, &syntax), errors.As(err, &other), errors.Is(err, errNoList):
 	default:
-		return err
+		// What went wrong on the way is told without what was being done.
+		return cmp.Or(errors.Unwrap(err), err)
 	}
 	return fmt.Errorf("%w: %w", ErrSenseless, err)
 }

@@ -4,26 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
-)
-
-// batch is how many uids go into one label selector: about 4 kB of URL. For each such
-// request a server looks at the labels of all its Workloads; after so many batches, to
-// list what they were made for is less work.
-const (
-	batch   = 100
-	batches = 5
 )
 
 // claimable is a Job as it is if no Workload was made for it, and what it is otherwise.
@@ -133,70 +120,18 @@ func (s *settler) flush(ctx context.Context) {
 // each it lists all Workloads; those Jobs that come then and were in no list may be newer,
 // and are asked about again, twice as many each time.
 func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
-	uids, jobs := make([]string, len(s.waiting)), make([]*inspect.Job, len(s.waiting))
+	jobs := make([]*inspect.Job, len(s.waiting))
 	for i := range s.waiting {
-		jobs[i], uids[i] = s.waiting[i].job, s.waiting[i].job.UID
+		jobs[i] = s.waiting[i].job
 	}
 	s.count++
 	if s.count >= batches {
 		s.limit *= 2
 	}
-	if len(uids) <= batch && !s.cluster.IsWatched() {
-		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), uids)
+	if len(jobs) <= batch && !s.cluster.IsWatched() {
+		claimed, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), uidsOf(jobs))
 		return claimed
 	}
 	s.known, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), nil)
 	return s.known
-}
-
-// commonNamespace is the namespace that all have in common, "" if they differ.
-// A user who may read Workloads in one namespace only can then still ask.
-func commonNamespace(jobs []*inspect.Job) string {
-	for _, j := range jobs {
-		if j.Namespace != jobs[0].Namespace {
-			return metav1.NamespaceAll
-		}
-	}
-	return jobs[0].Namespace
-}
-
-// madeFor selects the Workloads that were made for Jobs with these uids.
-func madeFor(uids []string) (metav1.ListOptions, error) {
-	isOneOf, err := labels.NewRequirement(kueue.JobUIDLabel, selection.In, uids)
-	if err != nil {
-		return metav1.ListOptions{}, err
-	}
-	return metav1.ListOptions{LabelSelector: isOneOf.String()}, nil
-}
-
-// claimedUIDs returns those of the uids that a Workload of the cluster was made
-// for, or, where uids is nil, all that there are of such. A cluster without Kueue has no
-// Workloads, and so claims nothing.
-func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
-	client := c.Metadata()
-	var madeForThem metav1.ListOptions
-	var err error
-	if uids != nil {
-		if madeForThem, err = madeFor(uids); err != nil {
-			return nil, err
-		}
-	}
-	claimed := sets.New[string]()
-	for _, version := range kueue.Versions() {
-		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
-		if uids == nil {
-			err = fleet.Recall(ctx, c, claimsOf(client, workloads, namespace), func(_ string, uid *string) { claimed.Insert(*uid) })
-		} else {
-			var list *metav1.PartialObjectMetadataList
-			if list, err = client.Resource(workloads).Namespace(namespace).List(ctx, madeForThem); err == nil {
-				for i := range list.Items {
-					claimed.Insert(list.Items[i].Labels[kueue.JobUIDLabel])
-				}
-			}
-		}
-		if !apierrors.IsNotFound(err) {
-			return claimed, err
-		}
-	}
-	return claimed, nil
 }

@@ -41,7 +41,7 @@ func (c *claiming) RoundTrip(r *http.Request) (*http.Response, error) {
 		if c.refuses {
 			return answer(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
 		}
-		apiVersion, kind, selector := "meta.k8s.io/v1", "PartialObjectMetadataList", r.URL.Query().Get("labelSelector")
+		selector := r.URL.Query().Get("labelSelector")
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		switch {
@@ -51,9 +51,8 @@ func (c *claiming) RoundTrip(r *http.Request) (*http.Response, error) {
 			c.lists++
 		default:
 			c.whole++
-			apiVersion, kind = "kueue.x-k8s.io/v1beta2", "WorkloadList"
 		}
-		return answer(http.StatusOK, c.list(apiVersion, kind, c.claimed, "", "w-", selector))
+		return answer(http.StatusOK, c.list("kueue.x-k8s.io/v1beta2", "WorkloadList", c.claimed, "", "w-", selector))
 	}
 	return c.serves.RoundTrip(r)
 }
@@ -74,12 +73,7 @@ func (c *claiming) list(apiVersion, kind string, n int, more, prefix, selector s
 // read reads all Jobs, and returns how many of them are unclaimed.
 func (c *claiming) read(t *testing.T, evidence bool) (facts *inspect.Facts, unclaimed int) {
 	t.Helper()
-	c.serves = serves{answers: map[string]string{whichCluster: identity("hub"), "/apis/kueue.x-k8s.io": kueueServed}}
-	f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Config: &rest.Config{Host: "https://hub", Transport: c, QPS: -1}}}, fleet.Options{})
-	v := read.Read(t.Context(), f, read.Want{Jobs: &read.Query{AllNamespaces: true}, Evidence: evidence, Now: time.Now})
-	facts = v.Facts("hub")
-	assert.NilError(t, facts.Err)
-	assert.Equal(t, len(facts.Jobs), c.jobs)
+	facts = c.facts(t, read.Want{Jobs: &read.Query{AllNamespaces: true}, Evidence: evidence, Now: time.Now})
 	for _, j := range facts.Jobs {
 		assert.Equal(t, j.Context, "hub")
 		if j.Status == delegation.Unclaimed {
@@ -89,6 +83,17 @@ func (c *claiming) read(t *testing.T, evidence bool) (facts *inspect.Facts, uncl
 		}
 	}
 	return facts, unclaimed
+}
+
+// facts reads what is wanted.
+func (c *claiming) facts(t *testing.T, w read.Want) *inspect.Facts {
+	t.Helper()
+	c.serves = serves{answers: map[string]string{whichCluster: identity("hub"), "/apis/kueue.x-k8s.io": kueueServed}}
+	f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Config: &rest.Config{Host: "https://hub", Transport: c, QPS: -1}}}, fleet.Options{})
+	facts := read.Read(t.Context(), f, w).Facts("hub")
+	assert.NilError(t, facts.Err)
+	assert.Equal(t, len(facts.Jobs), c.jobs)
+	return facts
 }
 
 // TestManyClaims: which of thousands of Jobs were claimed is not asked for each hundred of
@@ -107,6 +112,20 @@ func TestManyClaims(t *testing.T) {
 	assert.Equal(t, unclaimed, 10)
 	assert.Equal(t, c.byUID, 1)
 	assert.Equal(t, c.lists, 0)
+}
+
+// TestMirrorsOfMany: neither is it asked for each hundred of them where they were given to.
+func TestMirrorsOfMany(t *testing.T) {
+	for _, count := range []int{90, 6000} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			c := &claiming{jobs: count, claimed: count}
+			facts := c.facts(t, read.Want{Jobs: &read.Query{AllNamespaces: true}, Mirrors: true, Now: time.Now})
+			for _, j := range facts.Jobs {
+				assert.Assert(t, j.Mirrors != nil && len(j.Mirrors) == 0)
+			}
+			assert.Assert(t, c.byUID <= 6 && c.lists <= 6, "asked %d times by uid, and for %d lists", c.byUID, c.lists)
+		})
+	}
 }
 
 // TestClaimsByEvidence: where all Workloads are read for judging, they tell which Jobs were

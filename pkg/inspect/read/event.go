@@ -2,8 +2,8 @@ package read
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	kjson "sigs.k8s.io/json"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -13,7 +13,7 @@ type eventObject struct{ event inspect.Event }
 // UnmarshalJSON reads the whole, and keeps what is wanted.
 func (e *eventObject) UnmarshalJSON(text []byte) error {
 	var o corev1.Event
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &o); err != nil {
+	if err := apijson.Unmarshal(text, &o); err != nil {
 		return err
 	}
 	e.event = *readEvent(&o)

@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	kjson "sigs.k8s.io/json"
-
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -15,7 +14,7 @@ import (
 func leaseOf(t *testing.T, managedFields, spec string) *inspect.Lease {
 	t.Helper()
 	var o leaseObject
-	assert.NilError(t, kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+	assert.NilError(t, apijson.Unmarshal([]byte(`{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
 		"metadata": {"namespace": "ns", "name": "jobs-managedby-a", "labels": {"jobmanagedby.github.io/origin-uid": "u"}, "managedFields": [`+managedFields+`]},
 		"spec": {`+spec+`}}`), &o))
 	return readLease(&o)

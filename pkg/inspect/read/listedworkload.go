@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -27,7 +27,7 @@ func (w *listedWorkload) UnmarshalJSON(text []byte) error {
 			kueue.ClaimStatus
 		} `json:"status"`
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &o); err != nil {
+	if err := apijson.Unmarshal(text, &o); err != nil {
 		return err
 	}
 	w.Workload = kueue.Workload{ObjectMeta: o.Metadata, Spec: o.Spec, Status: o.Status.WorkloadStatus}
@@ -39,7 +39,7 @@ func (w *listedWorkload) UnmarshalJSON(text []byte) error {
 			PodSets json.RawMessage `json:"podSets"`
 		} `json:"spec"`
 	}
-	err := kjson.UnmarshalCaseSensitivePreserveInts(text, &encoded)
+	err := apijson.Unmarshal(text, &encoded)
 	w.podSets = encoded.Spec.PodSets
 	return err
 }

@@ -6,12 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // mirrorFinder tells which context runs each Job of a listing.
@@ -96,7 +93,7 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 	if !reader.hasKueue() {
 		return nil, facts.Gaps[inspect.PartKueue]
 	}
-	names, err := chosenClusters(ctx, reader, jobs)
+	names, err := chosenClusters(ctx, c, jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -116,32 +113,6 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 		}
 	}
 	return places, nil
-}
-
-// chosenClusters are the MultiKueueClusters that Jobs were given to, by the Jobs'
-// uids.
-func chosenClusters(ctx context.Context, r *factReader, jobs []*inspect.Job) (map[string]string, error) {
-	names := map[string]string{}
-	for some := range slices.Chunk(jobs, batch) {
-		uids := make([]string, len(some))
-		for i, j := range some {
-			uids[i] = j.UID
-		}
-		madeForThem, err := madeFor(uids)
-		if err != nil {
-			return nil, err
-		}
-		err = listObjects(ctx, r.cluster, r.resource("workloads"), commonNamespace(some), madeForThem, func(w *kueue.Workload) {
-			// Once a Workload has finished, MultiKueue removes what it has made elsewhere.
-			if name := w.ChosenCluster(); name != "" && !w.IsVariant() && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
-				names[w.Labels[kueue.JobUIDLabel]] = name
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
 }
 
 // HoldsAll says whether these contexts are all there are.

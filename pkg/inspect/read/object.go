@@ -7,8 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "sigs.k8s.io/json"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -169,7 +169,7 @@ func (s *slimmer) read(o *slimObject) (read, error) {
 				continue
 			}
 			var value any
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
+			if err := apijson.Unmarshal(raw, &value); err != nil {
 				return read{}, fmt.Errorf("%s %s/%s: the server's answer makes no sense: %w", s.kind, meta.Namespace, meta.Name, err)
 			}
 			decoded[key] = value

@@ -8,9 +8,9 @@ import (
 
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -56,7 +56,7 @@ func TestSlimmerLosesNothing(t *testing.T) {
 			want := readObject(&kind, whole, whole.Object)
 
 			slim := &slimObject{}
-			assert.NilError(t, kjson.UnmarshalCaseSensitivePreserveInts(text, slim))
+			assert.NilError(t, apijson.Unmarshal(text, slim))
 			got, err := newSlimmer(&kind).read(slim)
 			assert.NilError(t, err)
 

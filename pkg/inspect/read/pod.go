@@ -5,10 +5,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	kjson "sigs.k8s.io/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -22,7 +22,7 @@ type podObject struct {
 // UnmarshalJSON reads the whole, and keeps what is wanted.
 func (p *podObject) UnmarshalJSON(text []byte) error {
 	var o corev1.Pod
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &o); err != nil {
+	if err := apijson.Unmarshal(text, &o); err != nil {
 		return err
 	}
 	p.pod, p.labels = *readPod(&o), o.Labels

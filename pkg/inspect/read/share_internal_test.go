@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-	kjson "sigs.k8s.io/json"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -36,7 +36,7 @@ func TestSharingChangesNothing(t *testing.T) {
 		var whole kueue.Workload
 		var part kueue.ClaimedWorkload
 		for _, into := range []any{&listed, &whole, &part} {
-			assert.NilError(t, kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), into))
+			assert.NilError(t, apijson.Unmarshal([]byte(text), into))
 		}
 		share.workload(&listed.Workload)
 		assert.DeepEqual(t, listed.Workload, whole)

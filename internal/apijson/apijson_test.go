@@ -1,0 +1,68 @@
+package apijson_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+)
+
+// texts are what both decoders have to take alike.
+func texts() []string {
+	return []string{
+		`{"a": 1, "b": -7, "c": 1.5, "d": 9223372036854775807, "e": 9223372036854775808, "f": 1e3, "g": 1.0}`,
+		`{"a": [1, "x", null, true, {"b": []}], "c": {}, "d": ""}`,
+		`{"a": 1, "a": 2}`,
+		`{"a": {"x": 1}, "a": {"y": 2}}`,
+		`{"a": "\u00e9\ud83d\ude00\u0000"}`,
+		"{\"a\": \"\xff\"}",
+		`{"A": 1, "a": 2}`,
+		`null`, `[]`, `"x"`, `12`, ` {} `,
+		`{"a": 1} x`, `{"a": 1`, `{"a"}`, `{'a': 1}`, ``, `{"a": 01}`, `{"a": 1e999}`,
+		strings.Repeat("[", 20000) + strings.Repeat("]", 20000),
+	}
+}
+
+func TestUnmarshalIsLikeKubernetes(t *testing.T) {
+	for _, text := range texts() {
+		t.Run(text[:min(len(text), 20)], func(t *testing.T) { compare(t, []byte(text)) })
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, text := range texts() {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(compare)
+}
+
+// compare decodes into an interface and into a type.
+func compare(t *testing.T, text []byte) {
+	var ours, theirs any
+	same(t, text, &ours, &theirs)
+	assert.DeepEqual(t, ours, theirs)
+	type typed struct {
+		A json.RawMessage
+		B *int32           `json:"b"`
+		C map[string]int64 `json:"c"`
+		D []string         `json:"d"`
+		E bool             `json:"e"`
+	}
+	var our, their typed
+	same(t, text, &our, &their)
+	assert.DeepEqual(t, our, their)
+}
+
+// same says whether both find something wrong.
+func same(t *testing.T, text []byte, ours, theirs any) {
+	t.Helper()
+	err, other := apijson.Unmarshal(text, ours), kjson.UnmarshalCaseSensitivePreserveInts(text, theirs)
+	assert.Equal(t, err == nil, other == nil, "%v, and %v", err, other)
+	if err != nil {
+		t.SkipNow()
+	}
+}
