@@ -30,7 +30,7 @@ require (
 
 require github.com/google/licensecheck v0.3.1
 
-require github.com/go-json-experiment/json v1.27.2 // indirect
+require github.com/go-json-experiment/json v1.27.2
 
 require (
 	github.com/MakeNowJust/heredoc v1.0.0 // indirect

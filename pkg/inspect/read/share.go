@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,12 +21,16 @@ type sharer struct {
 	// labels and asks are those that came first, by a part of them.
 	labels map[string]map[string]string
 	asks   map[string][]kueue.PodSetRequests
+	// podSets are those that came first by their first name, and admissions by their queue.
+	podSets    map[string][]kueue.PodSet
+	admissions map[string]*kueue.Admission
 }
 
 func newSharer() *sharer {
 	return &sharer{
 		interner: interner{}, fields: map[string]*metav1.FieldsV1{},
 		labels: map[string]map[string]string{}, asks: map[string][]kueue.PodSetRequests{},
+		podSets: map[string][]kueue.PodSet{}, admissions: map[string]*kueue.Admission{},
 	}
 }
 
@@ -51,10 +56,11 @@ func (s *sharer) workload(w *kueue.Workload) {
 	for i := range w.OwnerReferences {
 		all(s, &w.OwnerReferences[i].APIVersion, &w.OwnerReferences[i].Kind)
 	}
-	for i := range w.Spec.PodSets {
-		set := &w.Spec.PodSets[i]
-		all(s, &set.Name)
-		set.Template.Metadata.Labels, set.Template.Metadata.Annotations = s.single(set.Template.Metadata.Labels), s.single(set.Template.Metadata.Annotations)
+	if sets := w.Spec.PodSets; len(sets) > 0 {
+		w.Spec.PodSets = likeFirst(s.podSets, sets[0].Name, sets)
+	}
+	if a := w.Status.Admission; a != nil {
+		w.Status.Admission = likeFirst(s.admissions, a.ClusterQueue, a)
 	}
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
@@ -65,6 +71,19 @@ func (s *sharer) workload(w *kueue.Workload) {
 		c := &w.Status.AdmissionChecks[i]
 		all(s, &c.Name, &c.State, &c.Message)
 	}
+}
+
+// likeFirst is the value that came first under a key, where this one is equal to it. What is
+// submitted to one queue is mostly alike.
+func likeFirst[T any](first map[string]T, key string, value T) T {
+	before, ok := first[key]
+	switch {
+	case !ok:
+		first[key] = value
+	case apiequality.Semantic.DeepEqual(before, value):
+		return before
+	}
+	return value
 }
 
 func (s *sharer) fieldsOf(f *metav1.FieldsV1) *metav1.FieldsV1 {
