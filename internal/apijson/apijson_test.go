@@ -42,6 +42,7 @@ func FuzzUnmarshal(f *testing.F) {
 
 // compare decodes into an interface and into a type.
 func compare(t *testing.T, text []byte) {
+	t.Helper()
 	var ours, theirs any
 	same(t, text, &ours, &theirs)
 	assert.DeepEqual(t, ours, theirs)

@@ -1,6 +1,6 @@
-// Command waiting measures trace of one Job that waits, and check of them all, where
-// thousands wait for MultiKueue: beside raw downloads of the Workloads that they have to
-// look at, in one run.
+// Command waiting measures ls, trace of one Job that waits, and check of them all, where
+// thousands wait for MultiKueue: beside raw downloads of the Jobs and Workloads that they
+// have to look at, in one run.
 //
 // It takes some minutes: it brings up three clusters and makes 40,000 objects.
 package main
@@ -90,6 +90,8 @@ const (
 	ofAll       = "raw download of the Workloads and Jobs of all three"
 	trace       = "trace of one of them"
 	check       = "check -A"
+	ofManager   = "raw download of the manager's Workloads and Jobs"
+	ls          = "ls -A of the manager"
 )
 
 func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, howMany int) error {
@@ -97,6 +99,8 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 	all := append([]string{manager}, workers()...)
 	fmt.Printf("%d Jobs wait; medians of %d runs, taken in turn\n\n", howMany, runs)
 	took, err := measure.Compare(runs,
+		measure.Measurement{Name: ofManager, Run: func() (measure.Sample, error) { return download(ctx, set, all[:1], workloads, jobs) }},
+		measure.Measurement{Name: ls, Run: measure.Command(ctx, plugin, "ls", "-A", "--context", manager, "--kubeconfig", set.Kubeconfig)},
 		measure.Measurement{Name: ofWorkloads, Run: func() (measure.Sample, error) { return download(ctx, set, all, workloads) }},
 		measure.Measurement{Name: trace, Run: measure.Command(ctx, plugin, "trace", one, "-n", namespace, "--kubeconfig", set.Kubeconfig)},
 		measure.Measurement{Name: ofAll, Run: func() (measure.Sample, error) { return download(ctx, set, all, workloads, jobs) }},
@@ -106,7 +110,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 		return err
 	}
 	s := figures.Section{
-		Title: "trace and check, where thousands wait",
+		Title: "ls, trace and check, where thousands wait",
 		How:   fmt.Sprintf("%d of MultiKueue's Jobs wait for two workers, each with a Workload on all three clusters, of about 1.5 kB; downloads are of all clusters at once; medians of %d runs, taken in turn.", howMany, runs),
 	}
 	for _, f := range []struct {
@@ -114,6 +118,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 		times, memory float64
 		why           string
 	}{
+		{ls, ofManager, 1.5, 96, "which Jobs were claimed, and which cluster they were given to, is looked up one after the other."},
 		{trace, ofWorkloads, 1.5, 128, "it also reads all Jobs of the namespace, and judges these as check does, to say the same of this one."},
 		{check, ofAll, 1.5, 160, "Jobs and Workloads are read one after the other, so that no Workload is older than its Job, and judged then."},
 	} {
