@@ -128,10 +128,12 @@ func TestLogsOfPods(t *testing.T) {
 	assert.Equal(t, code, 0, told)
 	assert.NilError(t, podlogs.Append(file("sweep"), start, "trial 1"))
 	assert.NilError(t, podlogs.OfNamespaces(t.Context(), dynamicClient(t, worker2), ns, []string{ns}, podlogs.Log{File: file("sweep")}))
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		out, _, _ := run(t, "logs", "sweep", "-n", ns, healthy)
+	var out string
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		out, told, _ = run(t, "logs", "sweep", "-n", ns, healthy)
 		return out == "trial 1\n", nil
-	}))
+	})
+	assert.NilError(t, err, "%s%s", out, told)
 
 	f := followsLogs(t, append([]string{"--tail", "1", "--all-containers"}, args...)...)
 	f.expect("^" + pod + " main epoch 3$")
