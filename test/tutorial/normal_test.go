@@ -25,6 +25,8 @@ var varying = []struct {
 	// Ages and durations, with the spaces that fill up their columns. After the names:
 	// 3418d may be the end of one.
 	{regexp.MustCompile(`\b(\d+[dhms])+( +|\b)`), "<age> "},
+	// And the heads of these columns, which are as wide as their widest entry.
+	{regexp.MustCompile(`\b(AGE|SINCE|DURATION) +`), "$1 "},
 	// How many events a cluster has is nobody's concern.
 	{regexp.MustCompile(`(?m)^(\S+): \d+ objects$`), "$1: <n> objects"},
 }
