@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -227,4 +229,22 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	_, _, err = p.Check(ctx, f.request(f.job))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, p.UnusedSecrets(), []string{"tokne"})
+}
+
+// TestSecretOfWhatHasEnded: the same command goes on with the other Jobs where the one that
+// needed the Secret has ended.
+func TestSecretOfWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	const ns = "secret-of-ended"
+	origin(t, ns, "needs", fixture.RunsFor("1s"), needsCopies)
+	origin(t, ns, "long", fixture.RunsFor("2h"))
+	makeCopied(t, ns)
+	args := []string{"needs", "long", "--with-dependencies", "--with-secret", copiedSecret}
+	d := dispatches(t, ns, args...)
+	eventuallyJob(t, management, ns, "needs", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
+	d.signal(syscall.SIGINT)
+	assert.Equal(t, d.end(), 130, d.told.String())
+
+	d = dispatches(t, ns, append(args, "--detach-after-start")...)
+	assert.Equal(t, d.end(), 0, d.told.String())
 }

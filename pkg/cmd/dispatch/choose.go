@@ -108,19 +108,22 @@ func appendNew(all, more []preflight.Problem) []preflight.Problem {
 
 // choose looks at all candidates, and gives each to the first worker that has nothing
 // against it, or, where they are to be spread, to the one of these that has fewest. The
-// error is for what concerns none of them.
-func (o *dispatchOptions) choose(ctx context.Context, workers []*worker, candidates []*candidate) error {
+// error is for what concerns none of them, if these are all that the user means.
+func (o *dispatchOptions) choose(ctx context.Context, workers []*worker, candidates []*candidate, areAll bool) error {
 	o.askBound(ctx, candidates)
 	if o.flags.spread || o.flags.dryRun != writing.DryRunNone {
 		o.ask(ctx, workers, candidates)
 		o.give(workers, candidates)
-		return o.unused(workers, candidates)
+	} else {
+		for _, w := range workers {
+			o.ask(ctx, []*worker{w}, candidates)
+			o.give([]*worker{w}, candidates)
+		}
 	}
-	for _, w := range workers {
-		o.ask(ctx, []*worker{w}, candidates)
-		o.give([]*worker{w}, candidates)
+	if !areAll || len(candidates) == 0 {
+		return nil
 	}
-	return o.unused(workers, candidates)
+	return unused(workers, candidates)
 }
 
 // askBound has preflight look at what has its mirror already, where that is.
@@ -188,12 +191,15 @@ func (o *dispatchOptions) give(workers []*worker, candidates []*candidate) {
 	}
 }
 
-// unused says which Secrets no pod needs of those that --with-secret names.
-func (o *dispatchOptions) unused(workers []*worker, candidates []*candidate) error {
-	isAsked := slices.ContainsFunc(candidates, func(c *candidate) bool {
-		return slices.ContainsFunc(c.verdicts, func(v *verdict) bool { return v.err == nil })
-	})
-	if names := workers[0].check.UnusedSecrets(); len(names) > 0 && isAsked {
+// unused says which Secrets no pod needs of those that --with-secret names. It is known only
+// where preflight has looked at all Jobs: one that has ended may have needed them.
+func unused(workers []*worker, candidates []*candidate) error {
+	for _, c := range candidates {
+		if !slices.ContainsFunc(c.verdicts, func(v *verdict) bool { return v.err == nil }) {
+			return nil
+		}
+	}
+	if names := workers[0].check.UnusedSecrets(); len(names) > 0 {
 		return fmt.Errorf("no pod of these Jobs needs the Secrets that --with-secret names: %s", strings.Join(names, ", "))
 	}
 	return nil

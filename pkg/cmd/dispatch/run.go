@@ -46,7 +46,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	candidates, ended := o.plan(ctx, origin, workers, wanted)
 	candidates = apart(candidates, wanted)
 	if o.flags.dryRun != writing.DryRunClient || o.isList() {
-		err := o.choose(ctx, workers, candidates)
+		err := o.choose(ctx, workers, candidates, len(candidates) == len(wanted.requests))
 		if interrupted := util.Interrupted(ctx); interrupted != nil {
 			return interrupted
 		}
