@@ -44,8 +44,9 @@ func FuzzUnmarshal(f *testing.F) {
 func compare(t *testing.T, text []byte) {
 	t.Helper()
 	var ours, theirs any
-	same(t, text, &ours, &theirs)
-	assert.DeepEqual(t, ours, theirs)
+	if areTaken(t, text, &ours, &theirs) {
+		assert.DeepEqual(t, ours, theirs)
+	}
 	type typed struct {
 		A json.RawMessage
 		B *int32           `json:"b"`
@@ -54,16 +55,16 @@ func compare(t *testing.T, text []byte) {
 		E bool             `json:"e"`
 	}
 	var our, their typed
-	same(t, text, &our, &their)
-	assert.DeepEqual(t, our, their)
+	if areTaken(t, text, &our, &their) {
+		assert.DeepEqual(t, our, their)
+	}
 }
 
-// same says whether both find something wrong.
-func same(t *testing.T, text []byte, ours, theirs any) {
+// areTaken decodes with both, which have to find something wrong alike, and says whether
+// neither has.
+func areTaken(t *testing.T, text []byte, ours, theirs any) bool {
 	t.Helper()
 	err, other := apijson.Unmarshal(text, ours), kjson.UnmarshalCaseSensitivePreserveInts(text, theirs)
 	assert.Equal(t, err == nil, other == nil, "%v, and %v", err, other)
-	if err != nil {
-		t.SkipNow()
-	}
+	return err == nil
 }
