@@ -102,18 +102,7 @@ func (c *Cluster) Kubectl(namespace string, words ...string) command.Command {
 	return command.Kubectl(c.Context, namespace, words...)
 }
 
-// Identify asks for the cluster's identity and sets UID. That the user may not
-// read it is no error: it leaves UID empty. Open has done it for every cluster
-// that answered.
-func (c *Cluster) Identify(ctx context.Context) error {
-	uid, err := c.identity(ctx)
-	if err == nil && uid != "" {
-		c.UID = uid
-	}
-	return err
-}
-
-// identity is "" where the user may not read it.
+// identity asks which cluster it is: "" where the user may not read that, which is no error.
 func (c *Cluster) identity(ctx context.Context) (string, error) {
 	ns, err := c.Metadata().Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
 		Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
