@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
 // tokens stands between a client and the management cluster's API server, and lets
@@ -83,7 +82,7 @@ func (s *tokens) issue(t *testing.T, token string) {
 func TestWatchSurvivesTheEndOfAToken(t *testing.T) {
 	t.Parallel()
 	const ns = "watch-token"
-	assert.NilError(t, fixture.Create(t.Context(), client(t, management), fixture.New(ns, "before", fixture.Suspended())))
+	createSettled(t, management, ns, "before")
 	s := newTokens(t)
 	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--output-watch-events", "--kubeconfig", s.kubeconfig)
 	w.expect(`^ADDED +before `)

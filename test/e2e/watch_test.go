@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -139,7 +140,7 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	const ns = "watch-restart"
 	c := client(t, worker1)
 	origin(t, ns, "train", fixture.RunsFor("1h"))
-	createJobs(t, worker1, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended()))
+	createSettled(t, worker1, ns, "before", "doomed")
 	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--contexts", "worker-1", "--output-watch-events")
 	w.expect(`^ADDED +doomed `)
 	findings := follow(t, "jobs-managedby", "check", "-n", ns, "-w", "--grace", "0s", "--contexts", "management,worker-1")
@@ -204,7 +205,7 @@ func TestWatchSurvivesFaults(t *testing.T) {
 	t.Parallel()
 	const ns = "watch-faults"
 	c := client(t, management)
-	assert.NilError(t, fixture.Create(t.Context(), c, fixture.New(ns, "before", fixture.Suspended()), fixture.New(ns, "doomed", fixture.Suspended())))
+	createSettled(t, management, ns, "before", "doomed")
 	p := newProxy(t)
 	w := follow(t, "jobs-managedby", "ls", "-n", ns, "-w", "--output-watch-events", "--server", p.URL)
 	w.expect(`^ADDED +doomed `)
@@ -276,6 +277,20 @@ func create(t *testing.T, ns, name string, options ...fixture.Option) {
 	t.Helper()
 	_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, name, options...), metav1.CreateOptions{})
 	assert.NilError(t, err)
+}
+
+// createSettled creates suspended Jobs, and waits until the built-in controller has noted
+// that they are: nothing changes them from then on.
+func createSettled(t *testing.T, cluster, ns string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		createJobs(t, cluster, fixture.New(ns, name, fixture.Suspended()))
+	}
+	for _, name := range names {
+		eventuallyJob(t, cluster, ns, name, func(job *batchv1.Job) bool {
+			return job != nil && slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+		})
+	}
 }
 
 func remove(t *testing.T, ns, name string) {
