@@ -43,7 +43,7 @@ func decodeList(data []byte) ([][]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	around, pieces, err := takeApart(data)
+	around, pieces, err := splitList(data)
 	if err != nil {
 		return nil, err
 	}

@@ -56,20 +56,20 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 // WithoutGaps is the inventory, for what is judged by what is not there: without
 // the kinds of which some cluster's objects could not be read, and of each of these
 // an inventory of its own, in which such clusters are as if they had not answered.
-func (v *Inventory) WithoutGaps() (whole *Inventory, apart map[Part]*Inventory) {
-	apart = map[Part]*Inventory{}
+func (v *Inventory) WithoutGaps() (whole *Inventory, byGap map[Part]*Inventory) {
+	byGap = map[Part]*Inventory{}
 	for _, f := range v.Clusters {
 		for _, part := range f.KindParts() {
-			apart[part] = nil
+			byGap[part] = nil
 		}
 	}
-	if len(apart) == 0 {
+	if len(byGap) == 0 {
 		return v, nil
 	}
-	for part := range apart {
-		apart[part] = v.only(func(p Part) bool { return p == part }, part)
+	for part := range byGap {
+		byGap[part] = v.only(func(p Part) bool { return p == part }, part)
 	}
-	return v.only(func(p Part) bool { _, is := apart[p]; return !is }, ""), apart
+	return v.only(func(p Part) bool { _, is := byGap[p]; return !is }, ""), byGap
 }
 
 // only is the inventory with those Jobs whose kind is kept; of a cluster where the

@@ -17,8 +17,8 @@ import (
 // and the one before.
 type part struct{ before, text string }
 
-// apart is between things that have nothing to do with each other.
-const apart = "   "
+// gutter is between things that have nothing to do with each other.
+const gutter = "   "
 
 // mostRows is the most that a footer has, however narrow the terminal is.
 const mostRows = 5
@@ -32,13 +32,13 @@ func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string
 	}
 	switch {
 	case b.lost == 1:
-		who = append(who, part{apart, p.colored(lipgloss.Yellow, "a cluster does not answer")})
+		who = append(who, part{gutter, p.colored(lipgloss.Yellow, "a cluster does not answer")})
 	case b.lost > 1:
-		who = append(who, part{apart, p.colored(lipgloss.Yellow, fmt.Sprintf("%d clusters do not answer", b.lost))})
+		who = append(who, part{gutter, p.colored(lipgloss.Yellow, fmt.Sprintf("%d clusters do not answer", b.lost))})
 	}
-	numbers = append(numbers, part{apart, duration.HumanDuration(elapsed)})
+	numbers = append(numbers, part{gutter, duration.HumanDuration(elapsed)})
 	if len(b.lags) > 0 {
-		numbers = append(numbers, part{apart, "lag " + lagText(median(b.lags))})
+		numbers = append(numbers, part{gutter, "lag " + lagText(median(b.lags))})
 	}
 	rows := append(pack(who, width-1), pack(numbers, width-1)...)
 	return rows[:min(len(rows), mostRows)]
@@ -58,7 +58,7 @@ func (b *liveBoard) one(p palette) (who, pods []part) {
 		if j.status != "" {
 			pods = []part{{"", j.pods(!j.status.IsFinished())}}
 		}
-		return []part{{"", name}, {apart, state}}, pods
+		return []part{{"", name}, {gutter, state}}, pods
 	}
 	return []part{{"", starting}}, nil
 }

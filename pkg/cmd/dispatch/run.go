@@ -44,7 +44,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 		debug.SetGCPercent(frugal)
 	}
 	candidates, ended := o.plan(ctx, origin, workers, wanted)
-	candidates = apart(candidates, wanted)
+	candidates = withOwnMirror(candidates, wanted)
 	if o.flags.dryRun != writing.DryRunClient || o.isList() {
 		err := o.choose(ctx, workers, candidates, len(candidates) == len(wanted.requests))
 		if interrupted := util.Interrupted(ctx); interrupted != nil {
@@ -62,7 +62,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 
 // plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
 // Jobs that were dispatched to the same place before, and have ended, are returned
-// apart: the same command goes on with the others, and tells their end.
+// as ended: the same command goes on with the others, and tells their end.
 func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
 	homes := o.homes(ctx, origin, workers, wanted.requests)
 	for i, r := range wanted.requests {
@@ -90,9 +90,9 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 	return candidates, ended
 }
 
-// apart leaves out Jobs whose mirror would be that of another one: with
+// withOwnMirror leaves out Jobs whose mirror would be that of another one: with
 // --namespace-to, Jobs of several namespaces may have the same name there.
-func apart(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
+func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 	mirrors := map[string]*candidate{}
 	for _, c := range candidates {
 		mirror := c.Plan.Mirror

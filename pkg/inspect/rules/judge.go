@@ -76,10 +76,10 @@ func (n NotJudged) Concerns(codes []string) bool {
 // Where the objects of a kind could not be read on a cluster, nothing of that kind
 // is judged by what is not there: see inspect.Inventory.WithoutGaps.
 func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
-	whole, apart := v.WithoutGaps()
+	whole, byGap := v.WithoutGaps()
 	found := detect(whole, all, o)
-	for _, part := range slices.Sorted(maps.Keys(apart)) {
-		for _, f := range detect(apart[part], all, o) {
+	for _, part := range slices.Sorted(maps.Keys(byGap)) {
+		for _, f := range detect(byGap[part], all, o) {
 			if f.concerns(part) && !slices.ContainsFunc(found, f.isSame) {
 				found = append(found, f)
 			}

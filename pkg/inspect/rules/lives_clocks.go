@@ -8,8 +8,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// apart is how far the clocks of two clusters may differ.
-const apart = 30 * time.Second
+// maxSkew is how far the clocks of two clusters may differ.
+const maxSkew = 30 * time.Second
 
 func clocksApart() Rule {
 	return Rule{
@@ -38,7 +38,7 @@ Jobs.`,
 // areApart says whether the clocks of two clusters certainly differ by too much.
 // A clock of which nothing is told is taken to be right: it is told where it is not.
 func (v *View) areApart(a, b *inspect.Facts) bool {
-	return a.Skew.Min-b.Skew.Max > apart || b.Skew.Min-a.Skew.Max > apart
+	return a.Skew.Min-b.Skew.Max > maxSkew || b.Skew.Min-a.Skew.Max > maxSkew
 }
 
 // differ tells of two clocks. The one that is further from ours is taken for the

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// takeApart cuts a List into its items and what stands around them. There are
+// splitList cuts a List into its items and what stands around them. There are
 // no pieces where it is not written in the usual way.
-func takeApart(data []byte) (around []byte, pieces [][]byte, err error) {
-	a := &apart{data: data}
+func splitList(data []byte) (around []byte, pieces [][]byte, err error) {
+	s := &splitter{data: data}
 	began := false
 	for at := 0; at < len(data); {
 		end := at + bytes.IndexByte(data[at:], '\n') + 1
@@ -21,24 +21,24 @@ func takeApart(data []byte) (around []byte, pieces [][]byte, err error) {
 			return nil, nil, errors.New("it holds more than one YAML document; one List is wanted")
 		}
 		began = began || line[0] != '#' && len(bytes.TrimSpace(line)) > 0
-		if a.within {
-			a.inside(line, at)
+		if s.within {
+			s.inside(line, at)
 		} else {
-			a.outside(line, end)
+			s.outside(line, end)
 		}
 		at = end
 	}
-	if a.within {
-		a.cut(len(data))
+	if s.within {
+		s.cut(len(data))
 	}
-	if a.unusual {
-		a.pieces = nil
+	if s.unusual {
+		s.pieces = nil
 	}
-	return a.around, a.pieces, nil
+	return s.around, s.pieces, nil
 }
 
-// apart is a List that is being taken apart, line by line.
-type apart struct {
+// splitter is a List that is being split, line by line.
+type splitter struct {
 	data, around []byte
 	pieces       [][]byte
 	// within is whether the line is one of the items'; start is where the item
@@ -49,34 +49,34 @@ type apart struct {
 	unusual bool
 }
 
-func (a *apart) outside(line []byte, end int) {
-	if len(a.pieces) == 0 && string(bytes.TrimRight(line, " \r\n")) == "items:" {
-		a.within, a.start = true, end
+func (s *splitter) outside(line []byte, end int) {
+	if len(s.pieces) == 0 && string(bytes.TrimRight(line, " \r\n")) == "items:" {
+		s.within, s.start = true, end
 		return
 	}
-	a.unusual = a.unusual || isItem(line)
-	a.around = append(a.around, line...)
+	s.unusual = s.unusual || isItem(line)
+	s.around = append(s.around, line...)
 }
 
-func (a *apart) inside(line []byte, at int) {
+func (s *splitter) inside(line []byte, at int) {
 	if isItem(line) {
-		a.cut(at)
+		s.cut(at)
 		return
 	}
 	if !strings.ContainsRune(" #\r\n", rune(line[0])) {
 		// Another field of the List.
-		a.cut(at)
-		a.within = false
-		a.around = append(a.around, line...)
+		s.cut(at)
+		s.within = false
+		s.around = append(s.around, line...)
 	}
 }
 
 // cut ends an item.
-func (a *apart) cut(at int) {
-	if a.start < at {
-		a.pieces = append(a.pieces, a.data[a.start:at])
+func (s *splitter) cut(at int) {
+	if s.start < at {
+		s.pieces = append(s.pieces, s.data[s.start:at])
 	}
-	a.start = at
+	s.start = at
 }
 
 func isItem(line []byte) bool {
