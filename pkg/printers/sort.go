@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"time"
 
@@ -21,9 +22,13 @@ import (
 // and ends the process on a field that it cannot compare.
 type Sorter struct{ path *jsonpath.JSONPath }
 
+// objectPath is how a path begins that is one of the object, as kubectl get takes it. What is
+// printed of a Job has these fields without what stands around them.
+var objectPath = regexp.MustCompile(`^\{\.(metadata|spec|status)\.`)
+
 // NewSorter checks a JSONPath expression, such as ".creationTimestamp" or
-// "{.status}". A path to a field that no Job can have, or that has no order, is
-// an error.
+// "{.status}", or, as for kubectl get, ".metadata.creationTimestamp". A path to a field
+// that no Job can have, or that has no order, is an error.
 func NewSorter(expression string) (*Sorter, error) {
 	if expression == "" {
 		return &Sorter{}, nil
@@ -32,6 +37,7 @@ func NewSorter(expression string) (*Sorter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
 	}
+	relaxed = objectPath.ReplaceAllString(relaxed, "{.")
 	path := jsonpath.New("sort-by").AllowMissingKeys(true)
 	if err := path.Parse(relaxed); err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)

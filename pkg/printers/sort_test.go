@@ -57,6 +57,10 @@ func TestSort(t *testing.T) {
 		{".creationTimestamp", "z a b m y"},
 		{".suspended", "z y m b a"},
 		{".completionTime", "m z b y a"},
+		{".metadata.name", "a b m y z"},
+		{"metadata.creationTimestamp", "z a b m y"},
+		{"{.status.succeeded}", "a z y m b"},
+		{".spec.managedBy", "m z b y a"},
 	} {
 		t.Run(tt.expression, func(t *testing.T) {
 			s, err := printers.NewSorter(tt.expression)
@@ -117,7 +121,8 @@ func TestNewSorterKnowsEveryField(t *testing.T) {
 
 func TestNewSorterErrors(t *testing.T) {
 	for _, tt := range []struct{ expression, want string }{
-		{".metadata.name", "jobs have no such field"},
+		{".metadata.generateName", "jobs have no such field"},
+		{".metadata", "jobs have no such field"},
 		{".label", "jobs have no such field"},
 		{".mirrors", "it is no number, text or time"},
 		{".findings", "it is no number, text or time"},

@@ -136,7 +136,7 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they come in, by contexts, namespaces and names, and not by owners")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "merged", "no-headers")
-	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.creationTimestamp}')")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.metadata.creationTimestamp}' or '{.succeeded}')")
 	// What the model knows (see printers.NewSorter).
 	util.Describe(cmd, util.ForOutput, util.OneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
 }
