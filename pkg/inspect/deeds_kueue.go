@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -184,5 +185,5 @@ func (f *Facts) mirrorUnder(w *kueue.Workload) *Job {
 	if f.index == nil {
 		return nil
 	}
-	return f.index.mirrors[w.Namespace+"/"+w.Name]
+	return f.index.mirrors[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -13,32 +14,32 @@ import (
 // index finds things in the facts of a cluster, so that judging many Jobs does not
 // take the square of the time.
 type index struct {
-	workloads      map[string]*kueue.Workload
+	workloads      map[types.NamespacedName]*kueue.Workload
 	workloadsOfJob map[string][]*kueue.Workload
 	podsOfJob      map[string][]*Pod
 	// mirrors are MultiKueue's, by the Workload that they run under.
-	mirrors map[string]*Job
+	mirrors map[types.NamespacedName]*Job
 	// podsLabelled are pods that say by a label whose they are.
 	podsLabelled map[string][]*Pod
 	warnings     map[string]*Event
-	// preemptions are events of Workloads, by namespace and name.
-	preemptions map[string][]*Event
+	// preemptions are events of Workloads.
+	preemptions map[types.NamespacedName][]*Event
 }
 
 func (f *Facts) buildIndex() {
 	x := &index{
-		workloads: map[string]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
-		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{}, preemptions: map[string][]*Event{},
-		mirrors: map[string]*Job{},
+		workloads: map[types.NamespacedName]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
+		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{},
+		preemptions: map[types.NamespacedName][]*Event{}, mirrors: map[types.NamespacedName]*Job{},
 	}
 	for _, j := range f.Jobs {
 		if j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Prebuilt() != "" {
-			x.mirrors[j.Namespace+"/"+j.Prebuilt()] = j
+			x.mirrors[types.NamespacedName{Namespace: j.Namespace, Name: j.Prebuilt()}] = j
 		}
 	}
 	if f.Kueue != nil {
 		for _, w := range f.Kueue.Workloads {
-			x.workloads[w.Namespace+"/"+w.Name] = w
+			x.workloads[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}] = w
 			if uid := jobUID(w); uid != "" {
 				x.workloadsOfJob[uid] = append(x.workloadsOfJob[uid], w)
 			}
@@ -53,7 +54,8 @@ func (f *Facts) buildIndex() {
 	}
 	for _, e := range f.Events {
 		if e.IsPreemption() {
-			x.preemptions[e.Namespace+"/"+e.Name] = append(x.preemptions[e.Namespace+"/"+e.Name], e)
+			of := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
+			x.preemptions[of] = append(x.preemptions[of], e)
 		}
 		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
 			x.warnings[e.UID] = e
@@ -87,7 +89,7 @@ func (f *Facts) Workload(namespace, name string) *kueue.Workload {
 	if f == nil || f.index == nil {
 		return nil
 	}
-	return f.index.workloads[namespace+"/"+name]
+	return f.index.workloads[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
 // WorkloadsOf are the Workloads of a pair on one cluster: on the origin's those

@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"regexp"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
@@ -33,10 +35,18 @@ func (f *Facts) PreemptorsName(uid string) (namespace, name string, ok bool) {
 // worker that was told to stop something repeats what its manager says of it.
 var preemptor = regexp.MustCompile(`\bPreempted to accommodate a workload \(UID: ([^,)]+)(?:, JobUID: ([^,)]+))?`)
 
+// preemptedBy is what preemptor finds. Most messages tell of something else, and are many.
+func preemptedBy(message string) []string {
+	if !strings.Contains(message, "Preempted to ") {
+		return nil
+	}
+	return preemptor.FindStringSubmatch(message)
+}
+
 // Preemptor is the uid of the Workload that took the room of another one, by what Kueue
 // says of the latter in a condition or an event; "" if that is not what it says.
 func Preemptor(message string) string {
-	found := preemptor.FindStringSubmatch(message)
+	found := preemptedBy(message)
 	if found == nil {
 		return ""
 	}
@@ -45,7 +55,7 @@ func Preemptor(message string) string {
 
 // PreemptorsJob is the uid of what that Workload was made for; "" if Kueue did not know it.
 func PreemptorsJob(message string) string {
-	found := preemptor.FindStringSubmatch(message)
+	found := preemptedBy(message)
 	if len(found) < 3 || found[2] == "UNKNOWN" {
 		return ""
 	}
@@ -57,7 +67,7 @@ func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
 	if f == nil || f.index == nil {
 		return nil
 	}
-	return f.index.preemptions[namespace+"/"+workload]
+	return f.index.preemptions[types.NamespacedName{Namespace: namespace, Name: workload}]
 }
 
 // Preemptors are the uids of those who took the room of what was read.

@@ -92,16 +92,12 @@ func inLine(sightings []Sighting) []Sighting {
 	return sightings
 }
 
-// withoutBehind are the sightings that are not just behind. Of those that an actor at
-// work has passed over, the evidence says so.
-func withoutBehind(sightings []Sighting) []Sighting {
-	var rest []Sighting
-	for _, s := range sightings {
-		if s.Awaits.isBehind() {
-			continue
-		}
-		s.Evidence = append(slices.Clip(s.Evidence), s.Awaits.proof()...)
-		rest = append(rest, s)
+// told is the sighting with all that is to be said of it. Where an actor at work has
+// passed it over, the evidence says so.
+func (s Sighting) told() Sighting {
+	if s.Tell != nil {
+		s.Tell(&s)
 	}
-	return rest
+	s.Evidence = append(slices.Clip(s.Evidence), s.Awaits.proof()...)
+	return s
 }

@@ -123,7 +123,7 @@ func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
 	var found []judged
 	known := &shared{}
 	for _, r := range all {
-		found = append(found, r.findings(v, withoutBehind(known.seenBy(r, v)), o.Grace)...)
+		found = append(found, r.findings(v, known.seenBy(r, v), o.Grace)...)
 	}
 	return uncovered(found)
 }
@@ -163,13 +163,16 @@ func (j *judged) isSame(other judged) bool {
 	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
 }
 
-// findings makes findings of what a rule has seen for long enough.
+// findings makes findings of what a rule has seen for long enough, but for what waits for
+// an actor that is just behind.
 func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Duration) []judged {
 	var found []judged
 	byCause := map[string]int{}
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
+		case s.Awaits.isBehind():
+			continue
 		case grace == 0:
 		case r.Goes && age >= period:
 			s.Severity = inspect.Warning
@@ -181,7 +184,7 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 			continue
 		}
 		byCause[s.Cause] = len(found)
-		found = append(found, r.finding(s))
+		found = append(found, r.finding(s.told()))
 	}
 	return found
 }
@@ -201,9 +204,11 @@ func (r Rule) finding(s Sighting) judged {
 
 // join adds what another sighting of the same cause brings.
 func (j *judged) join(s Sighting) {
-	for _, e := range s.Evidence {
-		if len(j.Evidence) < enough && !slices.Contains(j.Evidence, e) {
-			j.Evidence = append(j.Evidence, e)
+	if len(j.Evidence) < enough {
+		for _, e := range s.told().Evidence {
+			if len(j.Evidence) < enough && !slices.Contains(j.Evidence, e) {
+				j.Evidence = append(j.Evidence, e)
+			}
 		}
 	}
 	j.addJobs(s.Jobs)
@@ -309,6 +314,9 @@ func PartsRead(all []Rule, v *inspect.Inventory) map[string][]inspect.Part {
 	for _, r := range all {
 		view := newView(v, known)
 		r.Detect(view)
+		for _, s := range view.sightings {
+			s.told()
+		}
 		parts[r.Code] = view.read.UnsortedList()
 	}
 	return parts

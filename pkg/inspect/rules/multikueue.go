@@ -76,13 +76,13 @@ func isMultiKueues(p inspect.Pair) bool {
 // Submissions are the objects that were submitted to MultiKueue: those that it
 // manages, and those in a queue of a cluster that dispatches. What stands in queues
 // of workers, mirrors, templates, and parts of what was submitted itself are not
-// among them.
+// among them. They are found once for all rules, and nobody may change them.
 func (v *View) Submissions() []Submission {
 	v.read.Insert(inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 	if v.shared.submissions == nil {
 		v.shared.submissions = v.findSubmissions()
 	}
-	return slices.Clone(v.shared.submissions)
+	return v.shared.submissions
 }
 
 func (v *View) findSubmissions() []Submission {
@@ -152,8 +152,22 @@ type Copy struct {
 }
 
 // Copies are the Workloads of a submission on those workers that could be read:
-// the nominated ones, the chosen one, and every other that has one.
+// the nominated ones, the chosen one, and every other that has one. They are found once
+// for all rules, and nobody may change them.
 func (v *View) Copies(s Submission) []Copy {
+	v.read.Insert(inspect.PartWorkloads, inspect.PartClusters, inspect.PartSecrets)
+	copies, known := v.shared.copies[s.Job()]
+	if !known {
+		copies = v.findCopies(s)
+		if v.shared.copies == nil {
+			v.shared.copies = map[*inspect.Job][]Copy{}
+		}
+		v.shared.copies[s.Job()] = copies
+	}
+	return copies
+}
+
+func (v *View) findCopies(s Submission) []Copy {
 	var copies []Copy
 	clusters, _ := v.MultiKueueClusters(s.Manager)
 	for _, c := range clusters {

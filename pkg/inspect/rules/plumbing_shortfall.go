@@ -58,18 +58,29 @@ func reportShortfalls(v *View, uncovered bool) {
 	for _, f := range v.Clusters() {
 		v.note(f, readsOfShortfall()...)
 	}
-	finder := queues.NewFinder(v.inventory)
+	type queue struct {
+		manager         *inspect.Facts
+		namespace, name string
+	}
+	finder, known := queues.NewFinder(v.inventory), map[queue][]queues.Shortfall{}
 	got := v.sizesTaken()
 	for _, submission := range v.Submissions() {
 		w := submission.Workload
 		if !submission.WaitsForWorkers() || w.Status.Admission == nil {
 			continue
 		}
-		for _, s := range finder.Shortfalls(submission.Manager, w.Namespace, w.Spec.QueueName) {
+		q := queue{submission.Manager, w.Namespace, w.Spec.QueueName}
+		shortfalls, ok := known[q]
+		if !ok {
+			shortfalls = finder.Shortfalls(q.manager, q.namespace, q.name)
+			known[q] = shortfalls
+		}
+		for i := range shortfalls {
+			s := &shortfalls[i]
 			held := capacity.AmountOf(s.Resource, w.Status.Admission.Given(s.Resource))
 			// What as much of got to a worker counts otherwise there than it seems.
 			if s.IsUncovered == uncovered && held > s.Most && got[takenOf(submission.Manager, s.Queue.Name, s.Resource)] <= s.Most {
-				v.reportShortfall(submission, &s, held)
+				v.reportShortfall(submission, s, held)
 			}
 		}
 	}
@@ -100,17 +111,22 @@ func (v *View) sizesTaken() map[string]capacity.Amount {
 
 func (v *View) reportShortfall(submission Submission, s *queues.Shortfall, held capacity.Amount) {
 	manager, job := submission.Manager, submission.Job()
-	amount, most := held.Text(s.Resource)+" "+s.Resource, s.Most.Text(s.Resource)
 	sighting := Sighting{
 		Object: OfKueue(manager, "ClusterQueue", "", s.Queue.Name), Jobs: []*inspect.Job{job},
 		Cause: takenOf(manager, s.Queue.Name, s.Resource),
-		Evidence: []string{
-			fmt.Sprintf("%s: ClusterQueue %s has a quota of %s %s, and has given %s of it to %s", manager.Context, s.Queue.Name, s.Nominal.Text(s.Resource), s.Resource, held.Text(s.Resource), named(Of(job))),
-			fmt.Sprintf("the largest of the queues behind it has %s: %s", most, strings.Join(s.Behind, ", ")),
-		},
+		Tell:  func(sighting *Sighting) { tellShortfall(sighting, s, manager, job, held) },
 	}
 	if quota := meta.FindStatusCondition(submission.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil {
 		sighting.Since = quota.LastTransitionTime.Time
+	}
+	v.Report(sighting)
+}
+
+func tellShortfall(sighting *Sighting, s *queues.Shortfall, manager *inspect.Facts, job *inspect.Job, held capacity.Amount) {
+	amount, most := held.Text(s.Resource)+" "+s.Resource, s.Most.Text(s.Resource)
+	sighting.Evidence = []string{
+		fmt.Sprintf("%s: ClusterQueue %s has a quota of %s %s, and has given %s of it to %s", manager.Context, s.Queue.Name, s.Nominal.Text(s.Resource), s.Resource, held.Text(s.Resource), named(Of(job))),
+		fmt.Sprintf("the largest of the queues behind it has %s: %s", most, strings.Join(s.Behind, ", ")),
 	}
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
 	if s.IsUncovered {
@@ -120,5 +136,4 @@ func (v *View) reportShortfall(submission Submission, s *queues.Shortfall, held 
 		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s to %s, and no worker has more than %s", s.Queue.Name, manager.Context, amount, named(Of(job)), most)
 		sighting.Remedy = command.Say("raise the quota of a worker, or lower nominalQuota of %s there to %s: %s", s.Resource, most, edit)
 	}
-	v.Report(sighting)
 }

@@ -68,6 +68,9 @@ type Sighting struct {
 	Evidence []string
 	// Remedy is what a person can do, with real names in it.
 	Remedy command.Prose
+	// Tell, unless it is nil, puts into the sighting what Message, Evidence and Remedy lack.
+	// It is for sightings of which thousands may have one Cause: few of these are told.
+	Tell func(*Sighting)
 	// Severity is the rule's own unless set.
 	Severity inspect.Severity
 	// Awaits is who has to act for it to pass, where it rests on nothing having been

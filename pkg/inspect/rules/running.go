@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"strings"
 	"time"
@@ -33,15 +34,15 @@ func runningUnseen() []Unseen {
 
 // underWay are the objects that MultiKueue has taken up, and that are neither
 // finished nor being deleted.
-func underWay(v *View) []Submission {
-	var found []Submission
-	for _, s := range v.Submissions() {
-		j := s.Job()
-		if s.Workload != nil && j.DeletedAt == nil && !j.Status.IsFinished() && s.IsMultiKueues() {
-			found = append(found, s)
+func underWay(v *View) iter.Seq[Submission] {
+	return func(yield func(Submission) bool) {
+		for _, s := range v.Submissions() {
+			j := s.Job()
+			if s.Workload != nil && j.DeletedAt == nil && !j.Status.IsFinished() && s.IsMultiKueues() && !yield(s) {
+				return
+			}
 		}
 	}
-	return found
 }
 
 // hasState is whether MultiKueue's check stands at a state.

@@ -31,7 +31,7 @@ the Job then goes on by itself. Or delete the origin and create it under a name 
 		Covers: []string{"JM022"},
 		Detect: func(v *View) {
 			jobs := newJobFinder(v)
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				for _, c := range ownerless(v, s) {
 					j := jobs.find(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 					if j != nil && !isOf(j, c.Workload) {
@@ -114,7 +114,7 @@ change the quota, the policy or the Job. Then it goes on by itself.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
 			jobs := newJobFinder(v)
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				copies := ownerless(v, s)
 				refused := len(copies) > 0
 				for _, c := range copies {

@@ -24,7 +24,7 @@ kueue.x-k8s.io/prebuilt-workload-name names, which has no owner, and another one
 WorkloadIdentifierAnnotations off on the management cluster; then create the Job again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/10098",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				for _, m := range s.Pair.Mirrors {
 					if m.Current && !isElastic(s.Job()) && m.Job.DeletedAt == nil && !m.Job.Status.IsFinished() {
 						reportSkew(v, s, m.Job)
@@ -83,7 +83,7 @@ spec.parallelism of origin and mirror differ.`,
 on workloads.kueue.x-k8s.io.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/13649",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				// What other kinds tell of their size is not read.
 				if !isElastic(s.Job()) || !s.Job().Row().IsJob() || s.IsFinished() || s.Chosen() == "" || !worksOn(v, s, s.Chosen()) || !allAdmitted(v, s) {
 					continue
@@ -144,7 +144,7 @@ gives way to them on another.`,
 		Remedy: `Give the priority classes the same values on all clusters.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/13929",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				clusters := s.Nominated()
 				if chosen := s.Chosen(); chosen != "" {
 					clusters = []string{chosen}

@@ -38,7 +38,7 @@ taken back for that at least three times, and has no worker now.`,
 the events of its queue, and whether its pods can become ready (JM049). Raise its priority or the worker's quota.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/8302",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				if s.IsFinished() || !strings.Contains(lastRetry(s), retriedEvicted) {
 					continue
 				}
@@ -93,7 +93,7 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/15380",
 		Covers: []string{"JM045", "JM048"},
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				conditions := s.Workload.Status.Conditions
 				if !isEvicted(s) || !meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
 					continue

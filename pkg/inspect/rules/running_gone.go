@@ -31,7 +31,7 @@ the mirrors itself. Kueue 0.20 does not copy the TTL of Jobs if its feature gate
 MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster is on, which it is not by default.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/14734",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				if s.Job().TTL == nil || !mayBeTTL(s) || !vanished(v, s) {
 					continue
 				}
@@ -110,7 +110,7 @@ one that the Job was given to since. Where it runs again already, this is for in
 mirror; and see who deletes Jobs on the workers.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				if !vanished(v, s) || s.Job().TTL != nil && mayBeTTL(s) {
 					continue
 				}

@@ -29,7 +29,7 @@ older than what the mirror tells.`,
 cluster logs about it. Until then look at the mirror to know how far the Job is.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/11115",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				if !s.Job().Suspended || !hasState(s, kueue.CheckReady) || s.Chosen() == "" || isEvicted(s) || !worksOn(v, s, s.Chosen()) {
 					continue
 				}
@@ -113,7 +113,7 @@ its check is Ready, and the origin is still suspended.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/11614",
 		Covers: []string{"JM041"},
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				server := v.Version(s.Manager)
 				if !keepsSuspended(server) {
 					continue
@@ -164,7 +164,7 @@ admitted.`,
 it again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/9338",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				isUnderWay := hasState(s, kueue.CheckRetry) || isEvicted(s)
 				if s.Check != nil && !isUnderWay && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Admitted) && !s.IsFinished() {
 					reportAdmittedNowhere(v, s)

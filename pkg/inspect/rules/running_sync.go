@@ -46,7 +46,7 @@ management cluster, so that the origin asks for the same. Then remove what is le
 the Job again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/13046",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				switch c := finishedFor(s.Workload, finishedOutOfSync); {
 				case c != nil && onlyFinished(v, s):
 					j := s.Job()
@@ -169,7 +169,7 @@ worker there is a copy of the Workload that is Finished with reason OutOfSync.`,
 the worker; MultiKueue then offers the Job anew.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/14736",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				if !s.WaitsForWorkers() {
 					continue
 				}
@@ -216,7 +216,7 @@ reason OwnerNotFound.`,
 		Remedy: `Delete the Job and create it again. Kueue 0.18.8, 0.19.4 and 0.20 do better.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/14935",
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				finished := finishedFor(s.Workload, finishedOwnerless)
 				if finished == nil || !onlyFinished(v, s) {
 					continue

@@ -39,7 +39,7 @@ come back, see to it that the Jobs do not run twice then (JM056).`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/12999",
 		Covers: []string{"JM041"},
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				active := lost(v, s)
 				if active == nil || active.Reason != connectionFailed {
 					continue
@@ -147,7 +147,7 @@ create them again, or delete their Workloads on the management cluster.`,
 		GracePeriod: workerLost,
 		Covers:      []string{"JM041"},
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				active := lost(v, s)
 				if active == nil || active.Reason == connectionFailed {
 					continue

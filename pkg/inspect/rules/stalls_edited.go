@@ -24,7 +24,7 @@ and another one on the mirror. The origin may be suspended while its mirror runs
 		Link:   "https://kueue.sigs.k8s.io/docs/tasks/run/jobs/",
 		Covers: []string{"JM041", "JM046", "JM050"},
 		Detect: func(v *View) {
-			for _, s := range underWay(v) {
+			for s := range underWay(v) {
 				if s.IsFinished() || !s.HasQuota() || !isActive(s.Workload) {
 					continue
 				}

@@ -25,6 +25,11 @@ type View struct {
 // shared is what several rules work out of the same inventory, once for all.
 type shared struct {
 	submissions []Submission
+	// waiters are those that wait for a worker; hasWaiters is whether that was found out.
+	waiters    []waiter
+	hasWaiters bool
+	// copies are those of submissions, by their Jobs.
+	copies map[*inspect.Job][]Copy
 	// sightings are what each rule has seen, by its code.
 	sightings map[string][]Sighting
 	// byName are the objects of each cluster, by its context.

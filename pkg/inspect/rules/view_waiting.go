@@ -32,8 +32,17 @@ type offer struct {
 	copied *kueue.Workload
 }
 
-// waiters are the submissions that wait for a worker, and for nothing else.
+// waiters are the submissions that wait for a worker, and for nothing else. They are found
+// once for all rules, and nobody may change them.
 func (v *View) waiters() []waiter {
+	v.read.Insert(inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
+	if !v.shared.hasWaiters {
+		v.shared.waiters, v.shared.hasWaiters = v.findWaiters(), true
+	}
+	return v.shared.waiters
+}
+
+func (v *View) findWaiters() []waiter {
 	var found []waiter
 	for _, s := range v.Submissions() {
 		// While it is evicted, nobody offers it to anyone.

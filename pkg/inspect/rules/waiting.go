@@ -64,18 +64,16 @@ func detectNoQuota(v *View) {
 			// Others may have room: JM032.
 			continue
 		}
-		evidence, held := quotaOn(w.offers)
 		j := w.Job()
-		s := Sighting{
-			Object: Of(j), Since: w.since, Evidence: evidence, Jobs: []*inspect.Job{j},
-			Remedy: command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(j)),
-		}
-		switch held {
+		s := Sighting{Object: Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
+		switch quotaOn(w.offers) {
 		case heldForRoom:
 			v.waitsForRoomThere(&s, w, all)
 		case heldByTopology:
+			v.tellQuota(&s, w)
 			noPlace(&s, lacksOn(w.offers), "the workers")
 		case heldForGood:
+			v.tellQuota(&s, w)
 			neverFits(&s, w)
 		default:
 			continue
@@ -86,20 +84,28 @@ func detectNoQuota(v *View) {
 
 // quotaOn is how offers are held for quota, by the one that has most to hope for: for good
 // if all of them are, and heldNot if one is not held for quota.
-func quotaOn(offers []offer) (evidence []string, held hold) {
+func quotaOn(offers []offer) (held hold) {
 	held = heldForGood
 	for _, o := range offers {
 		if o.copied == nil {
-			return nil, heldNot
+			return heldNot
 		}
-		copyHeld, c := holdOf(o.copied)
+		copyHeld, _ := holdOf(o.copied)
 		switch {
 		case copyHeld == heldForRoom, copyHeld == heldByTopology && held == heldForGood:
 			held = copyHeld
 		case copyHeld != heldForGood && copyHeld != heldByTopology:
-			return nil, heldNot
+			return heldNot
 		}
-		evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), c))
 	}
-	return evidence, held
+	return held
+}
+
+// tellQuota tells how the copies of a submission are held for quota, and what helps.
+func (v *View) tellQuota(s *Sighting, w waiter) {
+	for _, o := range w.offers {
+		_, c := holdOf(o.copied)
+		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), c))
+	}
+	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(w.Job()))
 }

@@ -192,15 +192,8 @@ func (v *View) waitsForRoomThere(s *Sighting, w waiter, all reserved) {
 	j := w.Job()
 	queue := w.Workload.Spec.QueueName
 	s.Severity = inspect.Info
-	needs := ""
-	if lacks := lacksOn(w.offers); len(lacks) > 0 {
-		needs = ": " + texts(lacks)
-	}
-	holders := v.holders(w, all)
-	if len(holders) > 0 {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, queue, enoughHolders(holders)))
-	}
 	if p, ok := v.preempted(w.Submission); ok {
+		needs := v.tellRoom(s, w, all)
 		s.Message = fmt.Sprintf("%s; it waits for room again%s", p.text, needs)
 		s.Evidence = append(s.Evidence, p.evidence)
 		return
@@ -208,8 +201,24 @@ func (v *View) waitsForRoomThere(s *Sighting, w waiter, all reserved) {
 	// However many wait there: one finding.
 	s.Object = OfKueue(w.Manager, "LocalQueue", j.Namespace, queue)
 	s.Cause = w.Manager.Context + " " + named(s.Object) + " " + j.Kind
-	s.Message = fmt.Sprintf("%s of LocalQueue %s/%s wait for room on the workers, none of which has any so far; %s/%s%s", plural(j), j.Namespace, queue, j.Namespace, j.Name, needs)
-	if needs == "" {
+	s.Tell = func(s *Sighting) {
 		s.Message = fmt.Sprintf("%s of LocalQueue %s/%s wait for room on the workers, none of which has any so far", plural(j), j.Namespace, queue)
+		if needs := v.tellRoom(s, w, all); needs != "" {
+			s.Message += fmt.Sprintf("; %s/%s%s", j.Namespace, j.Name, needs)
+		}
 	}
+}
+
+// tellRoom tells who holds the room that a submission waits for, and returns what it needs,
+// to be put behind a colon; "" if that is not known.
+func (v *View) tellRoom(s *Sighting, w waiter, all reserved) (needs string) {
+	v.tellQuota(s, w)
+	j := w.Job()
+	if holders := v.holders(w, all); len(holders) > 0 {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, w.Workload.Spec.QueueName, enoughHolders(holders)))
+	}
+	if lacks := lacksOn(w.offers); len(lacks) > 0 {
+		needs = ": " + texts(lacks)
+	}
+	return needs
 }

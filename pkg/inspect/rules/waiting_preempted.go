@@ -79,13 +79,16 @@ func (v *View) preempted(s Submission) (p preemption, ok bool) {
 // took the room. An event tells how often, a condition only of the last. Times are by our
 // own clock.
 func (v *View) lossesOn(f *inspect.Facts, w *kueue.Workload) []loss {
-	byUID := map[string]*loss{}
+	var byUID map[string]*loss
 	take := func(message string, t time.Time, count int) {
-		uid, ours := inspect.Preemptor(message), v.inventory.Ours(f.Context, t)
+		uid := inspect.Preemptor(message)
 		if uid == "" {
 			return
 		}
-		known := byUID[uid]
+		if byUID == nil {
+			byUID = map[string]*loss{}
+		}
+		known, ours := byUID[uid], v.inventory.Ours(f.Context, t)
 		if known == nil {
 			known = &loss{at: f}
 			byUID[uid] = known
