@@ -17,8 +17,9 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(filter-out -trimpath -gcflags=%,$(GOFLAGS)) -trimpath -gcflags=all=-dwarf=false
 
 # The race detector needs cgo. Go's own linker does in 4 s what takes the system's, to
-# which cgo leads it, 15 s; for each of some 40 packages.
-RACE := -race $(if $(filter linux,$(shell go env GOOS)),-ldflags=-linkmode=internal)
+# which cgo leads it, 15 s, and a quarter of that goes into tables for debuggers; for each
+# of some 40 packages. They are vetted by make lint, and not once more.
+RACE := -race -vet=off -ldflags="-s -w $(if $(filter linux,$(shell go env GOOS)),-linkmode=internal)"
 # What it compiles it shares with nothing, so it may keep the paths of sources, which
 # failing assertions quote. It has every program sleep for a second at its end, and
 # tests run hundreds. Memory is for time: a quarter of all computing was collecting it.

@@ -3,9 +3,6 @@ package cmd
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,14 +10,10 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
@@ -30,7 +23,7 @@ import (
 // the kubeconfig that leads to them.
 func guarded(t *testing.T, dir string, may func(rbactest.Request) bool) (kubeconfig string) {
 	t.Helper()
-	return behind(t, dir, func(w http.ResponseWriter, r *http.Request) bool {
+	return serve(t, dir, func(_ string, w http.ResponseWriter, r *http.Request) bool {
 		asked, ok := rbactest.RequestOf(r)
 		if ok && !may(asked) {
 			rbactest.Refuse(w, asked)
@@ -38,34 +31,6 @@ func guarded(t *testing.T, dir string, may func(rbactest.Request) bool) (kubecon
 		}
 		return false
 	})
-}
-
-// behind serves a bundle as API servers behind what may answer a request itself.
-func behind(t *testing.T, dir string, answers func(http.ResponseWriter, *http.Request) bool) (kubeconfig string) {
-	t.Helper()
-	b, err := bundle.Open(dir)
-	assert.NilError(t, err)
-	config := clientcmdapi.NewConfig()
-	for _, c := range b.Contexts() {
-		if c.Err != nil {
-			continue
-		}
-		target, err := url.Parse(c.Config.Host)
-		assert.NilError(t, err)
-		forward := &httputil.ReverseProxy{Transport: c.Config.Transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !answers(w, r) {
-				forward.ServeHTTP(w, r)
-			}
-		}))
-		t.Cleanup(s.Close)
-		config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: s.URL}
-		config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name}
-		config.CurrentContext = c.Name
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	assert.NilError(t, clientcmd.WriteToFile(*config, path))
-	return path
 }
 
 // lookedAt are the bundles whose clusters are looked at with few rights.

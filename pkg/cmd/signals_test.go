@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,48 +16,11 @@ import (
 
 	"gotest.tools/v3/assert"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 )
-
-// servedRecording serves the clusters of a recording, and returns a kubeconfig that
-// reaches them. before is called with each request.
-func servedRecording(t *testing.T, name string, before func(*http.Request)) (kubeconfig string) {
-	t.Helper()
-	recorded, err := bundle.Open(filepath.Join(recordings, name))
-	assert.NilError(t, err)
-	config := clientcmdapi.NewConfig()
-	config.CurrentContext = "kwok-mgr"
-	for _, c := range recorded.Contexts() {
-		assert.Assert(t, c.Config != nil && c.Config.Transport != nil)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			before(r)
-			if r.Context().Err() != nil {
-				return
-			}
-			answer, err := c.Config.Transport.RoundTrip(r)
-			if err != nil {
-				return
-			}
-			defer func() { _ = answer.Body.Close() }()
-			w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
-			w.WriteHeader(answer.StatusCode)
-			_, _ = io.Copy(w, answer.Body)
-		}))
-		t.Cleanup(server.Close)
-		config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: server.URL}
-		config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, Namespace: c.Namespace}
-	}
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
-	return kubeconfig
-}
 
 // TestInterruptedAnywhere interrupts commands while each of their requests is on its
 // way: that is an interrupt, and no error of any other kind.
@@ -72,7 +34,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 			for at := int64(1); ; at++ {
 				ctx, interrupt := context.WithCancelCause(t.Context())
 				var asked atomic.Int64
-				kubeconfig := servedRecording(t, "running", func(r *http.Request) {
+				kubeconfig := serve(t, filepath.Join(recordings, "running"), func(_ string, _ http.ResponseWriter, r *http.Request) bool {
 					if asked.Add(1) == at {
 						interrupt(&util.SignalError{Signal: syscall.SIGINT})
 						select {
@@ -80,6 +42,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 						case <-time.After(5 * time.Millisecond): // Not all requests are broken off.
 						}
 					}
+					return false
 				})
 				var told bytes.Buffer
 				root, _ := newRootCommand(util.Environment{

@@ -40,7 +40,7 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var asked []string
-			kubeconfig := behind(t, room, func(w http.ResponseWriter, r *http.Request) bool {
+			kubeconfig := serve(t, room, func(_ string, w http.ResponseWriter, r *http.Request) bool {
 				request, ok := rbactest.RequestOf(r)
 				assert.Check(t, !ok || request.Among(rights.Of(rights.TraceFile)) || request.Among(rights.Of(rights.LookSecrets)), request.String())
 				if r.Method == http.MethodGet {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,13 +18,10 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
@@ -56,26 +52,17 @@ type watchStream struct {
 
 func newWatchedFleet(t *testing.T, dir string) *watchedFleet {
 	t.Helper()
-	recorded, err := bundle.Open(dir)
-	assert.NilError(t, err)
 	f := &watchedFleet{
 		t: t, clock: &roundsClock{FakeClock: testclock.NewFakeClock(time.Now())}, transports: map[string]http.RoundTripper{}, asked: map[string]int{}, watches: map[*watchStream]bool{},
 		may: func(string, rbactest.Request) bool { return true },
 	}
-	config := clientcmdapi.NewConfig()
-	for _, c := range recorded.Contexts() {
+	for _, c := range openBundle(t, dir).Contexts() {
 		f.transports[c.Name] = c.Config.Transport
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(c.Name, w, r) }))
-		t.Cleanup(server.Close)
-		t.Cleanup(server.CloseClientConnections)
-		config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: server.URL}
-		config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, Namespace: c.Namespace}
-		if config.CurrentContext == "" {
-			config.CurrentContext = c.Name
-		}
 	}
-	f.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	assert.NilError(t, clientcmd.WriteToFile(*config, f.kubeconfig))
+	f.kubeconfig = serve(t, dir, func(name string, w http.ResponseWriter, r *http.Request) bool {
+		f.serve(name, w, r)
+		return true
+	})
 	return f
 }
 
@@ -96,15 +83,12 @@ func (f *watchedFleet) serve(name string, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return
 	}
-	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode == http.StatusNotFound && asked.Verb == "list" {
 		// It is not served.
 		asked.Verb = "refused"
 	}
 	f.note(asked.Verb)
-	maps.Copy(w.Header(), answer.Header)
-	w.WriteHeader(answer.StatusCode)
-	_, _ = io.Copy(w, answer.Body)
+	relay(w, answer)
 }
 
 // note counts a request.
