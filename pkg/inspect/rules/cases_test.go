@@ -14,6 +14,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
@@ -139,7 +140,7 @@ func (c testCase) bundle(t *testing.T) string {
 		}
 		if c.spoil != nil {
 			for i := range items {
-				items[i] = item{object: clone(t, items[i].object)}
+				items[i] = item{object: runtime.DeepCopyJSON(items[i].object)}
 				c.spoil(items[i].object)
 			}
 		}

@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -169,14 +168,4 @@ func checkOptions(t *testing.T, code string, words []string) {
 			i++
 		}
 	}
-}
-
-// clone is a copy of an object that shares nothing with it.
-func clone(t *testing.T, object map[string]any) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(object)
-	assert.NilError(t, err)
-	var copied map[string]any
-	assert.NilError(t, json.Unmarshal(text, &copied))
-	return copied
 }
