@@ -16,8 +16,8 @@ import (
 const (
 	// mostAnswer is for all answers but lists.
 	mostAnswer = 64 << 20
-	// mostList is for a list, mostWhole for one that nobody asked for in chunks: some
-	// servers send all that they have where a watch begins.
+	// mostList is for a list, in chunks, or decoded while it comes; mostWhole for one that
+	// nobody asked for in chunks: some servers send all that they have where a watch begins.
 	mostList  = 256 << 20
 	mostWhole = 1 << 30
 	// mostEvent is for one event of a watch.
@@ -83,6 +83,11 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the server's %s is larger than %d MiB, and was not read to its end", what, e.Most>>20)
 }
 
+// decodedWhileItComes marks the context of a request for a list of which no more than one
+// object is in memory. How long such a list is was estimated by its first chunk, and what
+// comes behind that may be larger.
+type decodedWhileItComes struct{}
+
 // mostOf is how much is taken of the answer to a request. Logs and the like are passed
 // on and not kept; the events of a watch come one by one.
 func mostOf(request *http.Request) (answer, event int64) {
@@ -93,7 +98,7 @@ func mostOf(request *http.Request) (answer, event int64) {
 		return 0, mostEvent
 	case strings.HasSuffix(request.URL.Path, "/log"):
 		return 0, 0
-	case query.Get("limit") != "":
+	case query.Get("limit") != "", request.Context().Value(decodedWhileItComes{}) != nil:
 		return mostList, 0
 	case query.Get("resourceVersion") != "":
 		return mostWhole, 0
@@ -119,10 +124,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		b.line += int64(n)
 	}
 	switch {
+	// Without what was read: some readers take that, and ask again as if nothing had happened.
 	case b.answer > 0 && b.read > b.answer:
-		return n, &TooLargeError{Most: b.answer}
+		return 0, &TooLargeError{Most: b.answer}
 	case b.event > 0 && b.line > b.event:
-		return n, &TooLargeError{Most: b.event, Event: true}
+		return 0, &TooLargeError{Most: b.event, Event: true}
 	}
 	return n, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,6 +110,18 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 			things: things{count: 1200, counts: true, code: 200, whole: as, hangs: true},
 			asked:  []string{"500 from 0", "0 from 0"}, err: "context deadline exceeded",
 		},
+		"larger than it began": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
+				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", mostAnswer), 1)
+			}},
+			asked: []string{"500 from 0", "0 from 0"}, version: "whole",
+		},
+		"without an end": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
+				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", mostList), 1)
+			}},
+			asked: []string{"500 from 0", "0 from 0"}, err: "the server's answer is larger than 256 MiB, and was not read to its end",
+		},
 		"gone meanwhile": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{"kind":"ThingList","metadata":{"resourceVersion":"whole"},"items":null}` }},
 			asked:  []string{"500 from 0", "0 from 0"}, version: "whole", none: true,
@@ -119,7 +132,8 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Open(t.Context(), []Context{{Name: "c", Config: &rest.Config{Host: "https://c", Transport: &c.things, QPS: -1}}}, Options{})
+			guarded := &guard{base: &url.URL{Scheme: "https", Host: "c"}, next: &c.things, most: mostOf}
+			f := Open(t.Context(), []Context{{Name: "c", Config: &rest.Config{Host: "https://c", Transport: guarded, QPS: -1}}}, Options{})
 			var names []string
 			version, err := eachObject(t.Context(), f.Clusters()[0], schema.GroupVersionResource{Version: "v1", Resource: "things"}, "", metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) {
 				names = append(names, o.Name)
