@@ -172,7 +172,7 @@ func NominatedAt(w *kueue.Workload) time.Time {
 		return time.Time{}
 	}
 	for i := range w.ManagedFields {
-		if f := &w.ManagedFields[i]; f.Time != nil && Writes(f, "nominatedClusterNames") {
+		if f := &w.ManagedFields[i]; f.Time != nil && Nominates(f) {
 			return f.Time.Time
 		}
 	}

@@ -50,8 +50,9 @@ func WrittenAs(fields []metav1.ManagedFieldsEntry) []string {
 	return versions
 }
 
-// Writes says whether a field manager owns a field of that name, as far as the entry
-// tells which fields it owns.
-func Writes(f *metav1.ManagedFieldsEntry, field string) bool {
-	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:`+field+`"`))
+// Nominates says whether a field manager owns the nominations of clusters in the status of
+// a Workload, as far as the entry tells which fields it owns. Of no other field it is asked
+// who has written it.
+func Nominates(f *metav1.ManagedFieldsEntry) bool {
+	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:nominatedClusterNames"`))
 }

@@ -3,6 +3,7 @@ package read
 import (
 	"encoding/json"
 
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
@@ -13,35 +14,33 @@ import (
 type listedWorkload struct {
 	kueue.Workload
 	claim kueue.ClaimStatus
-	// podSets are as they were encoded where Kueue has not said what they ask for.
+	// podSets are as they were encoded.
 	podSets json.RawMessage
 }
 
-// UnmarshalJSON decodes what is kept.
-func (w *listedWorkload) UnmarshalJSON(text []byte) error {
+// UnmarshalJSONFrom decodes what is kept, while it is read.
+func (w *listedWorkload) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	var o struct {
-		Metadata metav1.ObjectMeta  `json:"metadata"`
-		Spec     kueue.WorkloadSpec `json:"spec"`
-		Status   struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			kueue.WorkloadSpec
+			// PodSets are in place of those that are embedded.
+			PodSets json.RawMessage `json:"podSets"`
+		} `json:"spec"`
+		Status struct {
 			kueue.WorkloadStatus
 			kueue.ClaimStatus
 		} `json:"status"`
 	}
-	if err := apijson.Unmarshal(text, &o); err != nil {
+	if err := apijson.Decode(in, &o); err != nil {
 		return err
 	}
-	w.Workload = kueue.Workload{ObjectMeta: o.Metadata, Spec: o.Spec, Status: o.Status.WorkloadStatus}
-	if w.claim = o.Status.ClaimStatus; w.claim.ResourceRequests != nil {
+	w.Workload = kueue.Workload{ObjectMeta: o.Metadata, Spec: o.Spec.WorkloadSpec, Status: o.Status.WorkloadStatus}
+	w.claim, w.podSets = o.Status.ClaimStatus, o.Spec.PodSets
+	if len(w.podSets) == 0 {
 		return nil
 	}
-	var encoded struct {
-		Spec struct {
-			PodSets json.RawMessage `json:"podSets"`
-		} `json:"spec"`
-	}
-	err := apijson.Unmarshal(text, &encoded)
-	w.podSets = encoded.Spec.PodSets
-	return err
+	return apijson.Unmarshal(w.podSets, &w.Spec.PodSets)
 }
 
 // claimed is what a Claim is made of.

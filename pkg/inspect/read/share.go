@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -18,20 +19,57 @@ import (
 type sharer struct {
 	interner
 	fields map[string]*metav1.FieldsV1
+	times  map[metav1.Time]*metav1.Time
 	// labels and asks are those that came first, by a part of them.
 	labels map[string]map[string]string
 	asks   map[string][]kueue.PodSetRequests
 	// podSets are those that came first by their first name, and admissions by their queue.
 	podSets    map[string][]kueue.PodSet
 	admissions map[string]*kueue.Admission
+	// lists are those that came first by their first elements: what a controller writes in
+	// one second is mostly alike.
+	writes     lists[metav1.ManagedFieldsEntry]
+	conditions lists[metav1.Condition]
+	checks     lists[kueue.CheckState]
+	names      lists[string]
+	held       lists[kueue.Held]
 }
 
 func newSharer() *sharer {
 	return &sharer{
-		interner: interner{}, fields: map[string]*metav1.FieldsV1{},
+		interner: interner{}, fields: map[string]*metav1.FieldsV1{}, times: map[metav1.Time]*metav1.Time{},
 		labels: map[string]map[string]string{}, asks: map[string][]kueue.PodSetRequests{},
 		podSets: map[string][]kueue.PodSet{}, admissions: map[string]*kueue.Admission{},
+		writes: lists[metav1.ManagedFieldsEntry]{}, conditions: lists[metav1.Condition]{}, checks: lists[kueue.CheckState]{},
+		names: lists[string]{}, held: lists[kueue.Held]{},
 	}
+}
+
+// lists are those that came first, by their first elements.
+type lists[T comparable] map[T][]T
+
+// one is the list that came first, where this one is equal to it.
+func (l lists[T]) one(list []T) []T {
+	if len(list) == 0 {
+		return list
+	}
+	if before := l[list[0]]; slices.Equal(before, list) {
+		return before
+	}
+	l[list[0]] = list
+	return list
+}
+
+// value shares what a pointer points to.
+func value[T comparable](known map[T]*T, p *T) *T {
+	if p == nil {
+		return nil
+	}
+	if same, ok := known[*p]; ok {
+		return same
+	}
+	known[*p] = p
+	return p
 }
 
 // all interns strings.
@@ -49,10 +87,9 @@ func (s *sharer) workload(w *kueue.Workload) {
 		f := &w.ManagedFields[i]
 		all(s, &f.Manager, &f.APIVersion, &f.FieldsType, &f.Subresource)
 		all(s, &f.Operation)
-		if f.FieldsV1 != nil {
-			f.FieldsV1 = s.fieldsOf(f.FieldsV1)
-		}
+		f.FieldsV1, f.Time = s.fieldsOf(f), value(s.times, f.Time)
 	}
+	w.ManagedFields, w.Finalizers = s.writes.one(w.ManagedFields), s.names.one(w.Finalizers)
 	for i := range w.OwnerReferences {
 		all(s, &w.OwnerReferences[i].APIVersion, &w.OwnerReferences[i].Kind)
 	}
@@ -71,6 +108,8 @@ func (s *sharer) workload(w *kueue.Workload) {
 		c := &w.Status.AdmissionChecks[i]
 		all(s, &c.Name, &c.State, &c.Message)
 	}
+	w.Status.Conditions, w.Status.AdmissionChecks = s.conditions.one(w.Status.Conditions), s.checks.one(w.Status.AdmissionChecks)
+	w.Status.Nominated = s.names.one(w.Status.Nominated)
 }
 
 // likeFirst is the value that came first under a key, where this one is equal to it. What is
@@ -86,13 +125,18 @@ func likeFirst[T any](first map[string]T, key string, value T) T {
 	return value
 }
 
-func (s *sharer) fieldsOf(f *metav1.FieldsV1) *metav1.FieldsV1 {
-	text := string(f.GetRawBytes())
+// fieldsOf is which fields a manager owns, where that is wanted: of a Workload, whether the
+// nominations are among them. It may name the uid of an owner, so that no two were alike.
+func (s *sharer) fieldsOf(f *metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
+	if !inspect.Nominates(f) {
+		return nil
+	}
+	text := string(f.FieldsV1.GetRawBytes())
 	if same, ok := s.fields[text]; ok {
 		return same
 	}
-	s.fields[text] = f
-	return f
+	s.fields[text] = f.FieldsV1
+	return f.FieldsV1
 }
 
 // single shares a map of one entry. Larger ones have something in them that is an object's
@@ -116,6 +160,7 @@ func (s *sharer) claim(c *kueue.Claim) {
 	for i := range c.Holds {
 		all(s, &c.Holds[i].Flavor, &c.Holds[i].Resource)
 	}
+	c.Holds = s.held.one(c.Holds)
 	if len(c.Asks) == 0 {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 const sharedWorkload = `{"metadata":{"namespace":"ml","name":"w-%[1]d","uid":"%[1]d","labels":{"kueue.x-k8s.io/multikueue-origin":"%[2]s"},"annotations":{"a":"%[1]d"},
 "creationTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j-%[1]d","controller":true}],
-"managedFields":[{"manager":"kueue","operation":"Update","apiVersion":"kueue.x-k8s.io/v1beta2","fieldsV1":{"f:%[2]s":{}},"time":"2026-01-01T00:00:00Z"}]},
+"managedFields":[{"manager":"kueue","operation":"Update","apiVersion":"kueue.x-k8s.io/v1beta2","fieldsV1":{"f:nominatedClusterNames":{},"f:%[2]s":{}},"time":"2026-01-01T00:00:00Z"}]},
 "spec":{"queueName":"q","priority":%[1]d,"podSets":[{"name":"main","count":2,"template":{"metadata":{"labels":{"job":"%[1]d"}},"spec":{"containers":[{"name":"m","resources":{"requests":{"cpu":"1"}}}]}}}]},
 "status":{%[3]s"conditions":[{"type":"QuotaReserved","status":"False","reason":"Pending","message":"no room for %[2]s","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 
@@ -47,6 +47,16 @@ func TestSharingChangesNothing(t *testing.T) {
 		claims, workloads = append(claims, claim), append(workloads, &listed.Workload)
 	}
 	assert.Assert(t, &claims[0].Asks[0] == &claims[1].Asks[0])
-	assert.Assert(t, workloads[0].ManagedFields[0].FieldsV1 == workloads[1].ManagedFields[0].FieldsV1)
+	assert.Assert(t, &workloads[0].ManagedFields[0] == &workloads[1].ManagedFields[0])
+	assert.Assert(t, &workloads[0].Status.Conditions[0] == &workloads[1].Status.Conditions[0])
 	assert.Assert(t, workloads[0].ManagedFields[0].FieldsV1 != workloads[2].ManagedFields[0].FieldsV1)
+}
+
+// TestFieldsOfNobodyAsked: which fields a manager owns is kept of the nominations alone.
+func TestFieldsOfNobodyAsked(t *testing.T) {
+	var w kueue.Workload
+	assert.NilError(t, apijson.Unmarshal([]byte(`{"metadata":{"managedFields":[{"manager":"kueue","fieldsV1":{"k:{\"uid\":\"one\"}":{}}}]}}`), &w))
+	newSharer().workload(&w)
+	assert.Equal(t, w.ManagedFields[0].Manager, "kueue")
+	assert.Assert(t, w.ManagedFields[0].FieldsV1 == nil)
 }

@@ -82,7 +82,7 @@ func nominators(w *kueue.Workload) []string {
 	var managers []string
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
-		if f.Manager != "kueue-admission" && inspect.Writes(f, "nominatedClusterNames") {
+		if f.Manager != "kueue-admission" && inspect.Nominates(f) {
 			managers = append(managers, f.Manager)
 		}
 	}
