@@ -51,8 +51,8 @@ func (v *View) turns(are func(*Awaited) bool) iter.Seq2[inspect.Actor, []Sightin
 		if r.SumsUp {
 			continue
 		}
-		for _, s := range v.shared.seenBy(r, v.inventory) {
-			if s.Awaits == nil || !are(s.Awaits) {
+		for _, s := range v.shared.awaitingOf(r, v.inventory) {
+			if !are(s.Awaits) {
 				continue
 			}
 			if waiting[s.Awaits.Actor] == nil {

@@ -121,26 +121,39 @@ func (n *NotJudged) split(found []judged) {
 // detect is what the rules find in an inventory.
 func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
 	var found []judged
-	known := &shared{}
-	for _, r := range all {
-		found = append(found, r.findings(v, known.seenBy(r, v), o.Grace)...)
+	known := &shared{awaiting: map[string][]Sighting{}}
+	// What sums up the others asks what they have seen.
+	for _, sumsUp := range []bool{false, true} {
+		for _, r := range all {
+			if r.SumsUp == sumsUp {
+				found = append(found, r.findings(v, known.seenBy(r, v), o.Grace)...)
+			}
+		}
 	}
 	return uncovered(found)
 }
 
-// seenBy is what a rule sees in an inventory, once for all who ask.
+// seenBy is what a rule sees in an inventory. There may be thousands of sightings: those
+// that wait for an actor are kept.
 func (x *shared) seenBy(r Rule, v *inspect.Inventory) []Sighting {
-	seen, known := x.sightings[r.Code]
-	if !known {
-		view := newView(v, x)
-		r.Detect(view)
-		seen = inLine(view.sightings)
-		if x.sightings == nil {
-			x.sightings = map[string][]Sighting{}
+	view := newView(v, x)
+	r.Detect(view)
+	seen := inLine(view.sightings)
+	x.awaiting[r.Code] = nil
+	for _, s := range seen {
+		if s.Awaits != nil {
+			x.awaiting[r.Code] = append(x.awaiting[r.Code], s)
 		}
-		x.sightings[r.Code] = seen
 	}
 	return seen
+}
+
+// awaitingOf are the sightings of a rule that wait for an actor.
+func (x *shared) awaitingOf(r Rule, v *inspect.Inventory) []Sighting {
+	if _, known := x.awaiting[r.Code]; !known {
+		x.seenBy(r, v)
+	}
+	return x.awaiting[r.Code]
 }
 
 // judged is a finding with the rule that made it.
@@ -310,7 +323,7 @@ func codes(all []Rule, part inspect.Part) []string {
 
 // PartsRead are the parts that each rule reads of an inventory, by their codes.
 func PartsRead(all []Rule, v *inspect.Inventory) map[string][]inspect.Part {
-	known, parts := &shared{}, map[string][]inspect.Part{}
+	known, parts := &shared{awaiting: map[string][]Sighting{}}, map[string][]inspect.Part{}
 	for _, r := range all {
 		view := newView(v, known)
 		r.Detect(view)

@@ -30,8 +30,9 @@ type shared struct {
 	hasWaiters bool
 	// copies are those of submissions, by their Jobs.
 	copies map[*inspect.Job][]Copy
-	// sightings are what each rule has seen, by its code.
-	sightings map[string][]Sighting
+	// awaiting are the sightings of each rule that was asked which wait for an actor, by its
+	// code.
+	awaiting map[string][]Sighting
 	// byName are the objects of each cluster, by its context.
 	byName map[string]map[objectName]*inspect.Job
 	// families are what the objects of each cluster are to each other.

@@ -56,11 +56,13 @@ topology, or delete the Job.`,
 // has refused it for quota.
 func detectNoQuota(v *View) {
 	all := reserved{}
-	for _, w := range v.waiters() {
+	waiters := v.waiters()
+	for i := range waiters {
+		w := &waiters[i]
 		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
 			continue
 		}
-		if _, rest, known := v.notOffered(w); !known || len(rest) > 0 {
+		if _, rest, known := v.notOffered(*w); !known || len(rest) > 0 {
 			// Others may have room: JM032.
 			continue
 		}
@@ -102,10 +104,10 @@ func quotaOn(offers []offer) (held hold) {
 }
 
 // tellQuota tells how the copies of a submission are held for quota, and what helps.
-func (v *View) tellQuota(s *Sighting, w waiter) {
+func (v *View) tellQuota(s *Sighting, w *waiter) {
 	for _, o := range w.offers {
 		_, c := holdOf(o.copied)
 		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), c))
 	}
-	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(w.Job()))
+	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(*w), deleteJob(w.Job()))
 }

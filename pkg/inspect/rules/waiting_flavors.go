@@ -88,7 +88,7 @@ func texts(lacks []kueue.Lack) string {
 }
 
 // neverFits says why no worker can ever hold a submission, and what helps.
-func neverFits(s *Sighting, w waiter) {
+func neverFits(s *Sighting, w *waiter) {
 	lacks := lacksOn(w.offers)
 	if len(lacks) == 0 {
 		s.Message = "it asks for more than any worker's quota can ever hold"
@@ -152,7 +152,7 @@ func (r reserved) in(v *View, f *inspect.Facts, queue string) []*kueue.Workload 
 
 // holders are the Jobs that have quota in the ClusterQueues which a submission waits for
 // on the workers, as "default/a on kwok-w1".
-func (v *View) holders(w waiter, all reserved) []string {
+func (v *View) holders(w *waiter, all reserved) []string {
 	var found []string
 	for _, o := range w.offers {
 		queue := ""
@@ -188,7 +188,7 @@ func enoughHolders(holders []string) string {
 }
 
 // waitsForRoomThere tells of a submission for which there is no room so far.
-func (v *View) waitsForRoomThere(s *Sighting, w waiter, all reserved) {
+func (v *View) waitsForRoomThere(s *Sighting, w *waiter, all reserved) {
 	j := w.Job()
 	queue := w.Workload.Spec.QueueName
 	s.Severity = inspect.Info
@@ -211,7 +211,7 @@ func (v *View) waitsForRoomThere(s *Sighting, w waiter, all reserved) {
 
 // tellRoom tells who holds the room that a submission waits for, and returns what it needs,
 // to be put behind a colon; "" if that is not known.
-func (v *View) tellRoom(s *Sighting, w waiter, all reserved) (needs string) {
+func (v *View) tellRoom(s *Sighting, w *waiter, all reserved) (needs string) {
 	v.tellQuota(s, w)
 	j := w.Job()
 	if holders := v.holders(w, all); len(holders) > 0 {
