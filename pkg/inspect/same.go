@@ -182,9 +182,12 @@ func withJobs(f, g *Facts) []*Job {
 	var jobs []*Job
 	for i, j := range f.Jobs {
 		at[j.UID] = i
-		same := *j
-		same.ClusterUID = uid
-		jobs = append(jobs, &same)
+		if j.ClusterUID != uid {
+			same := *j
+			same.ClusterUID = uid
+			j = &same
+		}
+		jobs = append(jobs, j)
 	}
 	isBetter := f.Gaps[PartWorkloads] != nil && g.Gaps[PartWorkloads] == nil
 	for _, j := range g.Jobs {

@@ -22,9 +22,16 @@ import (
 // it.
 func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.Kind) fleet.Source[read] {
 	selected, names := q.selected(kind), interner{}
+	var before *delegation.Marks
 	readOne := func(job *batchv1.Job) read {
 		r := readJob(kind, job)
 		names.intern(&r.job)
+		// What is submitted to a queue and was given to no cluster has the same marks.
+		if m := r.job.Marks; m != nil && before != nil && *m == *before {
+			r.job.Marks = before
+		} else {
+			before = m
+		}
 		return r
 	}
 	return fleet.Source[read]{
