@@ -56,6 +56,16 @@ func (c *Capacity) WorkloadsOf(namespace string) (found []*kueue.Workload, ok bo
 	return found, true
 }
 
+// ForgetClaims lets go of what Workloads hold and wait for, of which there may be very many:
+// once it is known where something could run, nobody asks any more.
+func (v *Inventory) ForgetClaims() {
+	for _, f := range v.Clusters {
+		if f.Kueue != nil && f.Kueue.Capacity != nil {
+			f.Kueue.Capacity.Claims, f.Kueue.Capacity.ClaimsWithin = nil, nil
+		}
+	}
+}
+
 // Tree is the model of the quotas. What could not be read is not in it: see Gaps.
 func (c *Capacity) Tree() *capacity.Tree {
 	return capacity.New(capacity.Sources{

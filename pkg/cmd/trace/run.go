@@ -99,7 +99,9 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		}
 		return list, nil
 	}
-	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Addresses: addresses, Now: o.Clock.Now})
+	var ahead read.Ahead
+	defer ahead.Stop()
+	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Ahead: &ahead, Addresses: addresses, Now: o.Clock.Now})
 	subjects := inventory.Subjects()
 	if len(subjects) == 0 {
 		return nil, util.NotFound(o.Environment, o.wanted, inventory)
@@ -110,7 +112,8 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		t.Placements = append(t.Placements, placement.Judge(inventory, p)...)
 		list.Items = append(list.Items, *t)
 	}
-	around := o.around(ctx, f, inventory, list.Items, addresses)
+	inventory.ForgetClaims()
+	around := o.around(ctx, f, inventory, list.Items, addresses, &ahead)
 	judgment := rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace})
 	list.Errors = append(inventory.Errors(), alone(around)...)
 	for i := range list.Items {
@@ -123,11 +126,11 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 // around is what a Job is judged by. Where there is anything to say of it, it is looked
 // at as check does, beside the others: whether a controller stands still or is behind, and
 // who has the room that is waited for, does not show in one Job alone.
-func (o *traceOptions) around(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address) *inspect.Inventory {
+func (o *traceOptions) around(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address, ahead *read.Ahead) *inspect.Inventory {
 	if !rules.HangsOnOthers(one, traces) {
 		return one
 	}
-	return read.Read(ctx, f, read.Want{Jobs: o.wanted.Around(), Evidence: true, Known: one, Addresses: addresses, Now: o.Clock.Now})
+	return read.Read(ctx, f, read.Want{Jobs: o.wanted.Around(), Evidence: true, Known: one, Ahead: ahead, Addresses: addresses, Now: o.Clock.Now})
 }
 
 // alone tells where a Job was judged without the others.

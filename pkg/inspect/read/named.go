@@ -32,8 +32,9 @@ type Wanted struct {
 }
 
 // readNamed reads all that concerns Jobs of one name: from every cluster the Job, its
-// pods, events and Lease, and what Kueue has made of it, and nothing else.
-func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted) []*inspect.Facts {
+// pods, events and Lease, and what Kueue has made of it, and nothing else. Where one waits,
+// the Jobs around it are begun to be listed, unless ahead is nil.
+func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*inspect.Facts {
 	r := &namedReader{wanted: w, query: w.query().Across(ctx, f), facts: map[string]*inspect.Facts{}}
 	clusters := askAll(ctx, f, r.find)
 	for _, facts := range clusters {
@@ -43,7 +44,13 @@ func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted) []*inspect.Facts {
 		r.ask(ctx, f, r.findElsewhere)
 	}
 	r.plan(clusters)
-	r.ask(ctx, f, r.follow)
+	r.ask(ctx, f, func(of context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
+		if r.waits {
+			// Nothing that is asked here waits for that, nor ends it.
+			ahead.begin(ctx, c, *w.around(r.query))
+		}
+		return r.follow(of, c, facts)
+	})
 	return clusters
 }
 

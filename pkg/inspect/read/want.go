@@ -36,6 +36,9 @@ type Want struct {
 	// Known is what was read of these clusters before, if anything. Of that, what is a list
 	// of many is not asked for again; and what cannot be read now stays as it is there.
 	Known *inspect.Inventory
+	// Ahead, if it is set beside Named, has the Jobs Around what waits begun to be listed; if
+	// it is set beside these Jobs and Evidence, they are taken from there.
+	Ahead *Ahead
 
 	// Addresses are those of every context there is.
 	Addresses []kubecontext.Address
@@ -48,7 +51,7 @@ type Want struct {
 func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 	var clusters []*inspect.Facts
 	if w.Named != nil {
-		clusters = readNamed(ctx, f, *w.Named)
+		clusters = readNamed(ctx, f, *w.Named, w.Ahead)
 	} else {
 		if w.Jobs != nil {
 			jobs := w.Jobs.Across(ctx, f)
@@ -84,11 +87,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	facts := factsOf(c)
 	unsettled := unsettledJobs{}
 	if w.Jobs != nil {
-		var later func(claimable)
-		if w.Evidence {
-			later = unsettled.add
-		}
-		if err := listInto(ctx, facts, c, *w.Jobs, later); err != nil {
+		if err := w.listJobs(ctx, c, facts, &unsettled); err != nil {
 			return facts, err
 		}
 		if w.Evidence {
@@ -101,6 +100,21 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	unsettled.settle(ctx, c, facts, w.known(c.Context) == nil)
 	facts.Skew = c.Skew()
 	return facts, context.Cause(ctx)
+}
+
+// listJobs reads the Jobs that are wanted.
+func (w *Want) listJobs(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, unsettled *unsettledJobs) error {
+	if !w.Evidence {
+		return listInto(ctx, facts, c, *w.Jobs, nil)
+	}
+	begun, err := w.Ahead.take(ctx, c)
+	if begun == nil && err == nil {
+		return listInto(ctx, facts, c, *w.Jobs, unsettled.add)
+	}
+	if err == nil {
+		*facts, *unsettled, err = *begun.facts, begun.unsettled, begun.err
+	}
+	return err
 }
 
 // readKueue reads what is wanted of Kueue's objects, and what stands beside them.
@@ -197,6 +211,10 @@ func (w *Want) findMirrors(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 // who holds the room that one waits for.
 func (w Wanted) Around() *Query {
 	q := w.query()
+	return w.around(q)
+}
+
+func (w Wanted) around(q Query) *Query {
 	q.AllNamespaces = w.Namespace == ""
 	return &q
 }
