@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
@@ -21,6 +22,7 @@ func texts() []string {
 		`{"a": "\u00e9\ud83d\ude00\u0000"}`,
 		"{\"a\": \"\xff\"}",
 		`{"A": 1, "a": 2}`,
+		`{"F": "2026-01-02T03:04:05Z", "g": "2026-01-02T03:04:05+02:00"}`, `{"F": null, "g": null}`, `{"F": "yesterday"}`, `{"F": 5}`, `{"F": ""}`, `{"g": "2026-01-02T03:04:05.678Z"}`,
 		`null`, `[]`, `"x"`, `12`, ` {} `,
 		`{"a": 1} x`, `{"a": 1`, `{"a"}`, `{'a': 1}`, ``, `{"a": 01}`, `{"a": 1e999}`,
 		strings.Repeat("[", 20000) + strings.Repeat("]", 20000),
@@ -53,6 +55,8 @@ func compare(t *testing.T, text []byte) {
 		C map[string]int64 `json:"c"`
 		D []string         `json:"d"`
 		E bool             `json:"e"`
+		F metav1.Time
+		G *metav1.Time `json:"g"`
 	}
 	var our, their typed
 	if areTaken(t, text, &our, &their) {

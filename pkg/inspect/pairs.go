@@ -132,7 +132,7 @@ type pairer struct {
 
 func newPairer(jobs []*Job) *pairer {
 	p := &pairer{
-		named: map[identity][]*Pair{}, byUID: map[string][]*Pair{}, places: map[delegation.Place][]*Pair{},
+		named: make(map[identity][]*Pair, len(jobs)), byUID: make(map[string][]*Pair, len(jobs)), places: make(map[delegation.Place][]*Pair, len(jobs)),
 		submitted: map[identity][]*Job{}, unmanaged: map[*Job]*Pair{},
 	}
 	for _, j := range jobs {

@@ -3,7 +3,6 @@ package printers
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -108,9 +107,11 @@ const fewJobs = 5
 
 func jobNames(jobs []inspect.Ref, all bool) string {
 	var names []string
+	known := map[string]bool{}
 	for _, j := range jobs {
 		// An origin and its mirror have the same name.
-		if name := j.Namespace + "/" + j.Name; !slices.Contains(names, name) {
+		if name := j.Namespace + "/" + j.Name; !known[name] {
+			known[name] = true
 			names = append(names, name)
 		}
 	}

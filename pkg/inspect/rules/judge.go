@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -160,16 +161,14 @@ func (x *shared) awaitingOf(r Rule, v *inspect.Inventory) []Sighting {
 type judged struct {
 	inspect.Finding
 	rule Rule
-	// known are its Jobs: one cause may bring about thousands.
-	known sets.Set[inspect.Ref]
-	// parts are the kinds of its Jobs, and kinds their names.
-	parts []inspect.Part
-	kinds []string
+	// jobs are its Jobs, each once, and known the same: one cause may bring about thousands.
+	jobs  []*inspect.Job
+	known sets.Set[*inspect.Job]
 }
 
 // concerns says whether a finding is about objects of a kind.
 func (j *judged) concerns(part inspect.Part) bool {
-	return slices.Contains(j.parts, part)
+	return slices.ContainsFunc(j.jobs, func(job *inspect.Job) bool { return inspect.PartOf(job.Row()) == part })
 }
 
 func (j *judged) isSame(other judged) bool {
@@ -210,7 +209,7 @@ func (r Rule) finding(s Sighting) judged {
 		Evidence: append([]string{}, s.Evidence...), Remedy: string(s.Remedy), Docs: r.Docs(),
 		Jobs: []inspect.Ref{},
 	}
-	j := judged{Finding: f, rule: r, known: sets.New[inspect.Ref]()}
+	j := judged{Finding: f, rule: r, known: sets.New[*inspect.Job]()}
 	j.addJobs(s.Jobs)
 	return j
 }
@@ -232,12 +231,9 @@ const enough = 10
 
 func (j *judged) addJobs(jobs []*inspect.Job) {
 	for _, job := range jobs {
-		ref := inspect.RefOf(job)
-		if !j.known.Has(ref) {
-			j.known.Insert(ref)
-			j.Jobs = append(j.Jobs, ref)
-			j.kinds = append(j.kinds, job.Kind)
-			j.parts = append(j.parts, inspect.PartOf(job.Row()))
+		if !j.known.Has(job) {
+			j.known.Insert(job)
+			j.jobs, j.Jobs = append(j.jobs, job), append(j.Jobs, inspect.RefOf(job))
 		}
 	}
 }
@@ -245,17 +241,21 @@ func (j *judged) addJobs(jobs []*inspect.Job) {
 // uncovered drops the findings that another one about the same object, or the
 // same Job, explains.
 func uncovered(found []judged) []judged {
-	covered := map[string]bool{}
+	type told struct {
+		code  string
+		about Object
+	}
+	covered := sets.New[told]()
 	for _, f := range found {
 		for _, code := range f.rule.Covers {
-			for _, about := range f.about() {
-				covered[code+" "+about] = true
+			for about := range f.about() {
+				covered.Insert(told{code, about})
 			}
 		}
 	}
 	return slices.DeleteFunc(found, func(f judged) bool {
-		for _, about := range f.about() {
-			if !covered[f.Code+" "+about] {
+		for about := range f.about() {
+			if !covered.Has(told{f.Code, about}) {
 				return false
 			}
 		}
@@ -263,17 +263,19 @@ func uncovered(found []judged) []judged {
 	})
 }
 
-// about are the object and the Jobs of a finding, by their names.
-func (j *judged) about() []string {
-	object := strings.Join([]string{j.Kind, j.Context, j.Namespace, j.Name}, "/")
-	if len(j.Jobs) == 0 {
-		return []string{object}
+// about are the Jobs of a finding, or the object where there are none, whatever their API
+// version.
+func (j *judged) about() iter.Seq[Object] {
+	return func(yield func(Object) bool) {
+		if len(j.jobs) == 0 {
+			yield(Object{Context: j.Context, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name})
+		}
+		for _, job := range j.jobs {
+			if !yield(Object{Context: job.Context, Kind: job.Kind, Namespace: job.Namespace, Name: job.Name}) {
+				return
+			}
+		}
 	}
-	var jobs []string
-	for i, r := range j.Jobs {
-		jobs = append(jobs, strings.Join([]string{j.kinds[i], r.Context, r.Namespace, r.Name}, "/"))
-	}
-	return jobs
 }
 
 func byWeight(a, b inspect.Finding) int {

@@ -30,6 +30,8 @@ type shared struct {
 	hasWaiters bool
 	// copies are those of submissions, by their Jobs.
 	copies map[*inspect.Job][]Copy
+	// submitted are the names of all origins of MultiKueue; nil where nobody has asked.
+	submitted sets.Set[objectName]
 	// awaiting are the sightings of each rule that was asked which wait for an actor, by its
 	// code.
 	awaiting map[string][]Sighting
@@ -44,7 +46,13 @@ func newView(v *inspect.Inventory, known *shared) *View {
 }
 
 // Report tells what a rule has seen.
-func (v *View) Report(s Sighting) { v.sightings = append(v.sightings, s) }
+func (v *View) Report(s Sighting) {
+	if n := len(v.sightings); n == cap(v.sightings) {
+		// Where there are thousands, append alone leaves five times as much garbage.
+		v.sightings = slices.Grow(v.sightings, n+1)
+	}
+	v.sightings = append(v.sightings, s)
+}
 
 // Now is when the inventory was read.
 func (v *View) Now() time.Time { return v.inventory.Now }

@@ -76,7 +76,7 @@ type multiKueue struct {
 }
 
 func newMultiKueue(v *View) *multiKueue {
-	e := &multiKueue{View: v, submitted: sets.New[objectName]()}
+	e := &multiKueue{View: v, submitted: v.submittedNames()}
 	for _, f := range v.Clusters() {
 		clusters, ok := v.MultiKueueClusters(f)
 		if len(clusters) == 0 && !v.Dispatches(f) {
@@ -93,7 +93,6 @@ func newMultiKueue(v *View) *multiKueue {
 		if !isMultiKueues(p) {
 			continue
 		}
-		e.submitted.Insert(nameOf(p.Origin, p.Origin.Namespace, p.Origin.Name))
 		d := e.dispatcher(p.Origin.Context)
 		for _, m := range p.Mirrors {
 			if d != nil && m.Current && m.Relation == inspect.ByMultiKueue {
@@ -106,6 +105,19 @@ func newMultiKueue(v *View) *multiKueue {
 		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.at(context)) > 0 })
 	})
 	return e
+}
+
+// submittedNames are the names of all origins of MultiKueue, found once for all rules.
+func (v *View) submittedNames() sets.Set[objectName] {
+	if v.shared.submitted == nil {
+		v.shared.submitted = sets.Set[objectName]{}
+		for _, p := range v.Pairs() {
+			if isMultiKueues(p) {
+				v.shared.submitted.Insert(nameOf(p.Origin, p.Origin.Namespace, p.Origin.Name))
+			}
+		}
+	}
+	return v.shared.submitted
 }
 
 // dispatcher is the management cluster that a context leads to, nil if it is none.
