@@ -46,6 +46,7 @@ func serve(t *testing.T, dir string, answers func(context string, w http.Respons
 			asked := r.Clone(r.Context())
 			asked.Body = nil
 			if answer, err := c.Config.Transport.RoundTrip(asked); err == nil {
+				defer func() { _ = answer.Body.Close() }()
 				relay(w, answer)
 			}
 		}))
@@ -64,7 +65,6 @@ func serve(t *testing.T, dir string, answers func(context string, w http.Respons
 
 // relay answers as was recorded.
 func relay(w http.ResponseWriter, recorded *http.Response) {
-	defer func() { _ = recorded.Body.Close() }()
 	maps.Copy(w.Header(), recorded.Header)
 	w.WriteHeader(recorded.StatusCode)
 	_, _ = io.Copy(w, recorded.Body)

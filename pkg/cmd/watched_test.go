@@ -83,6 +83,7 @@ func (f *watchedFleet) serve(name string, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return
 	}
+	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode == http.StatusNotFound && asked.Verb == "list" {
 		// It is not served.
 		asked.Verb = "refused"
