@@ -18,7 +18,8 @@ dir=$(cd "$dir" && pwd)
 
 . "$here/build.sh"
 
-controlplane="etcd kube-apiserver kube-controller-manager kube-scheduler kubectl"
+controlplane="etcd kube-apiserver kube-controller-manager kube-scheduler"
+others="kubectl kwok kwokctl"
 
 find_program() {
 	old_ifs=$IFS
@@ -41,19 +42,19 @@ new_enough() {
 }
 
 found_all=yes
-for program in $controlplane kwok kwokctl; do
+for program in $controlplane $others; do
 	path=$(find_program "$program") || { found_all=no; break; }
 	[ "$program" != kube-apiserver ] || new_enough "$path" || { found_all=no; break; }
 done
 if [ "$found_all" = yes ]; then
 	[ "$ask" = no ] || exit 0
-	for program in $controlplane kwok kwokctl; do
+	for program in $controlplane $others; do
 		link "$(find_program "$program")" "$program"
 	done
 	exit 0
 fi
 
-cache=$(cache_of controlplane "$source" "$source"/*.go)
+cache=$(cache_of controlplane "$source" "$source"/*.go "$source"/kubectl/*.go)
 [ "$ask" = no ] || { [ -x "$cache/kwokctl" ] && exit 0 || exit 1; }
 if [ ! -x "$cache/kwokctl" ]; then
 	version=$(sed -n 's/^.*k8s\.io\/kubernetes v/v/p' "$source/go.mod")
@@ -62,10 +63,11 @@ if [ ! -x "$cache/kwokctl" ]; then
 	info=k8s.io/component-base/version
 	build "$cache" "$source" "Kubernetes $version, etcd and kwok" \
 		"-X $info.gitVersion=$version -X $info.gitMajor=1 -X $info.gitMinor=$minor" \
-		. sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl
+		. ./kubectl sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl
 fi
 for program in $controlplane; do
 	link "$cache/controlplane" "$program"
 done
-link "$cache/kwok" kwok
-link "$cache/kwokctl" kwokctl
+for program in $others; do
+	link "$cache/$program" "$program"
+done

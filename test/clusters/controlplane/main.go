@@ -1,5 +1,5 @@
-// Command controlplane is etcd, the Kubernetes control plane and kubectl in
-// one binary, so that real clusters can be had from the Go module proxy alone.
+// Command controlplane is etcd and the Kubernetes control plane in one binary, so
+// that real clusters can be had from the Go module proxy alone.
 // The name it is called by picks the program; see install.sh for the links.
 package main
 
@@ -15,7 +15,6 @@ import (
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
@@ -26,7 +25,6 @@ var programs = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": newControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubectl":                 kubectl.NewDefaultKubectlCommand,
 }
 
 func main() {
@@ -37,7 +35,7 @@ func main() {
 	}
 	newCommand, ok := programs[name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "controlplane: no program is called %q; link this binary as etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kubectl\n", name)
+		fmt.Fprintf(os.Stderr, "controlplane: no program is called %q; link this binary as etcd, kube-apiserver, kube-controller-manager or kube-scheduler\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(newCommand()))
