@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,8 @@ type Cluster struct {
 	discovery *Discovery
 	// memory is what is known of it, nil where it is not watched.
 	memory *memory
+	// recorder is shown what is read of it, nil for none.
+	recorder atomic.Pointer[Recorder]
 }
 
 func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, error) {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,25 @@ func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 
 // eachObject also tells the resource version of the first chunk.
 func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
+	to := c.recorder.Load()
+	if to == nil {
+		return eachListed(ctx, c, r, namespace, o, visit)
+	}
+	var failed error
+	version, err = eachListed(ctx, c, r, namespace, o, func(one recorded[T]) {
+		(*to).Keep(r, one.whole)
+		if one.err != nil {
+			failed = cmp.Or(failed, one.err)
+			return
+		}
+		visit(one.object)
+	})
+	c.asked(ctx, r, err)
+	return version, cmp.Or(err, failed)
+}
+
+// eachListed asks for a list.
+func eachListed[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
 	o.Limit = chunk
 	for {
 		var page page[T]

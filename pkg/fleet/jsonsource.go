@@ -97,7 +97,14 @@ func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, name
 		}
 	}
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		text, err = nil, nil
 	}
+	if to := c.recorder.Load(); to != nil && text != nil {
+		var whole map[string]any
+		if err = DecodeText(text, &whole); err == nil {
+			(*to).Keep(r, whole)
+		}
+	}
+	c.asked(ctx, r, err)
 	return text, err
 }
