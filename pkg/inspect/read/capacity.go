@@ -25,41 +25,44 @@ func newCapacity(namespaces ...string) *inspect.Capacity {
 	}
 }
 
-// readCapacity reads what tells how much room there is. LimitRanges are read of the
-// given namespaces, those where something waits.
-func (r *factReader) readCapacity(ctx context.Context, namespaces []string) {
+// readCapacity reads what tells how much room there is: what is submitted within a namespace,
+// or anywhere, and the LimitRanges of the given namespaces, those where something waits.
+func (r *factReader) readCapacity(ctx context.Context, within string, namespaces []string) {
 	c := newCapacity(namespaces...)
-	r.readQuotas(ctx, c)
+	r.readQuotas(ctx, c, within)
 	readRoom(ctx, r, c, inspect.PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
 	for _, namespace := range namespaces {
-		r.readNamespace(ctx, c, namespace)
+		if !r.isWhole {
+			r.readNamespace(ctx, c, namespace)
+		}
 		readRoom(ctx, r, c, inspect.PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
 			c.LimitRanges = append(c.LimitRanges, o)
 		})
 	}
 }
 
-// readQuotas reads what queues there are, what they have, and what is in use of it.
-func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity) {
+// readQuotas reads what queues there are, what they have, and what is in use of it within a
+// namespace, or anywhere.
+func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within string) {
 	r.store(func() { r.facts.Kueue.Capacity = c })
 	readRoom(ctx, r, c, inspect.PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
 		o.ManagedFields = nil
 		c.ClusterQueues = append(c.ClusterQueues, o)
 	})
 	readRoom(ctx, r, c, inspect.PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
-	readRoom(ctx, r, c, inspect.PartQueues, r.resource("localqueues"), "", func(o *kueue.LocalQueue) {
+	readRoom(ctx, r, c, inspect.PartQueues, r.resource("localqueues"), within, func(o *kueue.LocalQueue) {
 		o.ManagedFields = nil
 		c.LocalQueues = append(c.LocalQueues, o)
 	})
-	r.readClaims(ctx, c)
+	r.readClaims(ctx, c, within)
 	if r.cluster.Bounded {
 		r.store(func() { c.AddGap(inspect.PartClaims, errBounded) })
 	}
 }
 
-// readClaims reads the Workloads of all namespaces, once: what they hold or wait for, and
-// those of the namespaces that were asked for as they are.
-func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity) {
+// readClaims reads the Workloads within a namespace, or of all, once: what they hold or wait for,
+// and those of the namespaces that were asked for as they are.
+func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within string) {
 	share := newSharer()
 	keep := func(o *kueue.ClaimedWorkload) {
 		if place := &o.Metadata; !c.Asked.Has(place.Namespace) {
@@ -72,13 +75,13 @@ func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity) {
 	}
 	if r.cluster.IsWatched() {
 		// What is kept to be read again is no more than is wanted of each.
-		readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), "", keep)
+		readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, keep)
 		for _, namespace := range sets.List(c.Asked) {
 			readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), namespace, func(w *kueue.Workload) { c.Workloads = append(c.Workloads, w) })
 		}
 		return
 	}
-	readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), "", func(o *listedWorkload) {
+	readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, func(o *listedWorkload) {
 		if c.Asked.Has(o.Namespace) {
 			share.workload(&o.Workload)
 			w := o.Workload

@@ -35,7 +35,7 @@ func (r *factReader) readVersion(ctx context.Context) {
 	})
 }
 
-func (r *factReader) readNamespaces(ctx context.Context) {
+func (r *factReader) readNamespaces(ctx context.Context, namespace string) {
 	r.read(inspect.PartNamespaces, func() error {
 		namespaces := map[string]inspect.Namespace{}
 		resource := corev1.SchemeGroupVersion.WithResource("namespaces")
@@ -48,6 +48,9 @@ func (r *factReader) readNamespaces(ctx context.Context) {
 			namespaces[o.Name] = inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, IsTerminating: isTerminating}
 		})
 		if err != nil {
+			if r.isWhole {
+				r.passNamespaces(ctx, namespace)
+			}
 			return err
 		}
 		r.store(func() { r.facts.Namespaces = namespaces })

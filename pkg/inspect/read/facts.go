@@ -27,6 +27,7 @@ func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, 
 	var err error
 	f.Namespace = q.namespace(c)
 	f.Kinds, err = q.Served(ctx, c)
+	f.AddGap(inspect.PartKinds, err)
 	if q.LabelSelector != "" {
 		var failed error
 		if f.Selected, failed = selectedUIDs(ctx, c, q, f.Kinds); failed != nil {
@@ -34,7 +35,7 @@ func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, 
 		}
 		q.LabelSelector = ""
 	}
-	err = listKinds(ctx, c, q, f.Kinds, err, func(j inspect.Job) { f.Jobs = append(f.Jobs, &j) }, later)
+	err = listKinds(ctx, c, q, q.listed(f.Kinds), err, func(j inspect.Job) { f.Jobs = append(f.Jobs, &j) }, later)
 	f.SortJobs()
 	var partial *ListError
 	if !errors.As(err, &partial) {

@@ -27,6 +27,8 @@ type factReader struct {
 	version string
 	// waiting are the names of Workloads whose places in their queues are wanted.
 	waiting []string
+	// isWhole is whether all is read, and not for certain Jobs.
+	isWhole bool
 
 	mu sync.Mutex
 	wg sync.WaitGroup

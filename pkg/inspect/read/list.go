@@ -36,6 +36,9 @@ type Query struct {
 	// know of, where Across has found that out.
 	surveys map[string]*survey
 	lent    []delegation.Kind
+	// isWhole and omits are for Whole.
+	isWhole bool
+	omits   func(delegation.Kind) bool
 }
 
 // namespace is where to look in a cluster; "" is everywhere.
@@ -228,8 +231,11 @@ func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation
 
 // source is where the objects of a kind come from.
 func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (fleet.Source[read], error) {
-	if !kind.IsJob() {
+	switch {
+	case !kind.IsJob():
 		return objectsOf(c, q, kind), nil
+	case q.isWhole:
+		return wholeJobsOf(c, q, kind), nil
 	}
 	client, err := jobClient(c)
 	if err != nil {

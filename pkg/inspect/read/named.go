@@ -319,7 +319,7 @@ func (r *namedReader) readKueue(ctx context.Context, reader *factReader) {
 		reader.readWorkloads(ctx, j.Namespace, j.UID, nil)
 	}
 	if r.waits {
-		reader.readCapacity(ctx, r.spaces)
+		reader.readCapacity(ctx, metav1.NamespaceAll, r.spaces)
 		reader.readTemplates(ctx, r.spaces, r.workloads)
 	}
 }

@@ -20,15 +20,17 @@ type Schemas struct {
 }
 
 // noteFieldless notes which kinds are served without the field, of those of the table that
-// a queue holds objects of which have no owner: only there it matters.
-func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) {
+// a queue holds objects of which have no owner: only there it matters, but to whom all is
+// told.
+func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, all bool) {
 	var schemas *Schemas
 	for i := range f.Kinds {
 		kind := &f.Kinds[i]
 		isQueued := func(j *inspect.Job) bool {
 			return j.GetObjectKind().GroupVersionKind() == kind.GroupVersionKind() && j.Queue() != "" && j.ManagedBy.IsBuiltIn() && j.Marks.MultiKueueOrigin == ""
 		}
-		if kind.IsJob() || kind.IsUnmanaged() || kind.Discovered || kind.WithoutField || !slices.ContainsFunc(f.Jobs, isQueued) {
+		isTold := all || !kind.IsJob() && slices.ContainsFunc(f.Jobs, isQueued)
+		if kind.IsUnmanaged() || kind.Discovered || kind.WithoutField || !isTold {
 			continue
 		}
 		if schemas == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -87,18 +88,29 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	facts := factsOf(c)
 	unsettled := unsettledJobs{}
 	if w.Jobs != nil {
-		if err := w.listJobs(ctx, c, facts, &unsettled); err != nil {
+		err := w.listJobs(ctx, c, facts, &unsettled)
+		if w.isWhole() {
+			err = beyondJobs(facts, err)
+		}
+		if err != nil {
 			return facts, err
 		}
 		if w.Evidence {
-			noteFieldless(ctx, c, facts)
+			noteFieldless(ctx, c, facts, w.isWhole())
 		}
 	}
 	if w.Evidence || w.Room || w.Quotas != NoScope {
 		w.readKueue(ctx, c, facts)
 	}
-	unsettled.settle(ctx, c, facts, w.known(c.Context) == nil)
+	if !w.isWhole() {
+		unsettled.settle(ctx, c, facts, w.known(c.Context) == nil)
+	}
 	facts.Skew = c.Skew()
+	if w.isWhole() {
+		// What came before the time was up is not lost.
+		tellCause(ctx, facts)
+		return facts, nil
+	}
 	return facts, context.Cause(ctx)
 }
 
@@ -117,9 +129,13 @@ func (w *Want) listJobs(ctx context.Context, c *fleet.Cluster, facts *inspect.Fa
 	return err
 }
 
+// isWhole is whether all is read that any Want would have read, for who records it.
+func (w *Want) isWhole() bool { return w.Jobs != nil && w.Jobs.isWhole }
+
 // readKueue reads what is wanted of Kueue's objects, and what stands beside them.
 func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) {
 	r := openKueue(ctx, c, facts)
+	r.isWhole = w.isWhole()
 	if w.Evidence && w.Jobs != nil {
 		r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context))
 	}
@@ -149,11 +165,13 @@ func (w *Want) readQueues(ctx context.Context, r *factReader) {
 	}
 	slices.Sort(namespaces)
 	switch {
+	case r.isWhole:
+		r.readCapacity(ctx, r.facts.Namespace, []string{r.facts.Namespace})
 	case w.Room:
-		r.readCapacity(ctx, namespaces)
+		r.readCapacity(ctx, metav1.NamespaceAll, namespaces)
 		r.readSite(ctx, nil)
 	case w.Quotas != NoScope:
-		r.readQuotas(ctx, newCapacity())
+		r.readQuotas(ctx, newCapacity(), metav1.NamespaceAll)
 	}
 }
 
@@ -224,15 +242,18 @@ func (w Wanted) around(q Query) *Query {
 func (r *factReader) readEvidence(ctx context.Context, namespace string, known *inspect.Capacity) {
 	facts := r.facts
 	r.readVersion(ctx)
-	r.readNamespaces(ctx)
-	if jobs := interesting(facts); len(jobs) > 0 {
+	r.readNamespaces(ctx, namespace)
+	if jobs := interesting(facts); r.isWhole {
+		r.readUnselected(ctx, namespace)
+	} else if len(jobs) > 0 {
 		r.readPodsOf(ctx, namespace, jobs)
 		r.readWarnings(ctx, namespace, jobs)
 	}
 	if jobs := inspect.Dispatched(facts.Jobs); len(jobs) > 0 {
 		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
 	}
-	if !r.hasKueue() {
+	if !r.hasKueue() || r.isWhole {
+		// Of a whole reading it comes with what tells how much room there is.
 		return
 	}
 	k := facts.Kueue
