@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -15,7 +16,7 @@ const redacted = "REDACTED"
 // clean takes away what nobody reads: which fields a manager owns, except those
 // of Workloads, for they tell who wrote what of a status; and what Secrets hold
 // that stand within an object, as they may in an AppWrapper.
-func clean(object map[string]any, redact bool) {
+func clean(object map[string]any, of schema.GroupVersionResource, redact bool) {
 	if cutWithin(object) {
 		// There they stand once more.
 		unstructured.RemoveNestedField(object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
@@ -23,13 +24,15 @@ func clean(object map[string]any, redact bool) {
 	metadata, _ := object["metadata"].(map[string]any)
 	managers, _ := metadata["managedFields"].([]any)
 	for _, m := range managers {
-		if entry, ok := m.(map[string]any); ok && object["kind"] != "Workload" {
+		if entry, ok := m.(map[string]any); ok && (of.Group != kueue.Group || of.Resource != "workloads") {
 			delete(entry, "fieldsV1")
 		}
 	}
 	if redact {
 		redactValue(object)
-		redactHolder(object)
+		if of == leases().GroupVersionResource {
+			redactHolder(object)
+		}
 	}
 }
 
@@ -65,7 +68,7 @@ func redactValue(value any) {
 // machine, but not whether anybody does.
 func redactHolder(object map[string]any) {
 	spec, _ := object["spec"].(map[string]any)
-	if holder, _ := spec["holderIdentity"].(string); object["kind"] == leases().kind && holder != "" {
+	if holder, _ := spec["holderIdentity"].(string); holder != "" {
 		spec["holderIdentity"] = redacted
 	}
 }

@@ -42,23 +42,23 @@ func cutOne(value any) bool {
 
 // cutSecret is what is kept of the Secret of a MultiKueueCluster: its name, and
 // where its kubeconfig leads. Whatever cannot be understood is not kept.
-func cutSecret(secret map[string]any) (cut map[string]any, kubeconfig []byte) {
+func cutSecret(secret map[string]any) map[string]any {
 	metadata := map[string]any{}
 	for _, field := range []string{"name", "namespace"} {
 		if text, ok, _ := unstructured.NestedString(secret, "metadata", field); ok {
 			metadata[field] = text
 		}
 	}
-	cut = map[string]any{"metadata": metadata}
+	cut := map[string]any{"metadata": metadata}
 	text, _, _ := unstructured.NestedString(secret, "data", "kubeconfig")
 	decoded, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return cut, nil
+		return cut
 	}
-	if kubeconfig = cutKubeconfig(decoded); kubeconfig != nil {
+	if kubeconfig := cutKubeconfig(decoded); kubeconfig != nil {
 		cut["data"] = map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString(kubeconfig)}
 	}
-	return cut, kubeconfig
+	return cut
 }
 
 // cutKubeconfig keeps the servers and certificate authorities of a kubeconfig:

@@ -6,7 +6,7 @@
 // and objects of all other kinds that can be delegated, and what concerns them.
 // Which of these kinds were served snapshot.yaml tells too, so that no objects of a
 // kind can be told from no such kind.
-// Take reads a fleet, Recording.Write writes the folder, Open reads it back:
-// each context gets an API server in memory that answers from its List, so that
-// whatever reads clusters reads bundles, too.
+// Take has a fleet read by the reader of all commands (read.Whole), and records what that is
+// sent; Recording.Write writes the folder, Open reads it back: each context gets an API server
+// in memory that answers from its List, so that whatever reads clusters reads bundles, too.
 package bundle

@@ -76,20 +76,24 @@ func at(b *bundle.Bundle) clock.PassiveClock {
 
 // intercept has a function see each request before the bundle does, one at a time.
 func intercept(b *bundle.Bundle, see func(*http.Request) error) []fleet.Context {
-	contexts := b.Contexts()
 	var mu sync.Mutex
-	one := func(r *http.Request) error {
+	return interceptAtOnce(b, func(r *http.Request) error {
 		mu.Lock()
 		defer mu.Unlock()
 		return see(r)
-	}
+	})
+}
+
+// interceptAtOnce is intercept with several requests at once.
+func interceptAtOnce(b *bundle.Bundle, see func(*http.Request) error) []fleet.Context {
+	contexts := b.Contexts()
 	for _, c := range contexts {
 		if c.Config == nil {
 			continue
 		}
 		next := c.Config.Transport
 		c.Config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			if err := one(r); err != nil {
+			if err := see(r); err != nil {
 				return nil, err
 			}
 			return next.RoundTrip(r)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // ServedKind is a kind that can be delegated and that a cluster serves, as far as
@@ -34,10 +35,38 @@ type ServedKind struct {
 	Omitted bool `json:"omitted,omitempty"`
 }
 
+// unknownKinds stands for whatever tells which kinds a cluster serves.
+func unknownKinds() schema.GroupResource {
+	return schema.GroupResource{Group: everything, Resource: everything}
+}
+
+// kindNames are the names of all kinds that may be recorded, as read.Query takes
+// them.
+func kindNames() []string {
+	names := []string{read.AllKinds}
+	for _, k := range delegation.Kinds() {
+		if k.IsUnmanaged() {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// isWanted says whether the objects of a kind are to be recorded. Pods are, as those of
+// other kinds.
+func (o *Options) isWanted(k delegation.Kind) bool {
+	return len(o.Kinds) == 0 || k.Resource == pods().GroupVersionResource || slices.ContainsFunc(o.Kinds, func(name string) bool {
+		return name == read.AllKinds && !k.IsUnmanaged() || k.IsNamed(name)
+	})
+}
+
 func servedKind(k delegation.Kind) ServedKind {
 	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
 	told := ServedKind{
 		APIVersion: apiVersion, Kind: kind, Plural: k.Resource.Resource, ManagedBy: strings.Join(k.ManagedBy, "."),
+	}
+	if k.WithoutField {
+		told.ManagedBy = ""
 	}
 	if k.Discovered {
 		told.ShortNames, told.Allowed = k.ShortNames, k.Allowed

@@ -1,7 +1,9 @@
 package bundle
 
 import (
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -17,6 +19,7 @@ func (r *Recording) addOthers(known, workers []kubecontext.Address) {
 	}
 	wanted := map[string]bool{}
 	for _, w := range workers {
+		w.Server = address(w.Server)
 		wanted[leadsTo(w, known)] = true
 	}
 	for _, k := range known {
@@ -42,4 +45,18 @@ func leadsTo(worker kubecontext.Address, known []kubecontext.Address) string {
 		}
 	}
 	return ""
+}
+
+// address is a server's URL without the user and password that it may hold.
+func address(server string) string {
+	if !strings.Contains(server, "@") {
+		return server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		// Without a scheme: what stands in front of the @ goes.
+		return server[strings.LastIndex(server, "@")+1:]
+	}
+	u.User = nil
+	return u.String()
 }

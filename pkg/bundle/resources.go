@@ -33,10 +33,6 @@ func events() resource     { return coreResource("events", "Event") }
 func secrets() resource    { return coreResource("secrets", "Secret") }
 func namespaces() resource { return coreResource("namespaces", "Namespace") }
 
-func multiKueueClusters(version string) resource {
-	return kueueResource(version, "multikueueclusters", "MultiKueueCluster", false)
-}
-
 // kueueResources are Kueue's.
 func kueueResources(version string) []resource {
 	return []resource{
@@ -45,7 +41,7 @@ func kueueResources(version string) []resource {
 		kueueResource(version, "clusterqueues", "ClusterQueue", false),
 		kueueResource(version, "admissionchecks", "AdmissionCheck", false),
 		kueueResource(version, "multikueueconfigs", "MultiKueueConfig", false),
-		multiKueueClusters(version),
+		kueueResource(version, "multikueueclusters", "MultiKueueCluster", false),
 	}
 }
 

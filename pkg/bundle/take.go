@@ -3,13 +3,17 @@ package bundle
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -29,9 +33,6 @@ type Options struct {
 	Known []kubecontext.Address
 	// Clock tells the time; nil is the real one.
 	Clock clock.PassiveClock
-
-	// query tells which kinds there are.
-	query read.Query
 }
 
 // Recording is what was read of a fleet, ready to be written.
@@ -43,25 +44,33 @@ type Recording struct {
 
 // record is an object as it is written.
 type record struct {
-	group, kind, namespace, name string
-	json                         []byte
+	resource schema.GroupVersionResource
+	// kind is what a bundle calls it, where that is known.
+	kind, namespace, name string
+	// about is of which kind the object is that an event is about.
+	about string
+	json  []byte
 }
 
 func byRecord(a, b *record) int {
-	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.kind, b.kind),
+	return cmp.Or(cmp.Compare(a.resource.Group, b.resource.Group), cmp.Compare(a.kind, b.kind),
 		cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-// Take reads all clusters of a fleet at once. What cannot be read becomes part
-// of the recording; an error is returned only where ctx is over.
+// Take has all clusters of a fleet read at once, and records what comes of it. What cannot be
+// read becomes part of the recording; an error is returned only where ctx is over.
 func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	o.query = read.Query{Kinds: kindNames()}.Across(ctx, f)
-	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*reading, error) {
-		return readOne(ctx, c, o)
-	})
+	readings := map[string]*reading{}
+	defer f.Record(func(c *fleet.Cluster) fleet.Recorder {
+		r := &reading{cluster: c, options: &o, recorder: recorder{redact: o.Redact, asked: map[schema.GroupVersionResource]error{}}}
+		readings[c.Context] = r
+		return r
+	})()
+	all := read.Query{Kinds: kindNames(), AllNamespaces: o.AllNamespaces}
+	clusters := read.Whole(ctx, f, all, func(k delegation.Kind) bool { return !o.isWanted(k) })
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -70,36 +79,35 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 		snapshot: Snapshot{
 			TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
 			TakenAt:  metav1.NewTime(o.Clock.Now().UTC()).Rfc3339Copy(),
-			Contexts: make([]Context, len(answers)),
+			Contexts: make([]Context, len(clusters)),
 		},
 		files: map[string][]*record{},
 	}
-	servers := map[string]*fleet.Cluster{}
-	for _, c := range f.Clusters() {
-		servers[c.Context] = c
-	}
 	used := map[string]bool{contents: true}
-	clusters := map[string][]int{}
+	sharing := map[string][]int{}
 	var workers []kubecontext.Address
-	for i, a := range answers {
-		if a.Value == nil {
-			r.snapshot.Contexts[i] = unreached(a, servers[a.Context])
+	for i, facts := range clusters {
+		one := readings[facts.Context]
+		if facts.Err != nil || one == nil {
+			r.snapshot.Contexts[i] = unreached(facts, one)
 			continue
 		}
-		c := a.Value.context
-		workers = append(workers, a.Value.workers...)
+		c, records := one.finish(facts)
+		if facts.Kueue != nil {
+			workers = slices.AppendSeq(workers, maps.Values(facts.Kueue.Addresses))
+		}
 		key := cmp.Or(c.ClusterUID, "context "+c.Name)
-		if same := clusters[key]; len(same) > 0 {
+		if same := sharing[key]; len(same) > 0 {
 			// The same cluster, and another namespace.
 			c.File = r.snapshot.Contexts[same[0]].File
 		} else {
 			c.File = fileName(c.Name, used)
 		}
-		clusters[key] = append(clusters[key], i)
-		r.files[c.File] = append(r.files[c.File], a.Value.records...)
+		sharing[key] = append(sharing[key], i)
+		r.files[c.File] = append(r.files[c.File], records...)
 		r.snapshot.Contexts[i] = c
 	}
-	r.finish(clusters)
+	r.finish(sharing)
 	r.addOthers(o.Known, workers)
 	return r, nil
 }
@@ -137,11 +145,11 @@ func unique(words []string) []string {
 }
 
 // unreached is a context that gave no answer.
-func unreached(a fleet.Answer[*reading], c *fleet.Cluster) Context {
-	err := kubecontext.InContext(a.Context, "", a.Err)
-	record := Context{Name: a.Context, Error: err.Message(), Code: err.Code()}
-	if c != nil {
-		record.Server, record.CA = address(c.Server), c.CA
+func unreached(facts *inspect.Facts, one *reading) Context {
+	err := kubecontext.InContext(facts.Context, "", facts.Err)
+	record := Context{Name: facts.Context, Error: err.Message(), Code: err.Code()}
+	if one != nil {
+		record.Server, record.CA = address(one.cluster.Server), one.cluster.CA
 	}
 	return record
 }

@@ -299,7 +299,7 @@ func TestTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := one(t, "", objects)
 		hang := func(what string) *bundle.Recording {
-			contexts := intercept(b, func(r *http.Request) error {
+			contexts := interceptAtOnce(b, func(r *http.Request) error {
 				if strings.HasSuffix(r.URL.Path, what) {
 					<-r.Context().Done()
 				}
@@ -314,7 +314,12 @@ func TestTimeIsUp(t *testing.T) {
 		assert.Equal(t, c.Unread[0].Resource, "events")
 		assert.Equal(t, c.Unread[0].Status.Message, "no answer within 10s")
 		assert.Equal(t, string(c.Unread[0].Status.Reason), "Timeout")
-		assert.Equal(t, *c.Objects, 3)
+		assert.Equal(t, *c.Objects, 5, "what is asked for beside them came")
+		c = hang("/apis/kueue.x-k8s.io").Contexts()[0]
+		assert.Equal(t, c.Unread[len(c.Unread)-1].Resource, "*.kueue.x-k8s.io")
+		for _, u := range c.Unread {
+			assert.Equal(t, u.Status.Message, "no answer within 10s", u.Resource)
+		}
 		c = hang("/jobs").Contexts()[0]
 		assert.Equal(t, c.Code, kubecontext.CodeTimeout)
 		assert.Equal(t, c.Error, "no answer within 10s; raise --context-timeout or leave the context out with --contexts '^NAME'")

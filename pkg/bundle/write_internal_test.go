@@ -41,7 +41,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full
 func TestDiskFull(t *testing.T) {
 	err := writeList(t.Context(), brokenWriter{}, []*record{{json: []byte("{}")}})
 	assert.ErrorContains(t, err, "disk full")
-	assert.ErrorContains(t, writeItem(brokenWriter{}, []byte(`{"a":"b"}`)), "disk full")
+	assert.ErrorContains(t, writeItem(brokenWriter{}, &record{json: []byte(`{"a":"b"}`)}), "disk full")
 }
 
 func TestFileNames(t *testing.T) {
@@ -115,7 +115,7 @@ func FuzzWriteItem(f *testing.F) {
 		if !utf8.ValidString(text) {
 			t.Skip("JSON has no such strings")
 		}
-		whole, err := json.Marshal(map[string]any{"a": text, "b": map[string]any{text: []any{text, 1, 1.5, true, nil, []any{}, map[string]any{}}}, "c": []any{[]any{text}}})
+		whole, err := json.Marshal(map[string]any{"apiVersion": "", "kind": "", "a": text, "b": map[string]any{text: []any{text, 1, 1.5, true, nil, []any{}, map[string]any{}}}, "c": []any{[]any{text}}})
 		assert.NilError(t, err)
 		var b bytes.Buffer
 		assert.NilError(t, writeList(t.Context(), &b, []*record{{json: whole}, {json: whole}}))

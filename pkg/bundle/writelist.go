@@ -29,18 +29,20 @@ func writeList(ctx context.Context, w io.Writer, records []*record) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := writeItem(w, record.json); err != nil {
+		if err := writeItem(w, record); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeItem(w io.Writer, text []byte) error {
-	var item any
-	if err := apijson.Unmarshal(text, &item); err != nil {
+func writeItem(w io.Writer, o *record) error {
+	var item map[string]any
+	if err := apijson.Unmarshal(o.json, &item); err != nil {
 		return err
 	}
+	// As servers list them, not all objects say what they are.
+	item["apiVersion"], item["kind"] = o.resource.GroupVersion().String(), o.kind
 	encoder := yamlv3.NewEncoder(w)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()

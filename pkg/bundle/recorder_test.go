@@ -1,0 +1,171 @@
+package bundle_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// answering has a function change what a bundle answers to requests for one resource.
+func answering(b *bundle.Bundle, path string, change func(*http.Request, *http.Response)) []fleet.Context {
+	contexts := b.Contexts()
+	for i := range contexts {
+		config := rest.CopyConfig(contexts[i].Config)
+		contexts[i].Config = config
+		next := config.Transport
+		config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if err == nil && r.URL.Path == path {
+				change(r, response)
+			}
+			return response, err
+		})
+	}
+	return contexts
+}
+
+// edited has a function change what a list says of itself.
+func edited(t *testing.T, response *http.Response, edit func(about map[string]any, items []any) []any) {
+	t.Helper()
+	var list map[string]any
+	assert.NilError(t, json.NewDecoder(response.Body).Decode(&list))
+	about, ok := list["metadata"].(map[string]any)
+	assert.Assert(t, ok)
+	items, ok := list["items"].([]any)
+	assert.Assert(t, ok)
+	list["items"] = edit(about, items)
+	text, err := json.Marshal(list)
+	assert.NilError(t, err)
+	response.Body = io.NopCloser(bytes.NewReader(text))
+}
+
+// says has a response be another one.
+func says(response *http.Response, code int, contentType, text string) {
+	response.StatusCode, response.Header = code, http.Header{"Content-Type": {contentType}}
+	response.Body = io.NopCloser(strings.NewReader(text))
+}
+
+// TestListsInPieces: of a list that comes in pieces all is recorded, each object once; and
+// where some of it does not come, that is told, and the rest is kept.
+func TestListsInPieces(t *testing.T) {
+	const workloads = "/apis/kueue.x-k8s.io/v1beta2/workloads"
+	items := kubeSystem
+	for i := range 1200 {
+		items += fmt.Sprintf("- {apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: w%04d, namespace: default}}\n", i)
+	}
+	b := one(t, "", items)
+	for name, tt := range map[string]struct {
+		change func(t *testing.T, asked int, r *http.Request, response *http.Response)
+		held   int
+		unread string
+	}{
+		"as it is": {change: func(*testing.T, int, *http.Request, *http.Response) {}, held: 1200},
+		"as a whole behind the first piece": {
+			change: func(t *testing.T, asked int, _ *http.Request, response *http.Response) {
+				t.Helper()
+				edited(t, response, func(about map[string]any, items []any) []any {
+					if asked == 1 {
+						about["remainingItemCount"] = 700
+						return items
+					}
+					// The first one was deleted meanwhile.
+					return items[1:]
+				})
+			},
+			held: 1199,
+		},
+		"expired in between": {
+			change: func(_ *testing.T, asked int, _ *http.Request, response *http.Response) {
+				if asked == 2 {
+					says(response, http.StatusGone, "application/json", `{"kind":"Status","apiVersion":"v1","metadata":{"continue":"0500"},"status":"Failure","reason":"Expired","code":410}`)
+				}
+			},
+			held: 1200,
+		},
+		"failing in between": {
+			change: func(_ *testing.T, asked int, _ *http.Request, response *http.Response) {
+				if asked == 2 {
+					says(response, http.StatusInternalServerError, "text/plain", "etcd is full\n")
+				}
+			},
+			held: 500, unread: `an error on the server ("etcd is full") has prevented the request from succeeding (get workloads.kueue.x-k8s.io)`,
+		},
+		"broken off": {
+			change: func(t *testing.T, asked int, _ *http.Request, response *http.Response) {
+				t.Helper()
+				if asked == 3 {
+					text, err := io.ReadAll(response.Body)
+					assert.NilError(t, err)
+					response.Body = io.NopCloser(bytes.NewReader(text[:len(text)-len("}]}")-1]))
+				}
+			},
+			held: 1000, unread: "the server's answer makes no sense: ",
+		},
+		"no list": {
+			change: func(_ *testing.T, _ int, _ *http.Request, response *http.Response) {
+				says(response, http.StatusOK, "application/json", `{"kind":"Workload","items":null}`)
+			},
+			unread: "the server's answer makes no sense: it is no list",
+		},
+		"of what no reader makes sense": {
+			change: func(t *testing.T, _ int, _ *http.Request, response *http.Response) {
+				t.Helper()
+				edited(t, response, func(_ map[string]any, items []any) []any {
+					for _, item := range items {
+						item.(map[string]any)["spec"] = "of another age"
+					}
+					return items
+				})
+			},
+			held: 1200,
+		},
+		"no JSON": {
+			change: func(_ *testing.T, _ int, _ *http.Request, response *http.Response) {
+				says(response, http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00\x0a")
+			},
+			unread: "the server's answer makes no sense: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			contexts := answering(b, workloads, func(r *http.Request, response *http.Response) {
+				asked++
+				tt.change(t, asked, r, response)
+			})
+			f := fleet.Open(t.Context(), contexts, fleet.Options{AllNamespaces: true})
+			recording, err := bundle.Take(t.Context(), f, bundle.Options{AllNamespaces: true})
+			assert.NilError(t, err)
+			c := recording.Contexts()[0]
+			assert.Equal(t, len(c.Failed()) > 0, tt.unread != "", "%v", c.Failed())
+			for _, u := range c.Failed() {
+				assert.Equal(t, u.Resource, "workloads.kueue.x-k8s.io")
+				assert.Assert(t, strings.HasPrefix(u.Status.Message, tt.unread), u.Status.Message)
+			}
+			assert.Equal(t, *c.Objects, tt.held+1)
+		})
+	}
+}
+
+// TestNothingMayBeRead: where Jobs and objects of all other kinds are refused, all else there
+// may be is recorded.
+func TestNothingMayBeRead(t *testing.T) {
+	b := one(t, `
+  unread:
+  - {resource: jobs.batch, status: {code: 403, reason: Forbidden, message: no jobs}}
+  - {resource: pods, status: {code: 403, reason: Forbidden, message: no pods}}
+`, kubeSystem+"- {apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: q}}\n")
+	dir, _ := again(t, b, clusters(t, b, fleet.Options{}), bundle.Options{})
+	text := texts(t, dir)
+	assert.Equal(t, strings.Count(text["a.yaml"], "kind: ClusterQueue\n"), 1)
+	assert.Assert(t, strings.Contains(text["snapshot.yaml"], "message: no jobs") && strings.Contains(text["snapshot.yaml"], "message: no pods"), text["snapshot.yaml"])
+}
