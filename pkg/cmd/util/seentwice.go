@@ -39,12 +39,15 @@ func AskAgain(ctx context.Context, c clock.WithTicker, f *fleet.Fleet) bool {
 // SeenTwice are the findings of a second reading without those that have to be seen
 // twice, and were not.
 func SeenTwice(first, second []inspect.Finding) []inspect.Finding {
-	return slices.DeleteFunc(second, func(f inspect.Finding) bool {
-		// Its code may be another one by now: what is wrong has got older.
-		isAlike := func(other inspect.Finding) bool {
-			return IsUndated(other) && other.Context == f.Context && other.Kind == f.Kind && other.Namespace == f.Namespace && other.Name == f.Name
+	// The code may be another one by now: what is wrong has got older.
+	before := map[aboutObject]bool{}
+	for _, f := range first {
+		if IsUndated(f) {
+			before[aboutObject{f.Context, f.Kind, f.Namespace, f.Name}] = true
 		}
-		return IsUndated(f) && !slices.ContainsFunc(first, isAlike)
+	}
+	return slices.DeleteFunc(second, func(f inspect.Finding) bool {
+		return IsUndated(f) && !before[aboutObject{f.Context, f.Kind, f.Namespace, f.Name}]
 	})
 }
 
