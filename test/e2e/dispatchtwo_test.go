@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -32,6 +33,8 @@ type gate struct {
 	kubeconfig string
 	// arrived has the name of a namespace whenever somebody has come to create a Job there.
 	arrived chan string
+	// passed has it when the cluster has answered.
+	passed chan string
 	// open is closed to let all pass. Those of whom loses says so are served, and have no
 	// answer.
 	open  chan struct{}
@@ -40,7 +43,7 @@ type gate struct {
 
 func newGate(t *testing.T, cluster string) *gate {
 	t.Helper()
-	g := &gate{arrived: make(chan string, 10), open: make(chan struct{})}
+	g := &gate{arrived: make(chan string, 10), passed: make(chan string, 10), open: make(chan struct{})}
 	config, err := set.Config(cluster)
 	assert.NilError(t, err)
 	transport, err := rest.TransportFor(config)
@@ -59,11 +62,16 @@ func newGate(t *testing.T, cluster string) *gate {
 		case <-t.Context().Done():
 			return // The test has failed, and waits for nobody.
 		}
+		// It is made, however long whoever asked for it stood still: their time may be up.
+		answer := httptest.NewRecorder()
+		forward.ServeHTTP(answer, r.WithContext(t.Context()))
+		g.passed <- r.URL.Path
 		if g.loses != nil && g.loses(r.URL.Path) {
-			forward.ServeHTTP(httptest.NewRecorder(), r.WithContext(t.Context()))
 			panic(http.ErrAbortHandler)
 		}
-		forward.ServeHTTP(w, r)
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes()) // Nobody may be there any more.
 	}))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -81,10 +89,23 @@ func newGate(t *testing.T, cluster string) *gate {
 // waits until somebody wants to create a Job.
 func (g *gate) waits(t *testing.T) {
 	t.Helper()
+	within(t, g.arrived, "nobody comes to create a Job")
+}
+
+// opens lets the one who waits pass, and waits until the cluster has answered: from now
+// on its Job is there, whatever they learn of it.
+func (g *gate) opens(t *testing.T) {
+	t.Helper()
+	close(g.open)
+	within(t, g.passed, "the cluster doesn't answer who creates a Job")
+}
+
+func within(t *testing.T, come <-chan string, otherwise string) {
+	t.Helper()
 	select {
-	case <-g.arrived:
+	case <-come:
 	case <-time.After(2 * time.Minute):
-		t.Fatal("nobody comes to create a Job")
+		t.Fatal(otherwise)
 	}
 }
 
@@ -149,7 +170,7 @@ func TestTwoDispatchers(t *testing.T) {
 			eventuallyJob(t, management, tt.ns, "train", isReady)
 			lease := leaseNow(t, tt.ns, "train")
 
-			close(g.open)
+			g.opens(t)
 			first.signal(syscall.SIGCONT)
 			assert.Equal(t, first.end(), 1, first.told.String())
 			assert.Equal(t, string(jobOf(t, tt.worker, tt.ns, "train").UID), made.Mirror.UID)
