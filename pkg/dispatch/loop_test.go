@@ -64,7 +64,13 @@ func (s *stage) begins() (events chan Event, ended chan Outcome, stop func()) {
 	loop, events := s.loop()
 	ctx, stop := context.WithCancel(s.Context())
 	ended = make(chan Outcome, 1)
-	go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
+	var running sync.WaitGroup
+	running.Go(func() { ended <- loop.Run(ctx, s.tasks)[0] })
+	// It tells the test of its last events, and gives its Lease back to a server that is there.
+	s.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
 	return events, ended, stop
 }
 

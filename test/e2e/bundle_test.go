@@ -74,8 +74,8 @@ func TestBundleIsTheFleet(t *testing.T) {
 			args []string
 			code int
 		}{
-			{args: []string{"-A", "--all-contexts", "--context-timeout", "3s"}, code: 4},
-			{args: []string{"-A", "--contexts", "management,worker-*"}},
+			{args: []string{"-A", "--all-contexts", "--context-timeout", "10s"}, code: 4},
+			{args: []string{"-A", "--contexts", "management,worker-*", "--context-timeout", "5m"}},
 			{args: []string{"-n", ns, "--contexts", "worker-1,nobody"}, code: 4},
 			// What nobody may not read is read as management is: they are one cluster.
 			{args: []string{"-n", ns, "--contexts", "worker-1,management,nobody"}},
@@ -148,7 +148,7 @@ func TestBundleHoldsNoSecrets(t *testing.T) {
 	assert.NilError(t, err)
 
 	dir := filepath.Join(t.TempDir(), "new")
-	_, told, code := run(t, "snapshot", dir, "-A", "--context", worker2)
+	_, told, code := run(t, "snapshot", dir, "-A", "--context", worker2, "--context-timeout", "5m")
 	assert.Equal(t, code, 0, "%s", told)
 	all := ""
 	assert.NilError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
