@@ -163,17 +163,19 @@ func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
 }
 
 func (v *Inventory) findContext(manager *Facts, cluster string) string {
-	if address, ok := manager.Kueue.Addresses[cluster]; ok {
-		if name := MatchAddress(address, v.Addresses); name != "" {
-			return name
-		}
+	if name := manager.Kueue.ContextOf(cluster, v.Addresses); name != "" {
+		return name
 	}
 	return v.contextByWorkloads(manager, cluster)
 }
 
-// MatchAddress finds the context that leads to an address, "" if none does, or
-// if several clusters may be meant.
-func MatchAddress(wanted kubecontext.Address, contexts []kubecontext.Address) string {
+// ContextOf finds the context that leads to the address of a MultiKueueCluster, "" if
+// none does, or if several clusters may be meant.
+func (k *KueueFacts) ContextOf(cluster string, contexts []kubecontext.Address) string {
+	wanted, ok := k.Addresses[cluster]
+	if !ok {
+		return ""
+	}
 	var byServer, byAuthority []kubecontext.Address
 	for _, a := range contexts {
 		sameCA := a.CA == wanted.CA && a.CA != ""
@@ -187,16 +189,28 @@ func MatchAddress(wanted kubecontext.Address, contexts []kubecontext.Address) st
 	if len(byServer) > 0 {
 		return byServer[0].Context
 	}
+	if len(byAuthority) == 0 || k.sharesAuthority(wanted) {
+		return ""
+	}
 	for _, a := range byAuthority {
 		if !kubecontext.SameServer(a.Server, byAuthority[0].Server) {
 			// Clusters that share an authority.
 			return ""
 		}
 	}
-	if len(byAuthority) > 0 {
-		return byAuthority[0].Context
+	return byAuthority[0].Context
+}
+
+// sharesAuthority says whether another MultiKueueCluster has the certificate authority
+// of one, and another server: one authority stands behind several clusters, some of
+// which we may have no context for.
+func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
+	for _, a := range k.Addresses {
+		if a.CA == of.CA && !kubecontext.SameServer(a.Server, of.Server) {
+			return true
+		}
 	}
-	return ""
+	return false
 }
 
 // contextByWorkloads finds the one context that has the copies of those

@@ -106,10 +106,8 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 			places[j] = ""
 			continue
 		}
-		if address, ok := facts.Kueue.Addresses[name]; ok {
-			if place := inspect.MatchAddress(address, m.addresses); place != "" {
-				places[j] = place
-			}
+		if place := facts.Kueue.ContextOf(name, m.addresses); place != "" {
+			places[j] = place
 		}
 	}
 	return places, nil

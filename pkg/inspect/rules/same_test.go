@@ -90,3 +90,35 @@ func TestMarkOfUnknownCluster(t *testing.T) {
 		})
 	}
 }
+
+// TestSharedAuthority: where one certificate authority stands behind several clusters, a
+// worker that we have no context for is not taken for another one that it signed for.
+func TestSharedAuthority(t *testing.T) {
+	v := inventory(t, recordings+"/running")
+	var clusters []*inspect.Facts
+	var addresses []kubecontext.Address
+	for _, f := range v.Clusters {
+		// The Job runs on kwok-w1.
+		if f.Context != "kwok-w1" {
+			clusters = append(clusters, f)
+		}
+	}
+	for _, a := range v.Addresses {
+		if a.Context == "kwok-w2" {
+			a.CA = "shared"
+		}
+		if a.Context != "kwok-w1" {
+			addresses = append(addresses, a)
+		}
+	}
+	shared := map[string]kubecontext.Address{}
+	for name, a := range v.Facts("kwok-mgr").Kueue.Addresses {
+		a.CA = "shared"
+		shared[name] = a
+	}
+	v.Facts("kwok-mgr").Kueue.Addresses = shared
+	part := inspect.NewInventory(v.Now, clusters, addresses)
+	assert.Equal(t, part.ContextOf(part.Facts("kwok-mgr"), "worker2"), "kwok-w2", "by its server")
+	assert.Equal(t, part.ContextOf(part.Facts("kwok-mgr"), "worker1"), "")
+	assert.DeepEqual(t, codesOf(judge(t, part, rules.All(), 0)), []string(nil))
+}
