@@ -76,6 +76,10 @@ func strayCases() []testCase {
 			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "multikueue"),
 			patch("kwok-w2", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: somebody-else}}}`),
 		}},
+		{name: "of another management cluster, while this one has none", code: "JM053", base: base, edits: []edit{
+			patch("kwok-w2", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: somebody-else}}}`),
+			patch("kwok-w2", "Workload/job-train-01764", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: somebody-else}}}`),
+		}},
 
 		{name: "its Workload is gone too", code: "JM057", base: base, fires: true, edits: []edit{remove("kwok-w2", "Workload/job-train-01764")}},
 		{name: "its Workload is there", code: "JM057", base: base},
@@ -164,6 +168,14 @@ func markCases() []testCase {
 		{name: "what came later is marked in another way", code: "JM059", base: "running", fires: true, edits: []edit{
 			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a"),
 		}},
+		{name: "somebody else goes by the old name", code: "JM059", base: "running", edits: []edit{
+			remove("kwok-w1", "Job/train"), remove("kwok-mgr", "Job/train"), remove("kwok-mgr", "Workload/job-train-1c348"),
+			addOrigin("kwok-mgr", "other", otherUID), addMirror("kwok-w1", "other", otherWorkload, "multikueue"),
+			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a"),
+			addMirror("kwok-w2", "theirs", "job-theirs-12345", "multikueue"),
+			patch("kwok-w1", "Job/other", `{metadata: {deletionTimestamp: "2026-11-20T23:43:41Z", creationTimestamp: "2026-11-20T23:43:20Z", finalizers: [foregroundDeletion]}}`),
+			patch("kwok-w2", "Job/theirs", `{metadata: {creationTimestamp: "2026-11-20T23:43:35Z"}}`),
+		}},
 		{name: "all is marked in one way", code: "JM059", base: "running", edits: []edit{
 			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "multikueue"),
 		}},
@@ -202,6 +214,9 @@ func olderCases() []testCase {
 	return []testCase{
 		{name: "the origin was created again", code: "JM063", base: "running", fires: true, edits: []edit{again}},
 		{name: "it is the same origin", code: "JM063", base: "running"},
+		{name: "another management cluster has a Job of that name", code: "JM063", base: "running", edits: []edit{
+			addMirror("kwok-w2", "train", "job-train-abcde", "somebody-else"),
+		}},
 		{name: "the Workload was made by a person, under a name of its own", code: "JM063", base: "running", edits: []edit{
 			again, patch("kwok-mgr", "Workload/job-train-1c348", `{metadata: {labels: {kueue.x-k8s.io/job-uid: `+otherUID+`}}}`),
 		}},
@@ -225,4 +240,38 @@ func TestCollectedByKueue(t *testing.T) {
 	f = judge(t, testCase{base: base, edits: []edit{atWork}}.make(t), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Info)
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait: Kueue on kwok-mgr is at work"), f.Remedy)
+}
+
+// TestMadeBySomebodyElse: what a management cluster may have made that we have no context
+// for is not told to be deleted without a word of that, nor by its mark.
+func TestMadeBySomebodyElse(t *testing.T) {
+	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:40Z"}}`)
+	older := []edit{
+		again, remove("kwok-mgr", "Workload/job-train-1c348"),
+		addWorkload("kwok-mgr", "job-train-new", `labels: {kueue.x-k8s.io/job-uid: `+otherUID+`}`, ""),
+	}
+	const ask = "if no other management cluster dispatches to kwok-w"
+	for name, tt := range map[string]struct {
+		code, base string
+		edits      []edit
+		asks       bool
+	}{
+		"its origin is gone": {"JM053", "origin-deleted-controller-down", nil, true},
+		"and a Workload of its manager is marked alike": {"JM053", "origin-deleted-controller-down", []edit{
+			addWorkload("kwok-mgr", otherWorkload, "", ""), addWorkload("kwok-w1", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
+		}, false},
+		"its Workload is gone, too":   {"JM057", "origin-deleted-controller-down", []edit{remove("kwok-w2", "Workload/job-train-01764")}, true},
+		"it is older than its origin": {"JM063", "running", older, true},
+		"and its manager marks alike": {"JM063", "running", []edit{again}, false},
+		"its manager goes by another": {"JM059", "running", []edit{addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, _ := rules.ByCode(tt.code)
+			findings := judge(t, testCase{base: tt.base, edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), 1)
+			assert.Equal(t, strings.Contains(findings[0].Remedy, ask), tt.asks, findings[0].Remedy)
+			assert.Assert(t, strings.Contains(findings[0].Remedy, "delete job train`"), findings[0].Remedy)
+			assert.Assert(t, !strings.Contains(findings[0].Remedy, " -l "), findings[0].Remedy)
+		})
+	}
 }

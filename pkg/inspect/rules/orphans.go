@@ -56,12 +56,12 @@ func gone(v *View, d *dispatcher, s stray) Sighting {
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("a copy of a Workload that %s no longer has is still queued, or holds quota, on %s", d.Context, s.worker.Context),
-		Remedy:   command.Say("start Kueue on %s, which deletes it within a minute, or %s", d.Context, s.delete()),
+		Remedy:   command.Say("start Kueue on %s, which deletes it within a minute, or %s", d.Context, d.deleting(&s)),
 	}
 	if last := v.lastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, last.UTC().Format(time.RFC3339)))
 		sighting.Remedy = command.Say("wait: Kueue on %s is at work, and deletes it within a minute (gcInterval) if it reaches %s; if it is still there then, %s",
-			d.Context, s.worker.Context, s.delete())
+			d.Context, s.worker.Context, d.deleting(&s))
 		if v.Age(s.worker.Context, s.since()) < collected {
 			// It cannot have been left out yet.
 			sighting.Severity = inspect.Info
@@ -131,6 +131,21 @@ func (s *stray) delete() command.Prose {
 	return deleteBoth(s.job, s.name)
 }
 
+// deleting is how a stray is deleted that a management cluster made, as far as is known:
+// who else has to be asked first, where it is not certain.
+func (d *dispatcher) deleting(s *stray) command.Prose {
+	if _, certain := mayMark(d.origins, s.origin); certain {
+		return s.delete()
+	}
+	return command.Say("%s, %s", ifNobodyElse(s.worker.Context, s.origin), s.delete())
+}
+
+// ifNobodyElse is what has to hold where it is not known whether a management cluster
+// made what is on a worker.
+func ifNobodyElse(worker, origin string) command.Prose {
+	return command.Say("if no other management cluster dispatches to %s as %s (multiKueue.origin of its Kueue's configuration)", worker, origin)
+}
+
 // deleteWorkload is the command that deletes a Workload.
 func deleteWorkload(f *inspect.Facts, namespace, name string) command.Command {
 	return command.Kubectl(f.Context, namespace, "delete", "workloads.kueue.x-k8s.io", name)
@@ -177,7 +192,7 @@ kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the mana
 						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
 						fmt.Sprintf("%s: there is no %s of MultiKueue's, and no Workload %s/%s", d.Context, named(Of(s.job)), s.namespace, s.name),
 					},
-					Remedy: s.delete(),
+					Remedy: d.deleting(&s),
 				})
 			}
 		},

@@ -19,8 +19,8 @@ nothing else for its own. Since that name was changed, it neither follows nor de
 Job of the same name that is dispatched there finds its place taken.`,
 		Shows: `Mirrors of one management cluster carry different values of the label kueue.x-k8s.io/multikueue-origin,
 and all with the one value are older than all with the other.`,
-		Remedy: `Delete the Jobs and Workloads with the old value on the workers, or set multiKueue.origin back until
-they have finished.`,
+		Remedy: `Delete the Jobs and Workloads that it made under the old name on the workers, and none by that label alone:
+another management cluster may go by that name. Or set multiKueue.origin back until they have finished.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
 			e := newMultiKueue(v)
@@ -40,7 +40,9 @@ they have finished.`,
 				if d == nil || !e.knowsOrigins(d, s) {
 					continue
 				}
-				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
+				// What is younger than the new name was made by somebody else.
+				isOlder := s.job.CreationTimestamp.Time.Before(d.origins[d.origin()].first)
+				if _, original, known := e.home(s.worker, s.namespace, s.name); isOlder && original == nil && known {
 					reportOldName(v, d, s.job, []*inspect.Job{s.job})
 				}
 			}
@@ -63,8 +65,9 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
 			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.origins[now].first), now),
 		},
-		Remedy: command.Say("%s, or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
-			command.Kubectl(mirror.Context, mirror.Namespace, "delete", typesOf(mirror)+",workloads.kueue.x-k8s.io", "-l", delegation.MultiKueueOriginLabel+"="+old), d.Context, old),
+		// Not by the label: somebody else may go by the old name, and be the reason for the new one.
+		Remedy: command.Say("%s, and so for all %s named here; or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
+			deleteBoth(mirror, mirror.Prebuilt()), plural(mirror), d.Context, old),
 	})
 }
 
@@ -84,7 +87,9 @@ when nothing of it runs on the workers.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/1643",
 		Detect: func(v *View) {
 			e := newMultiKueue(v)
-			e.seeCopies()
+			if len(e.dispatchers) > 1 {
+				e.seeCopies()
+			}
 			for i, a := range e.dispatchers {
 				for _, b := range e.dispatchers[i+1:] {
 					e.reportShared(a, b)
@@ -97,9 +102,6 @@ when nothing of it runs on the workers.`,
 // seeCopies notes how copies of Workloads are marked, for a mirror comes late and
 // may never come.
 func (e *multiKueue) seeCopies() {
-	if len(e.dispatchers) < 2 {
-		return
-	}
 	for _, f := range e.Clusters() {
 		workloads, _ := e.Workloads(f)
 		for _, w := range workloads {

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -25,10 +27,18 @@ annotation kueue.x-k8s.io/multikueue-origin-uid is another uid.`,
 		Remedy: `Delete the old mirror and its Workload on the worker.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Detect: func(v *View) {
+			marks := map[string]sets.Set[string]{}
 			for _, p := range v.Pairs() {
 				for _, m := range p.Mirrors {
-					if !m.Current && m.Relation == inspect.ByMultiKueue && m.Job.DeletedAt == nil && p.Origin.DeletedAt == nil {
-						reportOlder(v, p.Origin, m.Job)
+					if m.Current || m.Relation != inspect.ByMultiKueue || m.Job.DeletedAt != nil || p.Origin.DeletedAt != nil {
+						continue
+					}
+					if marks[p.Origin.Context] == nil {
+						marks[p.Origin.Context] = v.marksOf(p.Origin.Context)
+					}
+					// Else it is the mirror of a Job of the same name, of another management cluster.
+					if may, certain := mayMark(marks[p.Origin.Context], m.Job.Marks.MultiKueueOrigin); may {
+						reportOlder(v, p.Origin, m.Job, certain)
 					}
 				}
 			}
@@ -36,9 +46,34 @@ annotation kueue.x-k8s.io/multikueue-origin-uid is another uid.`,
 	}
 }
 
+// marksOf are the marks of what a management cluster is known to have made.
+func (v *View) marksOf(context string) sets.Set[string] {
+	marks := sets.Set[string]{}
+	for _, p := range v.Pairs() {
+		for _, m := range p.Mirrors {
+			if p.Origin.Context == context && m.Current && m.Relation == inspect.ByMultiKueue {
+				marks.Insert(m.Job.Marks.MultiKueueOrigin)
+			}
+		}
+	}
+	manager, _ := v.Facts(context)
+	for _, f := range v.Clusters() {
+		copies, _ := v.Workloads(f)
+		for _, w := range copies {
+			original, _ := v.Workload(manager, w.Namespace, w.Name)
+			if origin := w.Labels[delegation.MultiKueueOriginLabel]; origin != "" && original != nil && f != manager {
+				marks.Insert(origin)
+			}
+		}
+	}
+	return marks
+}
+
 // reportOlder reports a mirror that runs under a Workload of another incarnation
 // of its origin, or was made for one by the uid that it carries.
-func reportOlder(v *View, origin, mirror *inspect.Job) {
+//
+// certain is whether it is known that its management cluster has made it.
+func reportOlder(v *View, origin, mirror *inspect.Job, certain bool) {
 	f, _ := v.Facts(origin.Context)
 	w, known := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
 	other := fmt.Sprintf("annotation %s of %s is %s, which is not a name for uid %s", delegation.PrebuiltWorkload, named(Of(mirror)), mirror.Prebuilt(), origin.UID)
@@ -62,6 +97,9 @@ func reportOlder(v *View, origin, mirror *inspect.Job) {
 	}
 	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
 		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())
+	}
+	if !certain {
+		s.Remedy = command.Say("%s, %s", ifNobodyElse(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
 	}
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning

@@ -64,6 +64,21 @@ func (d *dispatcher) origin() string {
 	return newest
 }
 
+// defaultOrigin is how MultiKueue marks what it makes unless multiKueue.origin of its
+// configuration says otherwise.
+const defaultOrigin = "multikueue"
+
+// mayMark says whether a management cluster that is known by some marks makes what has
+// a certain one. Where nothing that it made is found, that is known of the default alone,
+// and not for certain: others may dispatch to the same worker, which we have no context for.
+func mayMark[T any](known map[string]T, origin string) (may, certain bool) {
+	if len(known) == 0 {
+		return origin == defaultOrigin, false
+	}
+	_, may = known[origin]
+	return may, true
+}
+
 // multiKueue is all that MultiKueue has on the clusters of a fleet.
 type multiKueue struct {
 	*View
@@ -100,6 +115,9 @@ func newMultiKueue(v *View) *multiKueue {
 				d.use(m.Job.Marks.MultiKueueOrigin, m.Job.CreationTimestamp.Time)
 			}
 		}
+	}
+	if slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.origins) == 0 }) {
+		e.seeCopies()
 	}
 	e.hides = slices.ContainsFunc(v.Unseen(), func(context string) bool {
 		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.at(context)) > 0 })

@@ -86,9 +86,9 @@ func (s *stray) since() time.Time {
 // worker, or did, and marks its mirrors like this. nil if that is not known.
 func (e *multiKueue) maker(s stray) *dispatcher {
 	for _, d := range e.dispatchers {
-		_, isItsMark := d.origins[s.origin]
+		isItsMark, _ := mayMark(d.origins, s.origin)
 		dispatchesThere := len(d.at(s.worker.Context)) > 0 || d.hasRun.Has(s.worker.Context)
-		if d.Facts != s.worker && dispatchesThere && (isItsMark || len(d.origins) == 0) {
+		if d.Facts != s.worker && dispatchesThere && isItsMark {
 			return d
 		}
 	}
