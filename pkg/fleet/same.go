@@ -85,7 +85,9 @@ func (f *Fleet) Covered() []Alias {
 		if m.err == nil || len(m.ways) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(f.members, func(other *member) bool { return other.err == nil && isSame(m.ways[0], other.ways[0]) })
+		i := slices.IndexFunc(f.members, func(other *member) bool {
+			return other.err == nil && slices.ContainsFunc(other.ways, func(way *Cluster) bool { return isSame(m.ways[0], way) })
+		})
 		if i >= 0 {
 			covered = append(covered, Alias{Context: m.context, SameAs: f.members[i].context})
 		}

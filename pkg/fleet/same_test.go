@@ -218,6 +218,11 @@ func TestCovered(t *testing.T) {
 	f := Open(t.Context(), []Context{at("old", "https://a x", expired), at("new", "https://a x", mayRead("u")), at("lost", "https://b x", expired)}, Options{})
 	assert.DeepEqual(t, f.Contexts(), []string{"old", "new", "lost"})
 	assert.DeepEqual(t, f.Covered(), []Alias{{"old", "new"}})
+
+	// Also where that one is asked by another address.
+	f = Open(t.Context(), []Context{at("outside", "https://b y", mayRead("u")), at("old", "https://a x", expired), at("new", "https://a x", mayRead("u"))}, Options{})
+	assert.DeepEqual(t, f.Contexts(), []string{"outside", "old"})
+	assert.DeepEqual(t, f.Covered(), []Alias{{"old", "outside"}})
 }
 
 // TestJoinedLater: two contexts of one cluster, of which one answers only later, are
