@@ -124,7 +124,7 @@ func TestRecordings(t *testing.T) {
 			f := clusters(t, b, fleet.Options{})
 			var got []string
 			for _, c := range f.Clusters() {
-				got = append(got, c.Context+" "+c.UID+" "+c.Namespace)
+				got = append(got, c.Context+" "+c.UID()+" "+c.Namespace)
 			}
 			assert.Equal(t, strings.Join(got, ","), want)
 			assert.Assert(t, strings.Contains(ls(t, f), `"name": "train"`))
@@ -159,5 +159,5 @@ func TestUnknownFields(t *testing.T) {
 		"a.yaml":        "later: 1\n" + list + kubeSystem + "metadata: {}\n",
 	}))
 	assert.NilError(t, err)
-	assert.Equal(t, clusters(t, b, fleet.Options{}).Clusters()[0].UID, "uid-of-a")
+	assert.Equal(t, clusters(t, b, fleet.Options{}).Clusters()[0].UID(), "uid-of-a")
 }

@@ -38,7 +38,7 @@ type reading struct {
 func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 	c := r.cluster
 	r.context = Context{
-		Name: c.Context, Server: address(c.Server), CA: c.CA, ClusterUID: c.UID, Namespace: c.Namespace,
+		Name: c.Context, Server: address(c.Server), CA: c.CA, ClusterUID: c.UID(), Namespace: c.Namespace,
 		Version: facts.Version, ClockSkewSeconds: skewSeconds(facts.Skew),
 		Served: []string{corev1.SchemeGroupVersion.String()},
 	}

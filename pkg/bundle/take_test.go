@@ -243,7 +243,7 @@ func TestUnread(t *testing.T) {
 	assert.Equal(t, len(c.Unread), 4)
 	_, back := again(t, b, f, bundle.Options{})
 	assert.Equal(t, ls(t, clusters(t, back, fleet.Options{})), ls(t, f))
-	assert.Equal(t, clusters(t, back, fleet.Options{}).Clusters()[0].UID, "uid-of-a")
+	assert.Equal(t, clusters(t, back, fleet.Options{}).Clusters()[0].UID(), "uid-of-a")
 }
 
 // TestKueueUnknown: where nobody may know whether there is Kueue, that is what

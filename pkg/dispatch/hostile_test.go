@@ -231,9 +231,9 @@ func TestHostileCancel(t *testing.T) {
 				mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 				mirror = s.there.Create(t, jobs, mirror)
 				here, there := clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there")
-				there.UID = "there-uid"
+				there.SetUID("there-uid")
 				s.here.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) {
-					place := delegation.Place{ClusterUID: there.UID, Namespace: "ml", Name: "small", UID: string(mirror.GetUID())}
+					place := delegation.Place{ClusterUID: there.UID(), Namespace: "ml", Name: "small", UID: string(mirror.GetUID())}
 					o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: place.String()})
 				})
 				tt.before(s)

@@ -30,7 +30,7 @@ func leases() schema.GroupVersionResource {
 func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster {
 	t.Helper()
 	c := s.Cluster(t, name)
-	c.UID = name + "-uid"
+	c.SetUID(name + "-uid")
 	return c
 }
 

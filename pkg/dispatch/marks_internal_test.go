@@ -16,7 +16,11 @@ import (
 // TestExpectNoPlace: where a mark names no object, the mirror may be anywhere, and no
 // second one is made.
 func TestExpectNoPlace(t *testing.T) {
-	sideOf := func(context string) *side { return &side{Cluster: &fleet.Cluster{Context: context, UID: context}} }
+	sideOf := func(context string) *side {
+		c := &fleet.Cluster{Context: context}
+		c.SetUID(context)
+		return &side{Cluster: c}
+	}
 	at := &task{Loop: &Loop{origin: sideOf("management")}, worker: sideOf("worker-1"), Task: Task{Kind: delegation.Job()}}
 	at.ref = refTo(at.origin.Cluster, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
 	at.mirrorRef = refTo(at.worker.Cluster, at.Kind.GroupVersionKind(), "ml", "train", "")

@@ -31,7 +31,7 @@ func refOf(c *fleet.Cluster, o *unstructured.Unstructured) Ref {
 // refTo names an object of a cluster that may not be there.
 func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return Ref{Context: c.Context, ClusterUID: c.UID, Stamp: c.Stamp, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+	return Ref{Context: c.Context, ClusterUID: c.UID(), Stamp: c.Stamp, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
 }
 
 // String is how people are told of it: namespace/name.

@@ -36,7 +36,7 @@ func locate(ctx context.Context, w *fleet.Cluster, k delegation.Kind, named dele
 
 // identityOf is what is known of which cluster it is.
 func identityOf(c *fleet.Cluster) delegation.Cluster {
-	return delegation.Cluster{UID: c.UID, Stamp: c.Stamp}
+	return delegation.Cluster{UID: c.UID(), Stamp: c.Stamp}
 }
 
 // Mirror is what an origin says of its mirror.

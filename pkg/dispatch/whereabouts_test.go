@@ -49,7 +49,8 @@ func failing(t *testing.T, method string, err *apierrors.StatusError, name, clus
 		return nil
 	}
 	c := server.Cluster(t, name)
-	c.UID, c.Stamp = clusterUID, stamp
+	c.SetUID(clusterUID)
+	c.Stamp = stamp
 	return c
 }
 

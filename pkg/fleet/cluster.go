@@ -21,10 +21,7 @@ import (
 type Cluster struct {
 	// Context is the context's name.
 	Context string
-	// UID is the cluster's identity, the UID of its kube-system Namespace; ""
-	// where no context that is known to lead there may read that.
-	UID string
-	// Stamp is by what the cluster may be known again where UID is "": a fingerprint
+	// Stamp is by what the cluster may be known again where its UID is "": a fingerprint
 	// of its address and of the authority that has signed its certificate. It is ""
 	// where these prove nothing. The same cluster may have several.
 	Stamp string
@@ -36,6 +33,9 @@ type Cluster struct {
 	// Bounded is whether a list of all namespaces is not all there is: see Context.
 	Bounded bool
 
+	uid string
+	// identified is closed when uid is known; nil where nobody is being asked for it.
+	identified <-chan struct{}
 	// endpoint is where it is, "" if that does not tell it from others.
 	endpoint string
 	// proofs are the uids of what was seen in a namespace, where that was looked at to tell
@@ -103,6 +103,22 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 // in none if that is "".
 func (c *Cluster) Kubectl(namespace string, words ...string) command.Command {
 	return command.Kubectl(c.Context, namespace, words...)
+}
+
+// UID is the cluster's identity, the UID of its kube-system Namespace; "" where no context
+// that is known to lead there may read that. While the only cluster of a fleet is being asked
+// for it, it is waited for.
+func (c *Cluster) UID() string {
+	if c.identified != nil {
+		<-c.identified
+	}
+	return c.uid
+}
+
+// SetUID tells which cluster it is.
+func (c *Cluster) SetUID(uid string) {
+	_ = c.UID() // Nobody sets it after this.
+	c.uid = uid
 }
 
 // identity asks which cluster it is: "" where the user may not read that, which is no error.

@@ -93,7 +93,7 @@ func TestNewCluster(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, c.Context, "good")
 	assert.Equal(t, c.Namespace, "batch")
-	assert.Equal(t, c.UID, "")
+	assert.Equal(t, c.UID(), "")
 
 	own := errors.New("its own error")
 	for name, broken := range map[string]Context{
@@ -135,8 +135,8 @@ func asError(t *testing.T, err error) *kubecontext.Error {
 func errorsOf(f *Fleet) []error {
 	var errs []error
 	for _, m := range f.members {
-		if m.err != nil {
-			errs = append(errs, m.err)
+		if m.failed() != nil {
+			errs = append(errs, m.failed())
 		}
 	}
 	return errs

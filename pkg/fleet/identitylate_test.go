@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -33,11 +34,36 @@ func TestLateIdentity(t *testing.T) {
 		f := fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}},
 			fleet.Options{Timeout: time.Second})
 		cluster := f.Clusters()[0]
-		assert.Equal(t, cluster.UID, "")
+		assert.Equal(t, cluster.UID(), "")
 		close(late.let)
 		synctest.Wait()
-		assert.Equal(t, cluster.UID, "")
+		assert.Equal(t, cluster.UID(), "")
 		f.Again(t.Context())
-		assert.Equal(t, cluster.UID, "late")
+		assert.Equal(t, cluster.UID(), "late")
+	})
+}
+
+// TestOnlyContext: who asks one context asks at once, while it is asked which cluster it is,
+// and hears that it could not be reached as who asks several does.
+func TestOnlyContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := lateTransport{let: make(chan struct{})}
+		at := func(timeout time.Duration) *fleet.Fleet {
+			return fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}}, fleet.Options{Timeout: timeout})
+		}
+		f := at(time.Second)
+		answers := fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) { return "it does", nil })
+		assert.ErrorContains(t, answers[0].Err, "could not reach the cluster: no answer within 1s")
+		fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) {
+			t.Error("what is known not to answer is asked")
+			return "", nil
+		})
+
+		answers = fleet.Ask(t.Context(), at(time.Minute), func(_ context.Context, c *fleet.Cluster) (string, error) {
+			close(late.let)
+			return c.UID(), nil
+		})
+		assert.NilError(t, answers[0].Err)
+		assert.Equal(t, answers[0].Value, "late")
 	})
 }

@@ -66,8 +66,8 @@ func stamp(config *rest.Config, authority string) string {
 // isSame says whether two contexts certainly reach one cluster. Two of which neither
 // tells anything are not the same.
 func isSame(a, b *Cluster) bool {
-	if a.UID != "" && b.UID != "" {
-		return a.UID == b.UID
+	if a.UID() != "" && b.UID() != "" {
+		return a.UID() == b.UID()
 	}
 	return a.endpoint != "" && a.endpoint == b.endpoint || haveSeenTheSame(a, b)
 }
@@ -80,23 +80,23 @@ func introduce(clusters []*Cluster) {
 	const several = "several"
 	for _, c := range clusters {
 		switch uid, isKnown := known[c.endpoint]; {
-		case c.UID == "" || c.endpoint == "":
-		case isKnown && uid != c.UID:
+		case c.UID() == "" || c.endpoint == "":
+		case isKnown && uid != c.UID():
 			known[c.endpoint] = several
 		default:
-			known[c.endpoint] = c.UID
+			known[c.endpoint] = c.UID()
 		}
 	}
 	for _, c := range clusters {
-		if uid := known[c.endpoint]; c.UID == "" && uid == several {
+		if uid := known[c.endpoint]; c.UID() == "" && uid == several {
 			c.endpoint = ""
-		} else if c.UID == "" {
-			c.UID = uid
+		} else if c.UID() == "" {
+			c.SetUID(uid)
 		}
 	}
 	for _, c := range clusters {
-		if i := slices.IndexFunc(clusters, func(other *Cluster) bool { return other.UID != "" && haveSeenTheSame(c, other) }); c.UID == "" && i >= 0 {
-			c.UID = clusters[i].UID
+		if i := slices.IndexFunc(clusters, func(other *Cluster) bool { return other.UID() != "" && haveSeenTheSame(c, other) }); c.UID() == "" && i >= 0 {
+			c.SetUID(clusters[i].UID())
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 	introduce(answered(members))
 	var namespaces []string
 	for _, c := range answered(members) {
-		if c.UID == "" && c.Namespace != "" && !slices.Contains(namespaces, c.Namespace) {
+		if c.UID() == "" && c.Namespace != "" && !slices.Contains(namespaces, c.Namespace) {
 			namespaces = append(namespaces, c.Namespace)
 		}
 	}
@@ -29,7 +29,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 	namespaces = namespaces[:min(mostProofs, len(namespaces))]
 	f.each(len(members), func(i int) {
 		m := members[i]
-		if m.err != nil {
+		if m.failed() != nil {
 			return
 		}
 		start := f.clock.Now()
@@ -53,7 +53,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 // answered are the ways of all that have answered.
 func answered(members []*member) (clusters []*Cluster) {
 	for _, m := range members {
-		if m.err == nil {
+		if m.failed() == nil {
 			clusters = append(clusters, m.ways...)
 		}
 	}

@@ -40,7 +40,7 @@ func TestProvenByWhatIsSeen(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := Open(t.Context(), []Context{at("a", "https://a x", tt.a), at("b", "https://b y", tt.b)}, Options{})
 			assert.Equal(t, len(f.Contexts()) == 1, tt.same)
-			assert.Equal(t, f.Clusters()[0].UID, tt.uid)
+			assert.Equal(t, f.Clusters()[0].UID(), tt.uid)
 			asked := len(tt.a.asked)
 			f.Again(t.Context())
 			assert.Equal(t, len(tt.a.asked), asked, "it is looked at once")
@@ -58,8 +58,9 @@ func TestNothingToProve(t *testing.T) {
 		for i, u := range users {
 			contexts = append(contexts, at(fmt.Sprint(i), fmt.Sprintf("https://%d x", i), u))
 		}
-		Open(t.Context(), contexts, Options{})
+		f := Open(t.Context(), contexts, Options{})
 		for i, u := range users {
+			_ = f.Clusters()[i].UID()
 			assert.DeepEqual(t, u.asked, []string{fmt.Sprintf("GET %d%s", i, kubeSystem)})
 		}
 		assert.Assert(t, len(users) > 0, name)

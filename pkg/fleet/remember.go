@@ -28,7 +28,7 @@ func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
 		for i, way := range m.ways {
 			way.memory = &memory{ctx: ctx, clock: f.clock, changed: news, fell: make(chan struct{}, 1), kept: map[string]*recollection{}, refused: map[string]error{}}
 			if i == 0 {
-				way.memory.down = m.err
+				way.memory.down = m.failed()
 			}
 			go f.listen(ctx, way)
 		}

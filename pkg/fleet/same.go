@@ -31,7 +31,7 @@ func (f *Fleet) joined(members []*member) []*member {
 }
 
 func (f *Fleet) isSame(a, b *member) bool {
-	if a.err != nil || b.err != nil || !f.allNamespaces && a.ways[0].Namespace != b.ways[0].Namespace {
+	if a.failed() != nil || b.failed() != nil || !f.allNamespaces && a.ways[0].Namespace != b.ways[0].Namespace {
 		return false
 	}
 	return isSame(a.ways[0], b.ways[0])
@@ -82,11 +82,11 @@ func (f *Fleet) Aliases() []Alias {
 func (f *Fleet) Covered() []Alias {
 	var covered []Alias
 	for _, m := range f.members {
-		if m.err == nil || len(m.ways) == 0 {
+		if m.failed() == nil || len(m.ways) == 0 {
 			continue
 		}
 		i := slices.IndexFunc(f.members, func(other *member) bool {
-			return other.err == nil && slices.ContainsFunc(other.ways, func(way *Cluster) bool { return isSame(m.ways[0], way) })
+			return other.failed() == nil && slices.ContainsFunc(other.ways, func(way *Cluster) bool { return isSame(m.ways[0], way) })
 		})
 		if i >= 0 {
 			covered = append(covered, Alias{Context: m.context, SameAs: f.members[i].context})
@@ -111,11 +111,11 @@ func (f *Fleet) Distinct() bool {
 	seen := map[string]bool{}
 	for _, m := range f.members {
 		switch {
-		case m.err != nil:
-		case m.ways[0].UID == "" && len(f.members) > 1, seen[m.ways[0].UID]:
+		case m.failed() != nil:
+		case m.ways[0].UID() == "" && len(f.members) > 1, seen[m.ways[0].UID()]:
 			return false
 		default:
-			seen[m.ways[0].UID] = true
+			seen[m.ways[0].UID()] = true
 		}
 	}
 	return true

@@ -101,14 +101,14 @@ func TestKnownThroughAnother(t *testing.T) {
 	developer.Namespace = "ml"
 	f := Open(t.Context(), []Context{developer, admin, at("other", "https://b x", mayRead(""))}, Options{})
 	assert.DeepEqual(t, f.Contexts(), []string{"dev", "admin", "other"})
-	assert.Equal(t, f.Clusters()[0].UID, "u")
-	assert.Equal(t, f.Clusters()[2].UID, "", "another cluster that is not known stays so")
+	assert.Equal(t, f.Clusters()[0].UID(), "u")
+	assert.Equal(t, f.Clusters()[2].UID(), "", "another cluster that is not known stays so")
 	assert.Assert(t, !f.Distinct())
 
 	// An address behind which two clusters are proves nothing of a third.
 	f = Open(t.Context(), []Context{at("a", "https://a x", mayRead("u")), at("b", "https://a x", mayRead("v")), at("c", "https://a x", mayRead(""))}, Options{})
 	assert.DeepEqual(t, f.Contexts(), []string{"a", "b", "c"})
-	assert.Equal(t, f.Clusters()[2].UID, "")
+	assert.Equal(t, f.Clusters()[2].UID(), "")
 }
 
 func TestEndpoint(t *testing.T) {

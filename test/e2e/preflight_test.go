@@ -188,7 +188,7 @@ func TestPreflightObstacles(t *testing.T) {
 			f.provide(management, ns)
 			f.provide(worker1, ns)
 			f.eventuallyClear()
-			text := strings.NewReplacer("NS", ns, "CLUSTER", f.origin.UID).Replace
+			text := strings.NewReplacer("NS", ns, "CLUSTER", f.origin.UID()).Replace
 
 			shell(t, text(o.breakIt))
 			p := f.eventuallyFinds(text(o.object))

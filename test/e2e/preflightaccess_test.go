@@ -117,9 +117,10 @@ func TestPreflightEditor(t *testing.T) {
 func TestPreflightSameCluster(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-same")
-	for _, identity := range []string{f.origin.UID, ""} {
+	for _, identity := range []string{f.origin.UID(), ""} {
 		f.worker = clusterOf(t, management)
-		f.worker.Context, f.worker.UID = "twin", identity
+		f.worker.Context = "twin"
+		f.worker.SetUID(identity)
 		found := f.problems()
 		assert.Equal(t, len(found), 1, "%s", told(found))
 		assert.Assert(t, found[0].Blocking && found[0].Context == "twin" && contains(found[0].Message, "cannot be dispatched to its own cluster"), "%s", told(found))

@@ -105,7 +105,7 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.DeepEqual(t, settings.BinaryData, map[string][]byte{"b": {0, 1}})
 	assert.Assert(t, *settings.Immutable && len(settings.Finalizers) == 0)
 	assert.DeepEqual(t, settings.Labels, map[string]string{delegation.OriginUIDLabel: string(f.job.GetUID())})
-	assert.DeepEqual(t, settings.Annotations, map[string]string{delegation.OriginAnnotation: f.origin.UID + "/" + ns + "/train"})
+	assert.DeepEqual(t, settings.Annotations, map[string]string{delegation.OriginAnnotation: f.origin.UID() + "/" + ns + "/train"})
 	token, err := client(t, worker1).CoreV1().Secrets(ns).Get(ctx, "token", metav1.GetOptions{})
 	assert.NilError(t, err)
 	assert.Assert(t, token.Type == "example.com/own" && string(token.Data["c"]) == "top-secret")

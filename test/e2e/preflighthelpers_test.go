@@ -45,7 +45,7 @@ func clusterOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *fle
 	// Not everybody may read which one it is.
 	system, err := client(t, cluster).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 	assert.NilError(t, err)
-	c.UID = string(system.UID)
+	c.SetUID(string(system.UID))
 	return c
 }
 
@@ -107,7 +107,7 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 
 func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
 	f.t.Helper()
-	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.UID})
+	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.UID()})
 	assert.NilError(f.t, err)
 	return preflight.Request{Origin: job, Plan: made}
 }

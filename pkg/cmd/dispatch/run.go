@@ -28,7 +28,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.UID
+	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.UID()
 	wanted, err := o.find(ctx, origin)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted

@@ -63,8 +63,8 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 // isSameCluster says whether both contexts lead to one cluster. Where the user may
 // not read a cluster's identity, the namespaces tell: they have uids too.
 func (c *check) isSameCluster(ctx context.Context) bool {
-	if c.origin.UID != "" && c.worker.UID != "" {
-		return c.origin.UID == c.worker.UID
+	if c.origin.UID() != "" && c.worker.UID() != "" {
+		return c.origin.UID() == c.worker.UID()
 	}
 	if c.origin.Stamp != "" && c.origin.Stamp == c.worker.Stamp {
 		return true
@@ -161,7 +161,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 // there before.
 func (c *check) isOfOrigin(m *delegation.Marks) bool {
 	isPlace := m.Origin.Namespace == c.Request.Origin.GetNamespace() && m.Origin.Name == c.Request.Origin.GetName()
-	return isPlace && m.Origin.On(delegation.Cluster{UID: c.origin.UID, Stamp: c.origin.Stamp}) != delegation.CertainlyOther
+	return isPlace && m.Origin.On(delegation.Cluster{UID: c.origin.UID(), Stamp: c.origin.Stamp}) != delegation.CertainlyOther
 }
 
 // stranger says whose a Job is that is none of ours.

@@ -51,7 +51,7 @@ type settler struct {
 func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
 	s := &settler{cluster: c, limit: batch}
 	s.visit = func(j inspect.Job) {
-		j.Context, j.ClusterUID = c.Context, c.UID
+		j.Context, j.ClusterUID = c.Context, c.UID()
 		visit(j)
 	}
 	return s
@@ -63,7 +63,7 @@ func (s *settler) add(ctx context.Context, r *read) {
 		s.visit(r.settle(false))
 	case s.later != nil:
 		c := r.claimable()
-		c.job.Context, c.job.ClusterUID = s.cluster.Context, s.cluster.UID
+		c.job.Context, c.job.ClusterUID = s.cluster.Context, s.cluster.UID()
 		s.later(c)
 	default:
 		s.wait(ctx, r.claimable())

@@ -92,7 +92,7 @@ func rankOf(k inspect.ServedKind) int {
 
 func servedKind(c *fleet.Cluster, k delegation.Kind) inspect.ServedKind {
 	return inspect.ServedKind{
-		Context: c.Context, ClusterUID: c.UID,
+		Context: c.Context, ClusterUID: c.UID(),
 		Kind: k.Kind, APIVersion: k.Resource.GroupVersion().String(), Resource: k.Resource.GroupResource().String(),
 		ManagedBy: strings.Join(k.ManagedBy, "."), Template: k.Template,
 		Allowed: slices.Clone(k.Allowed), Reserved: k.Reserved, Defaulted: k.Defaulted, Change: k.Change,

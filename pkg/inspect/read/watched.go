@@ -153,7 +153,7 @@ func (w *watched) settle(ctx context.Context, c *fleet.Cluster) error {
 func (w *watched) update(c *fleet.Cluster, t *told, claimed bool) {
 	t.claimed, t.isNew = claimed, false
 	job := t.read.settle(claimed)
-	job.Context, job.ClusterUID = c.Context, c.UID
+	job.Context, job.ClusterUID = c.Context, c.UID()
 	switch before := t.job; {
 	case before == nil:
 		w.send(inspect.Added, &job)

@@ -96,7 +96,7 @@ func (b *bench) slowly(set *clusters.Set, plugin string) ([]figures.Figure, erro
 		return nil, err
 	}
 	whole := timed(table+", 20 Mbit/s and 80 ms away", medians[table], packed, medians[packed], 1.2)
-	whole.Why = "the cluster is asked first which one it is, and each page costs a round trip and the server's time, where the download is one answer."
+	whole.Why = "each page costs a round trip and the server's time, where the download is one answer."
 	figs := []figures.Figure{whole}
 	took, err := b.untilFirst(plugin, "ls", "-A", "-o", "name", "--no-headers", "--kubeconfig", far.kubeconfig)
 	if err != nil {

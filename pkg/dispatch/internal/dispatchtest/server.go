@@ -82,6 +82,8 @@ func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
 	t.Helper()
 	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: s.Config()}}, fleet.Options{}).Clusters()
 	assert.Equal(t, len(clusters), 1)
+	// What is served from now on is asked for by the test.
+	assert.Equal(t, clusters[0].UID(), "")
 	return clusters[0]
 }
 
