@@ -218,7 +218,7 @@ func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
 func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
 	var possible []string
 	for _, w := range manager.Kueue.Workloads {
-		if w.Status.ClusterName == nil || *w.Status.ClusterName != cluster {
+		if w.ChosenCluster() != cluster {
 			continue
 		}
 		var found []string

@@ -198,7 +198,7 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 	}
 	var reasons []string
 	said := map[string][]string{}
-	for _, name := range w.Status.Nominated {
+	for _, name := range v.offeredTo(p, manager, w) {
 		target, reason := v.ContextOf(manager, name), "could not be looked at"
 		if f := v.Facts(target); f != nil && f.Err == nil {
 			reason = v.workerReason(p, f)
@@ -210,6 +210,9 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 			reasons = append(reasons, reason)
 		}
 		said[reason] = append(said[reason], target)
+	}
+	if len(reasons) == 0 && !manager.Kueue.TellsNominations() {
+		return "quota is reserved on " + manager.Context + ", and no worker has taken it so far"
 	}
 	if len(reasons) == 0 {
 		return "quota is reserved on " + manager.Context + ", and no worker cluster was nominated so far"
@@ -228,6 +231,21 @@ func (v *Inventory) waitsForWorkers(p Pair, manager *Facts, w *kueue.Workload) s
 		reasons[i] = saidBy(strings.Join(said[reason], ", "), reason)
 	}
 	return begin + strings.Join(reasons, "; ")
+}
+
+// offeredTo are the MultiKueueClusters that a Workload was offered to. Where Kueue does not
+// write that down, they are those where there is a copy.
+func (v *Inventory) offeredTo(p Pair, manager *Facts, w *kueue.Workload) []string {
+	if manager.Kueue.TellsNominations() {
+		return w.Status.Nominated
+	}
+	var names []string
+	for _, c := range manager.Kueue.Clusters {
+		if len(v.WorkloadsOf(p, v.Facts(v.ContextOf(manager, c.Name)))) > 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // lackOf is what a reason of Kueue's tells, where that is all, and a matter of one amount.

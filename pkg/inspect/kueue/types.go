@@ -6,6 +6,7 @@
 package kueue
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,10 @@ const JobUIDLabel = "kueue.x-k8s.io/job-uid"
 
 // Versions are those of the API that are read, the preferred first. Kueue 0.20 stops
 // to serve v1beta1; before 0.15 there is no v1beta2.
-func Versions() []string { return []string{"v1beta2", "v1beta1"} }
+func Versions() []string { return []string{"v1beta2", OldVersion} }
+
+// OldVersion is the one that came first.
+const OldVersion = "v1beta1"
 
 // Condition types.
 const (
@@ -312,10 +316,20 @@ func (c *MultiKueueCluster) SecretName() string {
 	return ref.Location
 }
 
-// ChosenCluster is the MultiKueueCluster that a Workload was given to, "" if none.
+// admittedOn is what MultiKueue says with its check once a worker has a Workload: the
+// first until Kueue 0.18.
+var admittedOn = regexp.MustCompile(`^The workload (?:got reservation|was admitted) on "([^"]+)"$`)
+
+// ChosenCluster is the MultiKueueCluster that a Workload was given to, "" if none. Before
+// Kueue 0.13 that stands in no field, and what MultiKueue says with its check tells it.
 func (w *Workload) ChosenCluster() string {
-	if w.Status.ClusterName == nil {
-		return ""
+	if w.Status.ClusterName != nil {
+		return *w.Status.ClusterName
 	}
-	return *w.Status.ClusterName
+	for _, c := range w.Status.AdmissionChecks {
+		if found := admittedOn.FindStringSubmatch(c.Message); found != nil && c.State == CheckReady {
+			return found[1]
+		}
+	}
+	return ""
 }

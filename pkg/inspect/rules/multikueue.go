@@ -37,10 +37,10 @@ func (s *Submission) IsMultiKueues() bool {
 
 // Chosen is the MultiKueueCluster that it was given to, "" if none.
 func (s *Submission) Chosen() string {
-	if s.Workload == nil || s.Workload.Status.ClusterName == nil {
+	if s.Workload == nil {
 		return ""
 	}
-	return *s.Workload.Status.ClusterName
+	return s.Workload.ChosenCluster()
 }
 
 // Nominated are the MultiKueueClusters that may have it.

@@ -63,10 +63,10 @@ and MultiKueue cleans up within a minute.`,
 // mirror is found where that seems to lead.
 func (e *multiKueue) isPlaced(d *dispatcher, p inspect.Pair, mirror *inspect.Job) bool {
 	w, known := e.Workload(d.Facts, mirror.Namespace, mirror.Prebuilt())
-	if w == nil || w.Status.ClusterName == nil {
+	if w == nil || w.ChosenCluster() == "" {
 		return !known
 	}
-	context, isThere := d.contexts[*w.Status.ClusterName]
+	context, isThere := d.contexts[w.ChosenCluster()]
 	return isThere && !slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
 }
 

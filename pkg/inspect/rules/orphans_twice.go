@@ -40,7 +40,8 @@ func (e *multiKueue) misplaced() []misplaced {
 				continue
 			}
 			w, _ := e.Workload(d.Facts, m.Job.Namespace, m.Job.Prebuilt())
-			if w == nil {
+			if w == nil || !d.Kueue.TellsNominations() {
+				// Before Kueue 0.13, nobody writes down what is told to be deleted here.
 				continue
 			}
 			x := misplaced{origin: p.Origin, mirror: m.Job, manager: d, workload: w, here: d.at(m.Job.Context)}

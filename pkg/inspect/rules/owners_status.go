@@ -71,14 +71,14 @@ func sameCounts(origin, mirror *inspect.Job) bool {
 func (v *View) isCopied(origin, mirror *inspect.Job) bool {
 	f, _ := v.Facts(origin.Context)
 	w, _ := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
-	if w == nil || w.DeletionTimestamp != nil || w.Status.ClusterName == nil || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Evicted) {
+	if w == nil || w.DeletionTimestamp != nil || w.ChosenCluster() == "" || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Evicted) {
 		return false
 	}
 	state := v.checkState(f, w)
-	if state == nil || state.State != kueue.CheckReady || v.ContextOf(f, *w.Status.ClusterName) != mirror.Context {
+	if state == nil || state.State != kueue.CheckReady || v.ContextOf(f, w.ChosenCluster()) != mirror.Context {
 		return false
 	}
-	c, _ := v.MultiKueueCluster(f, *w.Status.ClusterName)
+	c, _ := v.MultiKueueCluster(f, w.ChosenCluster())
 	return c != nil && meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active)
 }
 

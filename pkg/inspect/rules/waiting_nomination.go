@@ -36,7 +36,7 @@ status.nominatedClusterNames is empty, though MultiKueueClusters are Active.`,
 
 func detectNobodyNominates(v *View) {
 	for _, w := range v.waiters() {
-		if len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
+		if !w.Manager.Kueue.TellsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
 			continue
 		}
 		config, usable, known := v.notOffered(w)

@@ -1,0 +1,64 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// asBefore013 makes of objects what Kueue 0.12 would have: nobody writes down to which
+// clusters a Workload was offered, nor which has it.
+func asBefore013(o map[string]any) {
+	if version, _ := o["apiVersion"].(string); !strings.HasPrefix(version, "kueue.x-k8s.io/") {
+		return
+	}
+	o["apiVersion"] = "kueue.x-k8s.io/v1beta1"
+	status, _ := o["status"].(map[string]any)
+	delete(status, "clusterName")
+	delete(status, "nominatedClusterNames")
+	checks, _ := status["admissionChecks"].([]any)
+	for _, check := range checks {
+		c, _ := check.(map[string]any)
+		if message, _ := c["message"].(string); message != "" {
+			c["message"] = strings.Replace(message, "was admitted on", "got reservation on", 1)
+		}
+	}
+}
+
+// TestBeforeKueue013: where Kueue does not write down where it offers Workloads, nobody is
+// told that it offers none, nor to delete what it may have put where it is; and what a
+// worker has taken is known.
+func TestBeforeKueue013(t *testing.T) {
+	away := []edit{unreachable("kwok-w1"), unreachable("kwok-w2")}
+	for name, tt := range map[string]struct {
+		base    string
+		edits   []edit
+		summary string
+		codes   []string
+	}{
+		"running":                        {"running", nil, "Running on kwok-w1", nil},
+		"running where nobody looks":     {"running", away, "given to kwok-w1, which could not be read", nil},
+		"waiting":                        {"no-quota-on-workers", nil, "too big: 1 cpu at most on kwok-w1, kwok-w2, in flavor default-flavor, and it asks for 2", []string{"JM029"}},
+		"waiting where nobody looks":     {"no-quota-on-workers", away, "quota is reserved on kwok-mgr, and no worker has taken it so far", nil},
+		"taken out of the configuration": {"cluster-removed-from-config", nil, "", []string{"JM107"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: tt.base, edits: tt.edits, spoil: asBefore013}.make(t)
+			assert.Equal(t, v.Facts("kwok-mgr").Kueue.Version, "v1beta1")
+			assert.DeepEqual(t, codesOf(judge(t, v, rules.All(), 0)), tt.codes)
+			if tt.summary != "" {
+				assert.Equal(t, v.Trace(only(t, v.Pairs.Pairs)).Summary, tt.summary)
+			}
+		})
+	}
+}
+
+func only(t *testing.T, pairs []inspect.Pair) inspect.Pair {
+	t.Helper()
+	assert.Equal(t, len(pairs), 1)
+	return pairs[0]
+}
