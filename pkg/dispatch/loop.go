@@ -95,7 +95,7 @@ type Loop struct {
 	workers map[*fleet.Cluster]*side
 	queues  map[*side]taskQueue
 	// informers are those of each cluster's namespaces and kinds.
-	informers map[scope]cache.SharedIndexInformer
+	informers map[scope]*fleet.Informer
 }
 
 // taskQueue has tasks that are to be looked at.
@@ -105,8 +105,8 @@ type taskQueue = workqueue.TypedRateLimitingInterface[*task]
 // no other.
 func NewLoop(origin, worker *fleet.Cluster, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
 	return &Loop{
-		origin: &side{Cluster: origin, events: events}, usual: worker, options: o, clock: c, events: events,
-		informers: map[scope]cache.SharedIndexInformer{},
+		origin: newSide(origin, events), usual: worker, options: o, clock: c, events: events,
+		informers: map[scope]*fleet.Informer{},
 		workers:   map[*fleet.Cluster]*side{},
 		queues:    map[*side]taskQueue{},
 	}
@@ -116,7 +116,7 @@ func NewLoop(origin, worker *fleet.Cluster, o LoopOptions, c clock.WithTicker, e
 // of its tasks.
 func (l *Loop) workerOf(c *fleet.Cluster) *side {
 	if l.workers[c] == nil {
-		worker := &side{Cluster: c, events: l.events}
+		worker := newSide(c, l.events)
 		l.workers[c] = worker
 		l.queues[worker] = workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[*task](firstRetry, lastRetry),
@@ -300,7 +300,7 @@ func (t *task) tell(err error) {
 		if failed.Context == t.worker.Context {
 			at = t.worker
 		}
-		at.lost(failed.Err)
+		at.link.Note(failed.Err)
 		return
 	}
 	if t.refused.mayPass(err) {

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,10 +16,18 @@ import (
 // every request for an object, and that it does not by whoever has given one up.
 type side struct {
 	*fleet.Cluster
-	events *Recorder
+	link fleet.Link
+}
 
-	mu     sync.Mutex
-	isLost bool
+func newSide(c *fleet.Cluster, events *Recorder) *side {
+	s := &side{Cluster: c}
+	s.link.Lost = func(err error) {
+		events.Record(Event{Event: Disconnected, Message: string(command.Say("%v; Jobs go on running, and it is tried again", c.Failed(err)))})
+	}
+	s.link.Back = func() {
+		events.Record(Event{Event: Reconnected, Message: string(command.Say("context %s answers again", c.Context))})
+	}
+	return s
 }
 
 // get reads what is referred to; it is nil if there is none.
@@ -56,37 +63,6 @@ func remove(ctx context.Context, c *fleet.Cluster, k delegation.Kind, r Ref, dry
 // answered notes that a request was answered, in whatever way.
 func (s *side) answered(err error) {
 	if err == nil || !kubecontext.IsConnection(err) {
-		s.found()
-	}
-}
-
-// noteAnswer notes whether a list or a watch is answered, as long as somebody wants it.
-func (s *side) noteAnswer(ctx context.Context, err error) {
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		s.lost(err)
-	default:
-		s.found()
-	}
-}
-
-// found tells that the cluster answers again, if it did not.
-func (s *side) found() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.isLost {
-		s.isLost = false
-		s.events.Record(Event{Event: Reconnected, Message: string(command.Say("context %s answers again", s.Context))})
-	}
-}
-
-// lost tells that the cluster does not answer, once.
-func (s *side) lost(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.isLost {
-		s.isLost = true
-		s.events.Record(Event{Event: Disconnected, Message: string(command.Say("%v; Jobs go on running, and it is tried again", s.Failed(err)))})
+		s.link.Note(nil)
 	}
 }

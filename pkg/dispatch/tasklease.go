@@ -78,7 +78,7 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 // leaseFailed tells of an error, but not again and again while it lasts.
 func (t *task) leaseFailed(err error) {
 	if kubecontext.IsConnection(err) {
-		t.origin.lost(err)
+		t.origin.link.Note(err)
 		return
 	}
 	message := kubecontext.InContext(t.origin.Context, "work with Lease "+t.ref.Namespace+"/"+t.lease.name(), err).Prose()

@@ -6,15 +6,11 @@ import (
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -45,29 +41,25 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 			wanted[s][at.ref.String()] = t
 		}
 	}
-	// What an informer has to say of each lost connection is for -v=2.
-	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	for s, known := range wanted {
 		informer := l.newInformer(s, known)
 		l.informers[s] = informer
-		wg.Go(func() { informer.RunWithContext(quiet) })
+		wg.Go(func() { informer.Run(ctx) })
 	}
 }
 
 // newInformer makes one for some tasks, by the namespace/name of the origin or the
 // mirror.
-func (l *Loop) newInformer(s scope, known map[string]*task) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformerWithOptions(l.listerWatcher(s, known), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
-	// None of these can fail before the informer runs. The informer's own way of
-	// telling errors leaves out refused connections, so listerWatcher does it.
-	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
-	_ = informer.SetTransform(func(o any) (any, error) { return slim(o, known), nil })
-	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { l.heard(s, known, nil, o) },
-		UpdateFunc: func(old, o any) { l.heard(s, known, old, o) },
-		DeleteFunc: func(o any) { l.heard(s, known, nil, o) },
+func (l *Loop) newInformer(s scope, known map[string]*task) *fleet.Informer {
+	return fleet.NewInformer(fleet.Informed[*unstructured.UnstructuredList]{
+		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), Told: s.side.link.Note,
+		Like: &unstructured.Unstructured{}, Trim: func(o any) any { return slim(o, known) },
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { l.heard(s, known, nil, o) },
+			UpdateFunc: func(old, o any) { l.heard(s, known, old, o) },
+			DeleteFunc: func(o any) { l.heard(s, known, nil, o) },
+		},
 	})
-	return informer
 }
 
 // heartbeat is how often a cluster is asked for something although nothing happens:
@@ -100,7 +92,7 @@ func (l *Loop) listenTo(ctx context.Context, s *side, k delegation.Kind, r Ref) 
 		case <-ticker.C():
 		}
 		if _, err := s.get(ctx, k, r); err != nil && kubecontext.IsConnection(err) && ctx.Err() == nil {
-			s.lost(err)
+			s.link.Note(err)
 		}
 	}
 }
@@ -142,50 +134,25 @@ func slim(object any, known map[string]*task) any {
 	return brief
 }
 
-// listerWatcher asks an API server for one Job by its name; for several, it asks
-// for all of the namespace on the origin's side, and for all that carry our mark on
-// the worker's.
-func (l *Loop) listerWatcher(s scope, known map[string]*task) cache.ListerWatcher {
-	client := s.side.Objects(s.resource, s.namespace)
-	selected := func(o *metav1.ListOptions) {
-		switch {
-		case len(known) == 1:
-			for _, t := range known {
-				// A mirror has its origin's name.
-				o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()
-			}
-		case s.side != l.origin:
-			o.LabelSelector = delegation.OriginUIDLabel
+// selected is one Job by its name; of several, all of the namespace on the origin's side, and
+// all that carry our mark on the worker's.
+func (l *Loop) selected(s scope, known map[string]*task) (o metav1.ListOptions) {
+	switch {
+	case len(known) == 1:
+		for _, t := range known {
+			// A mirror has its origin's name.
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()
 		}
+	case s.side != l.origin:
+		o.LabelSelector = delegation.OriginUIDLabel
 	}
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			selected(&o)
-			list, err := client.List(ctx, o)
-			s.side.noteAnswer(ctx, err)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			selected(&o)
-			watching, err := client.Watch(ctx, o)
-			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
-				// Servers that cannot begin a watch with all there is say so, and are
-				// listed then: it is no failure (KEP-3157).
-				s.side.noteAnswer(ctx, err)
-			}
-			return watching, err
-		},
-	}
+	return o
 }
 
 // cached returns what an informer has of the origin or the mirror, nil if it has
 // nothing.
 func (t *task) cached(at *side, r Ref) *unstructured.Unstructured {
-	found, ok, err := t.informers[scope{at, t.Kind.Resource, r.Namespace}].GetStore().GetByKey(r.String())
-	if err != nil || !ok {
-		return nil
-	}
-	job, _ := found.(*unstructured.Unstructured)
+	job, _ := t.informers[scope{at, t.Kind.Resource, r.Namespace}].Get(r.String()).(*unstructured.Unstructured)
 	return job
 }
 

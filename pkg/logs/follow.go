@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // linger is how long pods are followed that go on although their object has ended,
@@ -22,7 +24,7 @@ type follower struct {
 	ctx    context.Context
 	fail   context.CancelCauseFunc
 	pods   *pods
-	link   *link
+	link   fleet.Link
 	// over is closed when the object has ended or is gone, and enough a while after.
 	over, enough <-chan struct{}
 	// slots hold one entry for each log that is being read.
@@ -48,16 +50,19 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 	defer fail(nil)
 	enough := make(chan struct{})
 	f := &follower{Reader: r, target: t, ctx: ctx, fail: fail, over: over, enough: enough, slots: slots}
-	f.link = &link{name: t.Job.Context, note: r.note}
+	f.link.Lost = func(err error) {
+		r.note(fmt.Sprintf("note: context %s does not answer, and is tried again: %v", t.Job.Context, err))
+	}
+	f.link.Back = func() { r.note(fmt.Sprintf("note: context %s answers again", t.Job.Context)) }
 	f.pods = &pods{target: t, found: f.found, known: map[types.UID]*pod{}}
-	hasSynced, run := f.pods.watch(ctx, f.asked)
+	informer := f.pods.informer(f.asked)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer fail(nil)
-	watching.Go(run)
+	watching.Go(func() { informer.Run(ctx) })
 	synced := make(chan struct{})
 	watching.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), hasSynced) {
+		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 			close(synced)
 		}
 	})
@@ -110,12 +115,17 @@ func (f *follower) run(synced <-chan struct{}) {
 
 // asked takes in how a request for the pods ended.
 func (f *follower) asked(err error) {
-	switch {
-	case err != nil && f.ctx.Err() != nil:
-	case err != nil && isForbidden(err):
+	if isForbidden(err) {
 		f.fail(f.target.failed(fmt.Sprintf("watch the pods of namespace %q", f.target.Job.Namespace), err))
-	default:
-		f.link.told(err)
+		return
+	}
+	f.answered(err)
+}
+
+// answered takes in how any request ended: a refusal is neither.
+func (f *follower) answered(err error) {
+	if err == nil || !isRefused(err) {
+		f.link.Note(err)
 	}
 }
 
@@ -159,29 +169,6 @@ func (f *follower) start(p *pod, isNew bool) {
 	for _, name := range f.choose(o) {
 		c := &containerFollower{follower: f, pod: p, reading: f.newReading(f.target, o.Name, name, isNew)}
 		f.wg.Go(c.run)
-	}
-}
-
-// link is the connection to a cluster. That it is lost is told once, and that it is
-// back.
-type link struct {
-	name string
-	note func(string)
-
-	mu     sync.Mutex
-	isLost bool
-}
-
-func (l *link) told(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch isLost := err != nil && !isRefused(err); {
-	case isLost && !l.isLost:
-		l.isLost = true
-		l.note(fmt.Sprintf("note: context %s does not answer, and is tried again: %v", l.name, err))
-	case err == nil && l.isLost:
-		l.isLost = false
-		l.note(fmt.Sprintf("note: context %s answers again", l.name))
 	}
 }
 

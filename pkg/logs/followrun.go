@@ -124,10 +124,10 @@ func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
 	}
 	body, err := c.reading.open(ctx, follow, false)
 	if err == nil {
-		c.link.told(nil)
+		c.answered(nil)
 		err = c.reading.pass(body, !follow)
 	} else if ctx.Err() == nil {
-		c.link.told(err)
+		c.answered(err)
 	}
 	if err != nil && ctx.Err() != nil && !isSink(err) {
 		return nil

@@ -1,17 +1,14 @@
 package logs
 
 import (
-	"context"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // pod is a pod as it was seen last.
@@ -94,56 +91,33 @@ func (s *pods) drop(uid types.UID) {
 	}
 }
 
-// watch keeps the pods up to date until ctx is over, over restarts of the API
-// server and all else. told is told how each request for them ended.
-func (s *pods) watch(ctx context.Context, told func(error)) (hasSynced cache.InformerSynced, run func()) {
-	client := s.target.Client.CoreV1().Pods(s.target.Job.Namespace)
-	selected := func(o *metav1.ListOptions) {
-		options := s.target.options()
-		o.LabelSelector, o.FieldSelector = options.LabelSelector, options.FieldSelector
-	}
-	listWatch := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			selected(&o)
-			list, err := client.List(ctx, o)
-			told(err)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			selected(&o)
-			w, err := client.Watch(ctx, o)
-			told(err)
-			return w, err
-		},
-	}
-	informer := cache.NewSharedIndexInformerWithOptions(listWatch, &corev1.Pod{}, cache.SharedIndexInformerOptions{})
-	// None of these can fail before the informer runs. What it has to say of each
-	// lost connection is for -v=2.
-	_ = informer.SetTransform(func(o any) (any, error) {
-		if p, ok := o.(*corev1.Pod); ok {
-			trim(p)
-		}
-		return o, nil
-	})
-	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
-	registration, _ := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { s.seen(o) },
-		UpdateFunc: func(old, o any) {
-			if was, ok := old.(*corev1.Pod); ok && was.UID != uidOf(o) {
-				s.drop(was.UID)
+// informer is what keeps the pods up to date. told is told how each request for them ended.
+func (s *pods) informer(told func(error)) *fleet.Informer {
+	return fleet.NewInformer(fleet.Informed[*corev1.PodList]{
+		Client: s.target.Client.CoreV1().Pods(s.target.Job.Namespace), Selected: s.target.options(), Told: told,
+		Like: &corev1.Pod{}, Trim: func(o any) any {
+			if p, ok := o.(*corev1.Pod); ok {
+				trim(p)
 			}
-			s.seen(o)
+			return o
 		},
-		DeleteFunc: func(o any) {
-			if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = last.Obj
-			}
-			s.seen(o)
-			s.drop(uidOf(o))
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: func(o any) { s.seen(o) },
+			UpdateFunc: func(old, o any) {
+				if was, ok := old.(*corev1.Pod); ok && was.UID != uidOf(o) {
+					s.drop(was.UID)
+				}
+				s.seen(o)
+			},
+			DeleteFunc: func(o any) {
+				if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
+					o = last.Obj
+				}
+				s.seen(o)
+				s.drop(uidOf(o))
+			},
 		},
 	})
-	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(2))
-	return registration.HasSynced, func() { informer.RunWithContext(quiet) }
 }
 
 func (s *pods) seen(o any) {
