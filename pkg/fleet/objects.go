@@ -142,6 +142,21 @@ func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
 	return v, err
 }
 
+// Versions asks in which versions the API server serves a group, in its order; none is that it
+// does not. What else it serves, Discovery tells, for many more requests.
+func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) {
+	var served metav1.APIGroup
+	err := DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	var versions []string
+	for _, v := range served.Versions {
+		versions = append(versions, v.Version)
+	}
+	return versions, nil
+}
+
 // IsAs says for a precondition that an object is the one, and as it was when it was read.
 func IsAs(o metav1.Object) *metav1.Preconditions {
 	return &metav1.Preconditions{UID: new(o.GetUID()), ResourceVersion: new(o.GetResourceVersion())}

@@ -1,32 +1,32 @@
 package dispatch
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // refuseMultiKueue makes sure that no Job is dispatched which MultiKueue
 // dispatches too. wanted are those that are to be dispatched.
-func (o *dispatchOptions) refuseMultiKueue(origin *fleet.Cluster, wanted []request) error {
+func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cluster, wanted []request) error {
 	if o.loop.Plan.Owner != delegation.MultiKueue {
 		return nil
 	}
-	groups, err := origin.Kubernetes().Discovery().ServerGroups()
+	versions, err := origin.Versions(ctx, kueue.Group)
 	if err != nil {
 		return kubecontext.InContext(origin.Context, "see whether MultiKueue is there", err)
 	}
-	for _, g := range groups.Groups {
-		if g.Name == "kueue.x-k8s.io" {
-			instead := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
-			if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {
-				instead = ""
-			}
-			return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
-		}
+	if len(versions) == 0 {
+		return nil
 	}
-	return nil
+	instead := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
+	if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {
+		instead = ""
+	}
+	return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
 }

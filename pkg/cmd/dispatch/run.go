@@ -36,7 +36,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.refuseMultiKueue(origin, wanted.requests); err != nil {
+	if err := o.refuseMultiKueue(ctx, origin, wanted.requests); err != nil {
 		return err
 	}
 	if len(wanted.requests) > few {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -23,26 +22,16 @@ type served struct {
 
 // serves asks a server what it has of a kind. Jobs are everywhere.
 func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource) (served, error) {
-	return recall(ctx, p, "serves "+resource.String(), func(context.Context) (served, error) {
+	return recall(ctx, p, "serves "+resource.String(), func(ctx context.Context) (served, error) {
 		here, status, err := p.resources(resource)
 		if err != nil || here {
 			return served{here: here, status: status}, err
 		}
-		groups, err := p.Kubernetes().Discovery().ServerGroups()
-		if err != nil {
-			return served{}, err
-		}
-		var found served
-		i := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == resource.Group })
-		if i < 0 {
-			return found, nil
-		}
-		for _, v := range groups.Groups[i].Versions {
-			if there, _, err := p.resources(resource.GroupResource().WithVersion(v.Version)); err == nil && there {
-				found.others = append(found.others, v.Version)
-			}
-		}
-		return found, nil
+		versions, err := p.Versions(ctx, resource.Group)
+		return served{others: slices.DeleteFunc(versions, func(version string) bool {
+			there, _, err := p.resources(resource.GroupResource().WithVersion(version))
+			return err != nil || !there
+		})}, err
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -50,20 +49,12 @@ func servedVersion(ctx context.Context, c *fleet.Cluster, group string) (string,
 }
 
 func askVersion(ctx context.Context, c *fleet.Cluster, group string) (string, error) {
-	client, err := c.REST(schema.GroupVersion{Group: group, Version: kueue.Versions()[0]}, "/apis")
-	if err != nil {
-		return "", err
-	}
-	var served metav1.APIGroup
-	err = fleet.DecodeJSON(client.Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
+	served, err := c.Versions(ctx, group)
 	if err != nil {
 		return "", fmt.Errorf("ask which versions of %s it serves: %w", group, err)
 	}
 	for _, version := range kueue.Versions() {
-		if slices.ContainsFunc(served.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version }) {
+		if slices.Contains(served, version) {
 			return version, nil
 		}
 	}
