@@ -23,25 +23,12 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 			return err
 		}
 	}
-	if o.NoHeaders {
-		return writeLines(w, rows[1:]...)
-	}
-	var lines []string
-	if len(list.Items) > 0 {
-		lines = append(lines, p.bold(rows[0]))
-	}
-	for i := range list.Items {
-		lines = append(lines, rows[i+1])
-		if isBelow {
-			for _, line := range wrap(kindDetails(&list.Items[i], o), o.Width, gap) {
-				lines = append(lines, p.dim(line))
-			}
+	return writeRows(w, rows, list.Errors, o, func(i int) string {
+		if !isBelow {
+			return ""
 		}
-	}
-	if err := writeLines(w, lines...); err != nil {
-		return err
-	}
-	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+		return kindDetails(&list.Items[i], o)
+	}, p.dim)
 }
 
 // kindColumns are the columns that a row has at the least.

@@ -107,6 +107,31 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
+// writeRows writes the rows of a table, of which the first is the header, each with a text
+// below it that is drawn as said, if there is one; and what could not be read.
+func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableOptions, below func(i int) string, drawn func(string) string) error {
+	header, rows := rows[:1], rows[1:]
+	if o.NoHeaders {
+		return writeLines(w, rows...)
+	}
+	var lines []string
+	if len(rows) > 0 {
+		lines = append(lines, palette{o.Color}.bold(header[0]))
+	}
+	for i, row := range rows {
+		lines = append(lines, row)
+		if text := below(i); text != "" {
+			for _, line := range wrap(text, o.Width, gap) {
+				lines = append(lines, drawn(line))
+			}
+		}
+	}
+	if err := writeLines(w, lines...); err != nil {
+		return err
+	}
+	return writeErrors(w, errs, len(rows) > 0, o)
+}
+
 // writeErrors writes a row for each context that could not be read, behind a
 // blank line where something stands above. On a terminal, messages stand below
 // the row and are wrapped to its width. What somebody is refused in a context stands in

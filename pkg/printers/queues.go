@@ -18,26 +18,12 @@ func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.NoHeaders {
-		return writeLines(w, rows[1:]...)
-	}
-	var lines []string
-	if len(list.Items) > 0 {
-		lines = append(lines, p.bold(rows[0]))
-	}
-	for i := range list.Items {
-		q := &list.Items[i]
-		lines = append(lines, rows[i+1])
-		if isLast := i+1 == len(list.Items) || !isSameQueue(q, &list.Items[i+1]); isLast && q.Problem != "" {
-			for _, line := range wrap(Safe(q.Problem), o.Width, gap) {
-				lines = append(lines, p.bad(line))
-			}
+	return writeRows(w, rows, list.Errors, o, func(i int) string {
+		if i+1 < len(list.Items) && isSameQueue(&list.Items[i], &list.Items[i+1]) {
+			return ""
 		}
-	}
-	if err := writeLines(w, lines...); err != nil {
-		return err
-	}
-	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+		return Safe(list.Items[i].Problem)
+	}, p.bad)
 }
 
 func isSameQueue(a, b *inspect.QueueQuota) bool {
