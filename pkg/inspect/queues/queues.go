@@ -202,20 +202,8 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 			row.Problem = "it is its own ancestor, and Kueue admits nothing to its queues"
 		}
 		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, true
-		var nominal, used capacity.Amount
-		isKnown := c.room.Gaps[inspect.PartClusterQueues] == nil && c.room.Gaps[inspect.PartCohorts] == nil
-		for _, m := range members {
-			q, _ := m.Quota(fr)
-			nominal = nominal.Plus(q.Nominal)
-			if m.Queue != nil {
-				used = used.Plus(m.Used(fr))
-				isKnown = isKnown && c.knowsUse(m)
-			}
-		}
-		row.Nominal = text(nominal, fr.Resource)
-		if isKnown {
-			row.Used, row.Free = text(used, fr.Resource), text(max(0, nominal.Minus(used)), fr.Resource)
-		}
+		c.fill(&row, members, func(*capacity.Node) []capacity.FlavorResource { return []capacity.FlavorResource{fr} },
+			c.room.Gaps[inspect.PartClusterQueues] == nil && c.room.Gaps[inspect.PartCohorts] == nil)
 		rows = append(rows, row)
 	}
 	return rows
@@ -223,13 +211,19 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 
 // fillSum adds up a resource over all ClusterQueues, and what cohorts have of their own.
 func (c *cluster) fillSum(row *inspect.QueueQuota) {
+	ofResource := func(n *capacity.Node) []capacity.FlavorResource {
+		return slices.DeleteFunc(slices.Clone(n.Resources()), func(fr capacity.FlavorResource) bool { return fr.Resource != row.Resource })
+	}
+	c.fill(row, slices.Concat(c.tree.Queues(), c.tree.Cohorts()), ofResource, c.room.Gaps[inspect.PartCohorts] == nil || len(c.tree.Cohorts()) == 0)
+	row.Pending = c.pending(c.tree.Queues(), row.Resource)
+}
+
+// fill adds up what queues and cohorts have of some resources, and what is in use of it.
+// isKnown is whether these are all there are.
+func (c *cluster) fill(row *inspect.QueueQuota, nodes []*capacity.Node, of func(*capacity.Node) []capacity.FlavorResource, isKnown bool) {
 	var nominal, used capacity.Amount
-	isKnown := c.room.Gaps[inspect.PartCohorts] == nil || len(c.tree.Cohorts()) == 0
-	for _, n := range slices.Concat(c.tree.Queues(), c.tree.Cohorts()) {
-		for _, fr := range n.Resources() {
-			if fr.Resource != row.Resource {
-				continue
-			}
+	for _, n := range nodes {
+		for _, fr := range of(n) {
 			q, _ := n.Quota(fr)
 			nominal = nominal.Plus(q.Nominal)
 			if n.Queue != nil {
@@ -242,7 +236,6 @@ func (c *cluster) fillSum(row *inspect.QueueQuota) {
 	if isKnown {
 		row.Used, row.Free = text(used, row.Resource), text(max(0, nominal.Minus(used)), row.Resource)
 	}
-	row.Pending = c.pending(c.tree.Queues(), row.Resource)
 }
 
 // knowsUse is whether it is known what a ClusterQueue has given: by its Workloads, or else
