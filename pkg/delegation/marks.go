@@ -18,6 +18,9 @@ const (
 	// under: an annotation from Kueue 0.18 on, a label before (kueue:
 	// pkg/controller/jobframework/utils.go).
 	PrebuiltWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
+	// JobUIDLabel is on the Workload that Kueue makes for an object: its uid (kueue:
+	// pkg/controller/constants/constants.go).
+	JobUIDLabel = "kueue.x-k8s.io/job-uid"
 	// QueueNameLabel names the LocalQueue that an object is submitted to.
 	QueueNameLabel = "kueue.x-k8s.io/queue-name"
 	// ElasticMark, an annotation, if "true" says that an object may change its size while

@@ -127,7 +127,7 @@ type KueueFacts struct {
 // TellsNominations is whether Kueue writes down to which clusters it offers a Workload, as
 // far as can be seen: it does so from 0.13 on, and serves v1beta2 from 0.15 on.
 func (k *KueueFacts) TellsNominations() bool {
-	return k.Version != kueue.OldVersion || slices.ContainsFunc(k.Workloads, func(w *kueue.Workload) bool {
+	return k.Version != delegation.OldKueueVersion || slices.ContainsFunc(k.Workloads, func(w *kueue.Workload) bool {
 		return len(w.Status.Nominated) > 0 || w.Status.ClusterName != nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -78,7 +79,7 @@ func jobUID(w *kueue.Workload) string {
 		// Of a group of pods, the name tells.
 		return ""
 	}
-	if uid := w.Labels[kueue.JobUIDLabel]; uid != "" || owner == nil {
+	if uid := w.Labels[delegation.JobUIDLabel]; uid != "" || owner == nil {
 		return uid
 	}
 	return string(owner.UID)

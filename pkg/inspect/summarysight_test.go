@@ -74,7 +74,7 @@ func TestSummaryOfALostConnection(t *testing.T) {
 	config.Spec.Clusters = []string{"near", "far"}
 	workload := &kueue.Workload{}
 	workload.Namespace, workload.Name = "ml", prebuilt("train", "origin")
-	workload.Labels = map[string]string{kueue.JobUIDLabel: "origin"}
+	workload.Labels = map[string]string{delegation.JobUIDLabel: "origin"}
 	workload.Status.AdmissionChecks = []kueue.CheckState{{Name: "mk", State: kueue.CheckReady}}
 	far := "far"
 	workload.Status.ClusterName = &far

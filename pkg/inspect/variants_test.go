@@ -6,6 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
@@ -31,7 +32,7 @@ func TestWhoseWorkloads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", OwnerReferences: tt.owners, Labels: map[string]string{}}}
 			if tt.label != "" {
-				w.Labels[kueue.JobUIDLabel] = tt.label
+				w.Labels[delegation.JobUIDLabel] = tt.label
 			}
 			assert.Equal(t, jobUID(w), tt.want)
 		})

@@ -102,8 +102,8 @@ func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
 // queue asks Kueue about a LocalQueue.
 func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error) {
 	return recall(ctx, p, "queue "+namespace+"/"+name, func(ctx context.Context) (queue, error) {
-		for _, version := range []string{"v1beta2", "v1beta1"} {
-			local, err := p.kueue(ctx, version, "localqueues", namespace, name)
+		for _, queues := range delegation.KueueResources("localqueues") {
+			local, err := p.Get(ctx, queues, namespace, name)
 			switch {
 			case kubecontext.IsUnserved(err):
 				continue
@@ -112,7 +112,7 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 			case local == nil:
 				return queue{hasKueue: true}, nil
 			}
-			return queue{hasKueue: true, exists: true, toMultiKueue: p.isMultiKueue(ctx, version, content.StringAt(local, "spec", "clusterQueue"))}, nil
+			return queue{hasKueue: true, exists: true, toMultiKueue: p.isMultiKueue(ctx, queues.GroupVersion(), content.StringAt(local, "spec", "clusterQueue"))}, nil
 		}
 		return queue{}, nil
 	})
@@ -120,8 +120,8 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 
 // isMultiKueue says whether a ClusterQueue is known to have a check of MultiKueue's. Few
 // may look at these.
-func (p Probe) isMultiKueue(ctx context.Context, version, name string) bool {
-	cluster, err := p.kueue(ctx, version, "clusterqueues", "", name)
+func (p Probe) isMultiKueue(ctx context.Context, kueue schema.GroupVersion, name string) bool {
+	cluster, err := p.Get(ctx, kueue.WithResource("clusterqueues"), "", name)
 	if err != nil || cluster == nil {
 		return false
 	}
@@ -132,15 +132,10 @@ func (p Probe) isMultiKueue(ctx context.Context, version, name string) bool {
 		}
 	}
 	for _, name := range checks {
-		check, err := p.kueue(ctx, version, "admissionchecks", "", name)
+		check, err := p.Get(ctx, kueue.WithResource("admissionchecks"), "", name)
 		if err == nil && check != nil && content.StringAt(check, "spec", "controllerName") == string(delegation.MultiKueue) {
 			return true
 		}
 	}
 	return false
-}
-
-// kueue reads an object of Kueue's, nil if there is none.
-func (p Probe) kueue(ctx context.Context, version, resource, namespace, name string) (*unstructured.Unstructured, error) {
-	return p.Get(ctx, schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: resource}, namespace, name)
 }

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -153,7 +152,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 	namespace := p.stored.GetNamespace()
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
-		if found, err := asked.Find(ctx, namespace, queue, kueueVersions("localqueues")...); err == nil && found == nil {
+		if found, err := asked.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...); err == nil && found == nil {
 			return command.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
 				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
@@ -162,7 +161,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		return nil
 	}
 	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), "") {
-		workload, err := asked.Find(ctx, namespace, name, kueueVersions("workloads")...)
+		workload, err := asked.Find(ctx, namespace, name, delegation.KueueResources("workloads")...)
 		if err != nil || workload == nil {
 			continue
 		}
@@ -174,13 +173,6 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		}
 	}
 	return nil
-}
-
-func kueueVersions(resource string) []schema.GroupVersionResource {
-	return []schema.GroupVersionResource{
-		{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: resource},
-		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: resource},
-	}
 }
 
 // about makes an error for people of one that a request about a Job had. doing is

@@ -36,8 +36,8 @@ func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old
 	}
 	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
-	made := metav1.ListOptions{LabelSelector: labels.Set{jobUIDLabel: string(old.GetUID())}.String()}
-	for _, resource := range kueueVersions("workloads") {
+	made := metav1.ListOptions{LabelSelector: labels.Set{delegation.JobUIDLabel: string(old.GetUID())}.String()}
+	for _, resource := range delegation.KueueResources("workloads") {
 		var latest *unstructured.Unstructured
 		err := c.Each(ctx, resource, old.GetNamespace(), made, func(w *unstructured.Unstructured) {
 			// An elastic object has several.
@@ -55,10 +55,6 @@ func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old
 	}
 	return Submitted{}
 }
-
-// jobUIDLabel is on the Workload that Kueue makes for an object: its uid (kueue:
-// pkg/controller/constants).
-const jobUIDLabel = "kueue.x-k8s.io/job-uid"
 
 // isStartedByKueue says whether Kueue may have changed an object as it started it. As it
 // puts an object back into its queue, it puts everything back, and marks it until that

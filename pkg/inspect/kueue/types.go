@@ -13,10 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Group is the API group.
-const Group = "kueue.x-k8s.io"
+const Group = delegation.KueueGroup
 
 // ControllerName is the controllerName of MultiKueue's AdmissionChecks.
 const ControllerName = "kueue.x-k8s.io/multikueue"
@@ -28,17 +30,6 @@ func Resource(kind string) string { return strings.ToLower(kind) + "s." + Group 
 // Namespace is where Kueue is installed unless somebody chose another one; the
 // Secrets that MultiKueueClusters name are there.
 const Namespace = "kueue-system"
-
-// JobUIDLabel is on the Workload that Kueue makes for a Job: the Job's uid (kueue:
-// pkg/controller/constants/constants.go).
-const JobUIDLabel = "kueue.x-k8s.io/job-uid"
-
-// Versions are those of the API that are read, the preferred first. Kueue 0.20 stops
-// to serve v1beta1; before 0.15 there is no v1beta2.
-func Versions() []string { return []string{"v1beta2", OldVersion} }
-
-// OldVersion is the one that came first.
-const OldVersion = "v1beta1"
 
 // Condition types.
 const (

@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -54,10 +55,6 @@ func (r *Request) at(context string) *Request {
 // of that name (kueue: LocalQueueDefaulting, since 0.10).
 const DefaultQueue = "default"
 
-// minParallelism is the annotation of a Job that lets fewer pods be started (kueue:
-// pkg/controller/jobs/job).
-const minParallelism = "kueue.x-k8s.io/job-min-parallelism"
-
 // OfJob is what a batch Job asks for, before Kueue has made a Workload of it.
 func OfJob(j *batchv1.Job, queue string) Request {
 	count := int32(1)
@@ -68,7 +65,7 @@ func OfJob(j *batchv1.Job, queue string) Request {
 		count = min(count, *j.Spec.Completions)
 	}
 	set := kueue.PodTemplate{Name: "main", Count: count, Template: j.Spec.Template}
-	if least, ok := numberIn(j.Annotations[minParallelism]); ok {
+	if least, ok := numberIn(j.Annotations[delegation.MinParallelism]); ok {
 		set.MinCount = &least
 	}
 	set.Topology = topologyOf(&j.Spec.Template)

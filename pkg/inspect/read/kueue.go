@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -163,7 +164,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string, names []string) {
 	r.read(inspect.PartWorkloads, func() error {
 		var found []*kueue.Workload
-		byUID := metav1.ListOptions{LabelSelector: labels.Set{kueue.JobUIDLabel: jobUID}.String()}
+		byUID := metav1.ListOptions{LabelSelector: labels.Set{delegation.JobUIDLabel: jobUID}.String()}
 		if jobUID != "" {
 			err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, byUID, func(w *kueue.Workload) { found = append(found, w) })
 			if err != nil {

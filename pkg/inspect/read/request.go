@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -53,7 +54,7 @@ func askVersion(ctx context.Context, c *fleet.Cluster, group string) (string, er
 	if err != nil {
 		return "", fmt.Errorf("ask which versions of %s it serves: %w", group, err)
 	}
-	for _, version := range kueue.Versions() {
+	for _, version := range delegation.KueueVersions() {
 		if slices.Contains(served, version) {
 			return version, nil
 		}

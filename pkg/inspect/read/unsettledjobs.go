@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // unsettledJobs are the Jobs of a cluster whose status depends on Workloads that are read
@@ -22,7 +22,7 @@ func (u *unsettledJobs) settle(ctx context.Context, c *fleet.Cluster, f *inspect
 	claimed := sets.New[string]()
 	if f.Kueue != nil {
 		for _, w := range f.Kueue.Workloads {
-			claimed.Insert(w.Labels[kueue.JobUIDLabel])
+			claimed.Insert(w.Labels[delegation.JobUIDLabel])
 		}
 	}
 	// Neither was anything left out where there is no Kueue.

@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -48,7 +48,7 @@ func (m *madeWorkload) UnmarshalJSON(text []byte) error {
 	}
 	w := kueue.Workload{Status: o.Status}
 	w.OwnerReferences = o.Metadata.OwnerReferences
-	m.jobUID = o.Metadata.Labels[kueue.JobUIDLabel]
+	m.jobUID = o.Metadata.Labels[delegation.JobUIDLabel]
 	// Once a Workload has finished, MultiKueue removes what it has made elsewhere.
 	if !w.IsVariant() && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 		m.cluster = w.ChosenCluster()
@@ -63,14 +63,13 @@ func (m *madeWorkload) UnmarshalJSON(text []byte) error {
 func eachWorkload(ctx context.Context, c *fleet.Cluster, namespace string, uids []string, visit func(*madeWorkload)) (err error) {
 	var options metav1.ListOptions
 	if len(uids) > 0 {
-		made, err := labels.NewRequirement(kueue.JobUIDLabel, selection.In, uids)
+		made, err := labels.NewRequirement(delegation.JobUIDLabel, selection.In, uids)
 		if err != nil {
 			return err
 		}
 		options.LabelSelector = made.String()
 	}
-	for _, version := range kueue.Versions() {
-		workloads := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloads"}
+	for _, workloads := range delegation.KueueResources("workloads") {
 		err = fleet.EachObject(ctx, c, workloads, namespace, options, visit)
 		if !apierrors.IsNotFound(err) {
 			return err

@@ -96,7 +96,7 @@ func addJob(facts []*inspect.Facts, n int, when metav1.Time) {
 		}
 		o := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 			Namespace: ns, Name: workload, UID: types.UID(workload + facts[c].Context), CreationTimestamp: when,
-			Labels: map[string]string{kueue.JobUIDLabel: j.UID},
+			Labels: map[string]string{delegation.JobUIDLabel: j.UID},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "batch/v1", Kind: "Job", Name: name, UID: types.UID(j.UID), Controller: new(true),
 			}},

@@ -63,7 +63,7 @@ func rejectedBy(v *View, f *inspect.Facts, w *kueue.Workload) *kueue.CheckState 
 // settle finds the owner; false if it is gone, or wants nothing any more. One whose
 // kind was not read has to be taken as there: what has no owner is collected.
 func (r *rejection) settle(v *View, jobs map[string]*inspect.Job) bool {
-	if r.job = jobs[cmp.Or(string(r.owner.UID), r.workload.Labels[kueue.JobUIDLabel])]; r.job == nil {
+	if r.job = jobs[cmp.Or(string(r.owner.UID), r.workload.Labels[delegation.JobUIDLabel])]; r.job == nil {
 		row, known := delegation.KindOf(r.ownerKind())
 		return !known || !v.KnowsAll(r.manager, row)
 	}

@@ -141,7 +141,7 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 // jobOf is the Job that a Workload was made for on its own cluster, nil if it is
 // not there.
 func (e *multiKueue) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
-	uid := w.Labels[kueue.JobUIDLabel]
+	uid := w.Labels[delegation.JobUIDLabel]
 	if owner := metav1.GetControllerOf(w); owner != nil {
 		uid = string(owner.UID)
 	}
@@ -166,7 +166,7 @@ the mirror too.`,
 			e := newMultiKueue(v)
 			for _, s := range e.strays() {
 				manager, w, _ := e.home(s.worker, s.namespace, s.name)
-				if w == nil || w.DeletionTimestamp != nil || isOwned(w) || w.Labels[kueue.JobUIDLabel] == "" {
+				if w == nil || w.DeletionTimestamp != nil || isOwned(w) || w.Labels[delegation.JobUIDLabel] == "" {
 					continue
 				}
 				if !v.KnowsAll(manager, s.job.Row()) || e.jobOf(manager, w) != nil {
@@ -184,7 +184,7 @@ func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.Check
 		Message: fmt.Sprintf("the %s that it was made for is gone, but it keeps the mirror on %s alive", s.job.Kind, s.worker.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s: %s has no ownerReferences, and the %s of its label %s=%s is not there",
-				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), s.job.Kind, kueue.JobUIDLabel, w.Labels[kueue.JobUIDLabel]),
+				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), s.job.Kind, delegation.JobUIDLabel, w.Labels[delegation.JobUIDLabel]),
 			stateOf(s.job),
 		},
 		Remedy: command.Say("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), deleteJob(s.job)),

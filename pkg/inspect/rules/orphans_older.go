@@ -124,6 +124,6 @@ func factsOf(v *View, j *inspect.Job) *inspect.Facts {
 
 // isFor says whether a Workload was made for a Job.
 func isFor(w *kueue.Workload, j *inspect.Job) bool {
-	return w.Labels[kueue.JobUIDLabel] == j.UID ||
+	return w.Labels[delegation.JobUIDLabel] == j.UID ||
 		slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return string(o.UID) == j.UID })
 }

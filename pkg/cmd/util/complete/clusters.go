@@ -17,12 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // mostContexts is how many contexts are asked for one word.
@@ -314,10 +312,8 @@ func (c *Completer) QuotaNames(ctx context.Context, w word, found *choices) {
 
 // ofKueue lists objects of Kueue, in whichever version they are served.
 func ofKueue(ctx context.Context, contexts []fleet.Context, namespace, resource string, visit func(name string)) {
-	// Kueue 0.20 stops to serve v1beta1; before 0.15 there is no v1beta2.
-	for _, version := range []string{"v1beta2", "v1beta1"} {
-		of := collection{GroupVersionResource: schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: resource}, namespace: namespace}
-		if collect(ctx, contexts, of, visit) {
+	for _, versioned := range delegation.KueueResources(resource) {
+		if collect(ctx, contexts, collection{GroupVersionResource: versioned, namespace: namespace}, visit) {
 			return
 		}
 	}
