@@ -23,6 +23,8 @@ type Format struct {
 	// kubectl's own printer prints.
 	name    string
 	printer printers.ResourcePrinter
+	// fields are those that columns lead to by paths as kubectl get takes them.
+	fields []string
 }
 
 // Formats are the values of -o. Those that end in an equals sign take a template
@@ -33,8 +35,26 @@ func Formats() []string {
 }
 
 // NewFormat checks a value of -o, and parses the template if it has one. more are
-// formats that a command has beside those in Formats.
+// formats that a command has beside those in Formats. Columns may have paths as kubectl
+// get takes them, such as .metadata.name, though nothing that is printed has metadata.
 func NewFormat(output string, noHeaders bool, more ...string) (*Format, error) {
+	text, fields, err := flatOutput(output)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFormat(text, noHeaders, more)
+	if err == nil {
+		f.fields = fields
+	}
+	return f, err
+}
+
+// NewObjectFormat is NewFormat for objects of Kubernetes, which have metadata.
+func NewObjectFormat(output string, noHeaders bool) (*Format, error) {
+	return newFormat(output, noHeaders, nil)
+}
+
+func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
 	if output == "" || output == "wide" || output == "name" || slices.Contains(more, output) {
 		return &Format{name: output}, nil
 	}
@@ -97,7 +117,7 @@ func (f *Format) TellsErrors() bool { return f.IsDocument() }
 
 // IsPerJob says whether the format prints each Job by itself, without groups.
 func (f *Format) IsPerJob() bool {
-	return f.name == "name" || slices.Contains([]string{"custom-columns", "custom-columns-file"}, f.name)
+	return f.name == "name" || slices.Contains([]string{customColumns, "custom-columns-file"}, f.name)
 }
 
 // PrintObject writes an object as a whole, as a document or through a template.
@@ -145,6 +165,9 @@ func (f *Format) PrintTraces(w io.Writer, traces []inspect.Trace) error {
 
 // printColumns writes objects in columns that the user chose.
 func printColumns[T any](f *Format, w io.Writer, objects []*T) error {
+	if err := checkFields[T](f.fields); err != nil {
+		return err
+	}
 	list := &unstructured.UnstructuredList{}
 	for _, o := range objects {
 		u, err := unstructuredOf(o)

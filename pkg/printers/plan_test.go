@@ -42,6 +42,13 @@ func nastyPlan() *plan.Plan {
 	return p
 }
 
+func objectFormat(t *testing.T, output string) *printers.Format {
+	t.Helper()
+	f, err := printers.NewObjectFormat(output, false)
+	assert.NilError(t, err)
+	return f
+}
+
 func TestPlans(t *testing.T) {
 	one, two := []*plan.Plan{somePlan("train")}, []*plan.Plan{somePlan("train"), somePlan("test")}
 	for _, tt := range []struct {
@@ -64,7 +71,7 @@ func TestPlans(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := printed(t, func(out *bytes.Buffer) error {
-				return printers.Plans(out, newFormat(t, tt.output), tt.plans, printers.TableOptions{Width: tt.width, Color: true})
+				return printers.Plans(out, objectFormat(t, tt.output), tt.plans, printers.TableOptions{Width: tt.width, Color: true})
 			})
 			assert.Assert(t, !strings.ContainsAny(out, "\x1b\r\t"), "%q", out)
 			golden.Assert(t, out, "plans-"+tt.name)
@@ -74,8 +81,8 @@ func TestPlans(t *testing.T) {
 			}
 		})
 	}
-	assert.ErrorIs(t, printers.Plans(&full{}, newFormat(t, ""), one, printers.TableOptions{}), errFull)
-	assert.ErrorIs(t, printers.Plans(&full{}, newFormat(t, "name"), one, printers.TableOptions{}), errFull)
+	assert.ErrorIs(t, printers.Plans(&full{}, objectFormat(t, ""), one, printers.TableOptions{}), errFull)
+	assert.ErrorIs(t, printers.Plans(&full{}, objectFormat(t, "name"), one, printers.TableOptions{}), errFull)
 }
 
 // What is printed for people can be given back to kubectl, and is what was planned.
@@ -86,7 +93,7 @@ func TestPlansAreManifests(t *testing.T) {
 	plans := []*plan.Plan{somePlan("train"), nasty, somePlan("test")}
 	for _, output := range []string{"", "yaml", "kyaml", "json"} {
 		out := printed(t, func(out *bytes.Buffer) error {
-			return printers.Plans(out, newFormat(t, output), plans, printers.TableOptions{Width: 80})
+			return printers.Plans(out, objectFormat(t, output), plans, printers.TableOptions{Width: 80})
 		})
 		manifests, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(out))
 		assert.NilError(t, err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"time"
 
@@ -22,10 +21,6 @@ import (
 // and ends the process on a field that it cannot compare.
 type Sorter struct{ path *jsonpath.JSONPath }
 
-// objectPath is how a path begins that is one of the object, as kubectl get takes it. What is
-// printed of a Job has these fields without what stands around them.
-var objectPath = regexp.MustCompile(`^\{\.(metadata|spec|status)\.`)
-
 // NewSorter checks a JSONPath expression, such as ".creationTimestamp" or
 // "{.status}", or, as for kubectl get, ".metadata.creationTimestamp". A path to a field
 // that no Job can have, or that has no order, is an error.
@@ -37,7 +32,7 @@ func NewSorter(expression string) (*Sorter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
 	}
-	relaxed = objectPath.ReplaceAllString(relaxed, "{.")
+	relaxed, _ = flat(relaxed)
 	path := jsonpath.New("sort-by").AllowMissingKeys(true)
 	if err := path.Parse(relaxed); err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)

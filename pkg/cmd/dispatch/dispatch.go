@@ -211,7 +211,7 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 		Identity: env.Identity(), MirrorTTL: f.mirrorTTL, DeleteOnInterrupt: f.onInterrupt == deleteMirror,
 		DetachAfterStart: f.detach, NewMirror: f.newMirror,
 	}
-	if o.format, err = printers.NewFormat(f.output, false); err != nil {
+	if o.format, err = printers.NewObjectFormat(f.output, false); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	o.origin, o.workers, err = f.LoadWorkers(env, f.to)

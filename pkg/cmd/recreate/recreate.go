@@ -141,7 +141,7 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 		return nil, &util.UsageError{Err: errors.New("recreate deletes the Job, and asks before it does; standard input is no terminal, so nobody can answer; --yes goes on without asking, --dry-run only shows what would be done")}
 	}
 	if f.output != "" {
-		if o.format, err = printers.NewFormat(f.output, false); err != nil {
+		if o.format, err = printers.NewObjectFormat(f.output, false); err != nil {
 			return nil, &util.UsageError{Err: err}
 		}
 	}
