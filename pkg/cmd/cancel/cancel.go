@@ -182,7 +182,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		// It may be there that a mirror is.
 		errs = append(errs, unreached)
 	}
-	return util.Joined(errs)
+	return util.Joined(append(errs, view.Err()))
 }
 
 func (o *cancelOptions) owner() delegation.Owner {

@@ -149,7 +149,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	view.Close()
 	o.sum(outcomes)
 	o.hint(outcomes)
-	return util.Joined(append(errs, o.judge(ctx, outcomes)))
+	return util.Joined(append(errs, o.judge(ctx, outcomes), view.Err()))
 }
 
 // taskOf is what is to be done for a Job, on the worker that it is given to.

@@ -1,6 +1,7 @@
 package writing
 
 import (
+	"fmt"
 	"io"
 	"sync"
 
@@ -13,12 +14,16 @@ import (
 )
 
 // View shows what happens in dispatches, in the format that was asked
-// for. That something cannot be shown is nothing that could be told.
+// for. That something cannot be shown keeps nothing from happening.
 type View struct {
 	util.Environment
 	output string
 	live   *printers.Live
 	closed sync.Once
+
+	mu sync.Mutex
+	// failed is why something could not be shown, the first time.
+	failed error
 }
 
 // Redirect is a writer that can be led elsewhere while it is in use.
@@ -56,18 +61,36 @@ func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs 
 
 // Event shows an event. The recorder never calls it twice at once.
 func (v *View) Event(e *dispatch.Event) {
+	err := v.show(e)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.failed == nil && err != nil {
+		v.failed = fmt.Errorf("could not print all that happened: %w", err)
+	}
+}
+
+func (v *View) show(e *dispatch.Event) error {
 	switch v.output {
 	case "json":
-		_ = printers.EventLine(v.Out, e)
+		return printers.EventLine(v.Out, e)
 	case "yaml":
-		if text, err := yaml.Marshal(e); err == nil {
-			_, _ = v.Out.Write(append([]byte("---\n"), text...))
+		text, err := yaml.Marshal(e)
+		if err == nil {
+			_, err = v.Out.Write(append([]byte("---\n"), text...))
 		}
+		return err
 	case "kyaml":
-		_ = (&kyaml.Encoder{}).FromObject(e, v.Out)
-	default:
-		_ = v.live.Event(*e)
+		return (&kyaml.Encoder{}).FromObject(e, v.Out)
 	}
+	return v.live.Event(*e)
+}
+
+// Err is why not all could be shown, nil if it was. Who reads events would take for the
+// end of a Job what is not.
+func (v *View) Err() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.failed
 }
 
 // Tick has the footer move.

@@ -1,0 +1,47 @@
+package writing_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+)
+
+// filling is a file on a disk with room for so many writes.
+type filling struct{ room int }
+
+var errFull = errors.New("no space left on device")
+
+func (f *filling) Write(p []byte) (int, error) {
+	if f.room == 0 {
+		return 0, errFull
+	}
+	f.room--
+	return len(p), nil
+}
+
+// TestViewTellsWhatIsMissing: whoever reads the events of a dispatch learns that not all
+// of them are there, whatever the format.
+func TestViewTellsWhatIsMissing(t *testing.T) {
+	for _, output := range []string{"", "json", "yaml", "kyaml"} {
+		out := &filling{room: 1}
+		env := util.Environment{Clock: clock.RealClock{}, LookupEnv: func(string) (string, bool) { return "", false }}
+		env.Out, env.ErrOut = out, io.Discard
+		view := writing.NewView(env, &util.GlobalFlags{}, output, 1)
+		event := &dispatch.Event{Event: dispatch.OriginCreated, Origin: &dispatch.Ref{Context: "c", Namespace: "ml", Name: "train"}}
+		view.Event(event)
+		assert.NilError(t, view.Err(), output)
+		view.Event(event)
+		assert.ErrorIs(t, view.Err(), errFull, output)
+		out.room = 1
+		view.Event(event)
+		assert.ErrorIs(t, view.Err(), errFull, "%q: what came before is missing still", output)
+		view.Close()
+	}
+}
