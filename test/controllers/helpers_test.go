@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 var (
@@ -243,65 +241,8 @@ func (want truth) tell(t *testing.T, ns, name string) inspect.Job {
 	return origin
 }
 
-// dispatcher is a dispatch that runs.
-type dispatcher struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	events chan dispatch.Event
-	told   bytes.Buffer
-	seen   []dispatch.Event
-}
-
 // dispatches starts a dispatch to the worker.
-func dispatches(t *testing.T, ns string, args ...string) *dispatcher {
+func dispatches(t *testing.T, ns string, args ...string) *dispatching.Process {
 	t.Helper()
-	d := &dispatcher{t: t, events: make(chan dispatch.Event, 1000)}
-	d.cmd = command(t, append([]string{"dispatch", "--context", management, "--to", worker, "-n", ns, "-o", "json"}, args...)...)
-	d.cmd.Stderr = &d.told
-	out, err := d.cmd.StdoutPipe()
-	assert.NilError(t, err)
-	assert.NilError(t, d.cmd.Start())
-	go func() {
-		defer close(d.events)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var e dispatch.Event
-			if json.Unmarshal(lines.Bytes(), &e) == nil {
-				d.events <- e
-			}
-		}
-	}()
-	return d
-}
-
-// expect waits for an event.
-func (d *dispatcher) expect(want dispatch.EventType) dispatch.Event {
-	d.t.Helper()
-	late := time.After(time.Minute)
-	for {
-		select {
-		case e, ok := <-d.events:
-			if !ok {
-				_ = d.cmd.Wait()
-				d.t.Fatalf("dispatch ended without %s; it told %v and said %s", want, d.seen, d.told.String())
-			}
-			d.seen = append(d.seen, e)
-			if e.Event == want {
-				return e
-			}
-		case <-late:
-			d.t.Fatalf("no %s; there were %v, and it said %s", want, d.seen, d.told.String())
-		}
-	}
-}
-
-// end waits for the end and returns the exit code.
-func (d *dispatcher) end() int {
-	d.t.Helper()
-	late := time.AfterFunc(time.Minute, func() { _ = d.cmd.Process.Kill() })
-	defer late.Stop()
-	for e := range d.events {
-		d.seen = append(d.seen, e)
-	}
-	_ = d.cmd.Wait()
-	return d.cmd.ProcessState.ExitCode()
+	return dispatching.Start(t, command(t, append([]string{"dispatch", "--context", management, "--to", worker, "-n", ns, "-o", "json"}, args...)...))
 }

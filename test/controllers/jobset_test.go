@@ -73,12 +73,12 @@ func TestJobSetToItsEnd(t *testing.T) {
 	newJobSet(t, ns, forHours)
 	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.tell(t, ns, "jobset/train")
 	d := dispatches(t, ns, "jobset/train")
-	d.expect(dispatch.MirrorCreated)
+	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
 	j := truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
 	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
 	letEnd(t, ns)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, jobSets, ns)
 	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")
 }
@@ -87,7 +87,7 @@ func TestJobSetThatFails(t *testing.T) {
 	const ns = "fails"
 	newJobSet(t, ns, toFail)
 	d := dispatches(t, ns, "jobset/train")
-	assert.Equal(t, d.end(), 5, d.told.String())
+	assert.Equal(t, d.End(), 5, d.Told.String())
 	sameEnd(t, jobSets, ns)
 	assert.Equal(t, origins(t, ns)["train"].Status, delegation.Failed)
 	eventuallyFinds(t, ns, "")
@@ -97,7 +97,7 @@ func TestJobSetSuspendedAndResumed(t *testing.T) {
 	const ns = "suspended"
 	newJobSet(t, ns, forHours)
 	d := dispatches(t, ns, "jobset/train")
-	d.expect(dispatch.MirrorCreated)
+	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: true}}`)
 	runs(t, ns, 0)
@@ -106,18 +106,18 @@ func TestJobSetSuspendedAndResumed(t *testing.T) {
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: false}}`)
 	runs(t, ns, 3)
 	truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
-	assert.NilError(t, d.cmd.Process.Signal(syscall.SIGINT))
-	assert.Equal(t, d.end(), 130, d.told.String())
+	assert.NilError(t, d.Cmd.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, d.End(), 130, d.Told.String())
 }
 
 func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
 	const ns = "deleted"
 	newJobSet(t, ns, forHours)
 	d := dispatches(t, ns, "jobset/train")
-	d.expect(dispatch.MirrorCreated)
+	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
 	assert.NilError(t, dynamicClient(management).Resource(jobSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
-	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
 	eventually(t, worker, jobSets, ns, "train", isAway)
 	eventuallyFinds(t, ns, "")
 }
@@ -126,9 +126,9 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	const ns = "killed"
 	newJobSet(t, ns, forSeconds)
 	d := dispatches(t, ns, "jobset/train")
-	made := d.expect(dispatch.MirrorCreated)
-	assert.NilError(t, d.cmd.Process.Kill())
-	d.end()
+	made := d.Expect(dispatch.MirrorCreated, "")
+	assert.NilError(t, d.Cmd.Process.Kill())
+	d.End()
 	eventually(t, worker, jobSets, ns, "train", hasCondition("Completed"))
 	// At first nobody has copied its end, and once its Lease has run out, nobody will. It
 	// is written anew, as by a dispatcher that would hold it for a second.
@@ -138,8 +138,8 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(way(t, ns, "jobset/train"), "JobSet/train management "), way(t, ns, "jobset/train"))
 	assert.Assert(t, strings.HasSuffix(way(t, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), way(t, ns, "jobset/train"))
 	d = dispatches(t, ns, "jobset/train")
-	assert.Equal(t, d.expect(dispatch.MirrorFound).Mirror.UID, made.Mirror.UID)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.Expect(dispatch.MirrorFound, "").Mirror.UID, made.Mirror.UID)
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, jobSets, ns)
 	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")
 }

@@ -65,11 +65,11 @@ func TestTrainJob(t *testing.T) {
 	assert.Equal(t, origins(t, ns)["train"].Status, delegation.Unclaimed)
 	assert.Equal(t, codes(t, ns), "JM013 management")
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
-	d.expect(dispatch.MirrorCreated)
+	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 2)
 	truth{delegation.Unknown, trainJobWay("Unknown", "Running", "2 Running"), ""}.tell(t, ns, "trainjob/train")
 	letEnd(t, ns)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, trainJobs, ns)
 	truth{delegation.Complete, trainJobWay("Complete", "Complete", "2 Completed"), ""}.tell(t, ns, "trainjob/train")
 }
@@ -80,11 +80,11 @@ func TestTrainJobWithoutItsRuntime(t *testing.T) {
 	const ns = "tune-nothing"
 	newTrainJob(t, ns, forSeconds, management)
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
-	d.expect(dispatch.Warned)
-	refusal := d.expect(dispatch.Refused).Message
+	d.Expect(dispatch.Warned, "")
+	refusal := d.Expect(dispatch.Refused, "").Message
 	assert.Assert(t, strings.Contains(refusal, "context worker: the admission webhook validator.trainjob.trainer.kubeflow.org refuses the TrainJob"), refusal)
 	assert.Assert(t, strings.Contains(refusal, `"torch" not found`), refusal)
-	assert.Equal(t, d.end(), 1)
+	assert.Equal(t, d.End(), 1)
 	eventually(t, worker, trainJobs, ns, "train", isAway)
 }
 
@@ -99,12 +99,12 @@ func TestTrainerThatIgnoresManagedBy(t *testing.T) {
 	runsOn(t, management, ns, 2)
 	eventuallyFinds(t, ns, "JM013 management\nJM301 management")
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
-	d.expect(dispatch.MirrorCreated)
+	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 2)
 	eventuallyFinds(t, ns, "JM301 management")
 	findings := found(t, ns)
 	assert.Equal(t, len(findings), 1, "%+v", findings)
 	assert.Equal(t, findings[0].Message, "Kubeflow Trainer before v2.3.0 ignores spec.managedBy; the controller on management has made JobSet tune-twice/train of it")
-	assert.NilError(t, d.cmd.Process.Signal(syscall.SIGINT))
-	assert.Equal(t, d.end(), 130, d.told.String())
+	assert.NilError(t, d.Cmd.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, d.End(), 130, d.Told.String())
 }

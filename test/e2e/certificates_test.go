@@ -118,9 +118,9 @@ func TestDispatchOutlivesItsCredentials(t *testing.T) {
 	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("15s"))
 	kubeconfig, _ := withCertificates(t, map[string]string{management: "5", worker1: "5.0"})
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
-	assert.Equal(t, d.count(dispatch.LeaseLost), 0, "%v", d.seen)
+	assert.Equal(t, d.Count(dispatch.LeaseLost), 0, "%v", d.Seen)
 }
 
 // TestDispatchWithoutCredentials: they end, and there are none for a while. It is said what to
@@ -131,17 +131,17 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("1h"))
 	kubeconfig, stop := withCertificates(t, map[string]string{management: "5", worker1: "5"})
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-	made := d.expect(dispatch.MirrorCreated, "train")
+	made := d.Expect(dispatch.MirrorCreated, "train")
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 2 })
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
-	d.until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "log in again") })
-	d.expect(dispatch.LeaseLost, "train")
+	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "log in again") })
+	d.Expect(dispatch.LeaseLost, "train")
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "train", 2)...)
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
 
 	assert.NilError(t, os.Remove(stop))
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
 	assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
 
@@ -149,20 +149,20 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	origin(t, ns, "never")
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
 	d = dispatches(t, ns, "never", "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.end(), 1)
-	assert.Assert(t, contains(d.told.String(), management, "log in again"), d.told.String())
+	assert.Equal(t, d.End(), 1)
+	assert.Assert(t, contains(d.Told.String(), management, "log in again"), d.Told.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "never") == nil)
 
 	// Who is interrupted while there are none leaves what it cannot reach, and says so.
 	assert.NilError(t, os.Remove(stop))
 	origin(t, ns, "left", fixture.RunsFor("1h"))
 	d = dispatches(t, ns, "left", "--kubeconfig", kubeconfig, "--on-interrupt", "delete")
-	d.expect(dispatch.MirrorCreated, "left")
+	d.Expect(dispatch.MirrorCreated, "left")
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
-	d.until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "log in again") })
-	d.signal(syscall.SIGTERM)
-	assert.Equal(t, d.end(), 143, d.told.String())
+	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "log in again") })
+	d.Signal(syscall.SIGTERM)
+	assert.Equal(t, d.End(), 143, d.Told.String())
 	// Whether it is "left" or "goes on running" depends on which request is the first without.
-	assert.Assert(t, contains(d.seen[len(d.seen)-1].Message, "its mirror on "+worker1, "log in again"), "%v", d.seen)
+	assert.Assert(t, contains(d.Seen[len(d.Seen)-1].Message, "its mirror on "+worker1, "log in again"), "%v", d.Seen)
 	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 // clockAhead, set to a duration, has the clock of the plugin be ahead of that of all others.
@@ -53,11 +54,11 @@ func runAhead(t *testing.T, ahead string, args ...string) string {
 }
 
 // dispatchesAhead dispatches with a clock that is ahead.
-func dispatchesAhead(t *testing.T, ahead, ns, name string) *dispatcher {
+func dispatchesAhead(t *testing.T, ahead, ns, name string) *dispatching.Process {
 	t.Helper()
 	cmd := command(t, "jobs-managedby", "dispatch", name, "--context", management, "--to", worker1, "-n", ns, "-o", "json")
 	cmd.Env = append(cmd.Env, clockAhead+"="+ahead)
-	return starts(t, cmd)
+	return dispatching.Start(t, cmd)
 }
 
 // TestClocksThatDiffer: two dispatchers whose clocks are hours apart, neither of which is that
@@ -72,11 +73,11 @@ func TestClocksThatDiffer(t *testing.T) {
 			t.Parallel()
 			origin(t, tt.ns, "train", fixture.RunsFor("1h"))
 			first := dispatchesAhead(t, tt.one, tt.ns, "train")
-			made := first.expect(dispatch.MirrorCreated, "train")
+			made := first.Expect(dispatch.MirrorCreated, "train")
 			eventuallyJob(t, management, tt.ns, "train", isReady)
 			turnedAway := dispatchesAhead(t, tt.other, tt.ns, "train")
-			assert.Equal(t, turnedAway.end(), 1, turnedAway.told.String())
-			assert.Assert(t, contains(turnedAway.told.String(), "is dispatching it already", "by their clock"), turnedAway.told.String())
+			assert.Equal(t, turnedAway.End(), 1, turnedAway.Told.String())
+			assert.Assert(t, contains(turnedAway.Told.String(), "is dispatching it already", "by their clock"), turnedAway.Told.String())
 
 			// Whoever looks sees how old things are, and that somebody dispatches them.
 			for _, ahead := range []string{tt.one, tt.other} {
@@ -90,15 +91,15 @@ func TestClocksThatDiffer(t *testing.T) {
 			}
 
 			// The dead one is waited for as long as its Lease says, not more and not less.
-			first.signal(syscall.SIGKILL)
-			first.end()
+			first.Signal(syscall.SIGKILL)
+			first.End()
 			second := dispatchesAhead(t, tt.other, tt.ns, "train")
-			waits := second.expect(dispatch.LeaseWaiting, "train")
-			taken := second.expect(dispatch.LeaseTaken, "train")
+			waits := second.Expect(dispatch.LeaseWaiting, "train")
+			taken := second.Expect(dispatch.LeaseTaken, "train")
 			assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 13*time.Second, "%v after %v", taken.Time, waits.Time)
-			assert.Equal(t, second.expect(dispatch.MirrorFound, "train").Mirror.UID, made.Mirror.UID)
-			second.signal(syscall.SIGTERM)
-			assert.Equal(t, second.end(), 143, second.told.String())
+			assert.Equal(t, second.Expect(dispatch.MirrorFound, "train").Mirror.UID, made.Mirror.UID)
+			second.Signal(syscall.SIGTERM)
+			assert.Equal(t, second.End(), 143, second.Told.String())
 		})
 	}
 }
@@ -115,12 +116,12 @@ func TestLeaseOfAnotherClock(t *testing.T) {
 		_, err := client(t, management).CoordinationV1().Leases(ns).Create(t.Context(), lease, metav1.CreateOptions{})
 		assert.NilError(t, err)
 		d := dispatches(t, ns, name)
-		waits := d.expect(dispatch.LeaseWaiting, name)
+		waits := d.Expect(dispatch.LeaseWaiting, name)
 		assert.Assert(t, contains(waits.Message, "dora@laptop", "(for 1m0s, by their clock)"), waits.Message)
-		taken := d.expect(dispatch.LeaseTaken, name)
+		taken := d.Expect(dispatch.LeaseTaken, name)
 		assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 5*time.Second, "%v after %v", taken.Time, waits.Time)
-		d.expect(dispatch.MirrorCreated, name)
-		d.signal(syscall.SIGTERM)
-		assert.Equal(t, d.end(), 143, d.told.String())
+		d.Expect(dispatch.MirrorCreated, name)
+		d.Signal(syscall.SIGTERM)
+		assert.Equal(t, d.End(), 143, d.Told.String())
 	}
 }

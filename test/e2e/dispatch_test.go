@@ -1,12 +1,7 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -21,107 +16,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
-
-// dispatcher is a dispatch that runs, and what it has told.
-type dispatcher struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	events chan dispatch.Event
-	told   bytes.Buffer
-	seen   []dispatch.Event
-}
 
 // dispatches starts the plugin from management to worker-1, with a kubeconfig of
 // one's own if that is given.
-func dispatches(t *testing.T, ns string, args ...string) *dispatcher {
+func dispatches(t *testing.T, ns string, args ...string) *dispatching.Process {
 	t.Helper()
 	return dispatchesTo(t, worker1, ns, args...)
 }
 
 // dispatchesTo is the same for any worker.
-func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatcher {
+func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatching.Process {
 	t.Helper()
 	return dispatchesBetween(t, management, worker, ns, args...)
 }
 
 // dispatchesBetween is the same for any clusters.
-func dispatchesBetween(t *testing.T, from, to, ns string, args ...string) *dispatcher {
+func dispatchesBetween(t *testing.T, from, to, ns string, args ...string) *dispatching.Process {
 	t.Helper()
 	all := append([]string{"jobs-managedby", "dispatch", "--context", from, "--to", to, "-n", ns, "-o", "json"}, args...)
-	return starts(t, command(t, all...))
-}
-
-// starts runs a dispatch, and reads what it tells.
-func starts(t *testing.T, cmd *exec.Cmd) *dispatcher {
-	t.Helper()
-	d := &dispatcher{t: t, cmd: cmd, events: make(chan dispatch.Event, 10000)}
-	d.cmd.Stderr = &d.told
-	out, err := d.cmd.StdoutPipe()
-	assert.NilError(t, err)
-	assert.NilError(t, d.cmd.Start())
-	go func() {
-		defer close(d.events)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var e dispatch.Event
-			if json.Unmarshal(lines.Bytes(), &e) == nil {
-				d.events <- e
-			}
-		}
-	}()
-	return d
-}
-
-// expect waits for an event, of that Job if it is named.
-func (d *dispatcher) expect(want dispatch.EventType, name string) dispatch.Event {
-	d.t.Helper()
-	return d.until(fmt.Sprintf("%s of %q", want, name), func(e dispatch.Event) bool {
-		return e.Event == want && (name == "" || e.Origin != nil && e.Origin.Name == name)
-	})
-}
-
-// until waits for an event that is as it should be; what says how that is.
-func (d *dispatcher) until(what string, is func(dispatch.Event) bool) dispatch.Event {
-	d.t.Helper()
-	late := time.After(2 * time.Minute)
-	for {
-		select {
-		case e, ok := <-d.events:
-			if !ok {
-				_ = d.cmd.Wait()
-				d.t.Fatalf("dispatch ended without %s; it told %v and said %s", what, d.seen, d.told.String())
-			}
-			d.seen = append(d.seen, e)
-			if is(e) {
-				return e
-			}
-		case <-late:
-			d.t.Fatalf("no %s; there were %v, and it said %s", what, d.seen, d.told.String())
-		}
-	}
-}
-
-// end waits for the end and returns the exit code.
-func (d *dispatcher) end() int {
-	d.t.Helper()
-	late := time.AfterFunc(3*time.Minute, func() { _ = d.cmd.Process.Kill() })
-	defer late.Stop()
-	for e := range d.events {
-		d.seen = append(d.seen, e)
-	}
-	_ = d.cmd.Wait()
-	return d.cmd.ProcessState.ExitCode()
-}
-
-func (d *dispatcher) signal(s syscall.Signal) { assert.NilError(d.t, d.cmd.Process.Signal(s)) }
-
-func (d *dispatcher) count(want dispatch.EventType) (n int) {
-	for _, e := range d.seen {
-		if e.Event == want {
-			n++
-		}
-	}
-	return n
+	return dispatching.Start(t, command(t, all...))
 }
 
 // origin makes a Job that is delegated to dispatch, in namespaces of both
@@ -186,19 +101,19 @@ func TestDispatchToTheEnd(t *testing.T) {
 	const ns = "dispatch-end"
 	origin(t, ns, "good", fixture.Pods(3), fixture.RunsFor("3s"))
 	d := dispatches(t, ns, "good")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "good")
 	var order []dispatch.EventType
-	for _, e := range d.seen {
+	for _, e := range d.Seen {
 		if e.Event != dispatch.StatusCopied {
 			order = append(order, e.Event)
 		}
 	}
 	assert.DeepEqual(t, order, []dispatch.EventType{dispatch.LeaseTaken, dispatch.MirrorCreated, dispatch.Completed})
-	last := d.seen[len(d.seen)-1]
+	last := d.Seen[len(d.Seen)-1]
 	assert.Equal(t, last.Status, delegation.Complete)
 	assert.Equal(t, last.Succeeded, int32(3))
-	for i, e := range d.seen {
+	for i, e := range d.Seen {
 		assert.Equal(t, e.Sequence, int64(i+1))
 		assert.Equal(t, e.Kind, dispatch.EventKind)
 	}
@@ -212,8 +127,8 @@ func TestDispatchToTheEnd(t *testing.T) {
 	// The same command once more tells the same end, and changes nothing.
 	before := jobOf(t, management, ns, "good").ResourceVersion
 	again := dispatches(t, ns, "good")
-	assert.Equal(t, again.end(), 0, again.told.String())
-	assert.Equal(t, again.seen[len(again.seen)-1].Event, dispatch.Completed)
+	assert.Equal(t, again.End(), 0, again.Told.String())
+	assert.Equal(t, again.Seen[len(again.Seen)-1].Event, dispatch.Completed)
 	assert.Equal(t, jobOf(t, management, ns, "good").ResourceVersion, before)
 	// Elsewhere it is a finished Job like any other.
 	other, stderr, code := run(t, "dispatch", "good", "-n", ns, "--context", management, "--to", worker2)
@@ -226,7 +141,7 @@ func TestDispatchOfAFailure(t *testing.T) {
 	const ns = "dispatch-fails"
 	origin(t, ns, "bad", fixture.Fails())
 	d := dispatches(t, ns, "bad", "--mirror-ttl", "0")
-	assert.Equal(t, d.end(), 5, d.told.String())
+	assert.Equal(t, d.End(), 5, d.Told.String())
 	o := jobOf(t, management, ns, "bad")
 	assert.Equal(t, o.Status.Failed, int32(1))
 	eventuallyJob(t, worker1, ns, "bad", isGone)
@@ -239,32 +154,32 @@ func TestDispatchResumes(t *testing.T) {
 	const ns = "dispatch-resumes"
 	origin(t, ns, "long", fixture.Pods(2), fixture.RunsFor("2h"))
 	d := dispatches(t, ns, "long")
-	made := d.expect(dispatch.MirrorCreated, "long")
-	d.expect(dispatch.StatusCopied, "long")
-	d.signal(syscall.SIGKILL)
-	d.end()
+	made := d.Expect(dispatch.MirrorCreated, "long")
+	d.Expect(dispatch.StatusCopied, "long")
+	d.Signal(syscall.SIGKILL)
+	d.End()
 
 	// The Lease of the dead is waited out.
 	d = dispatches(t, ns, "long")
-	d.expect(dispatch.LeaseWaiting, "long")
-	found := d.expect(dispatch.MirrorFound, "long")
+	d.Expect(dispatch.LeaseWaiting, "long")
+	found := d.Expect(dispatch.MirrorFound, "long")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
 
 	// Somebody else is turned away meanwhile, and told by whom.
 	other := dispatches(t, ns, "long")
-	assert.Equal(t, other.end(), 1)
+	assert.Equal(t, other.End(), 1)
 	lease, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName("long"), metav1.GetOptions{})
 	assert.NilError(t, err)
-	assert.Assert(t, contains(other.told.String(), *lease.Spec.HolderIdentity, lease.Spec.AcquireTime.UTC().Format(time.RFC3339)), other.told.String())
+	assert.Assert(t, contains(other.Told.String(), *lease.Spec.HolderIdentity, lease.Spec.AcquireTime.UTC().Format(time.RFC3339)), other.Told.String())
 
-	d.signal(syscall.SIGINT)
-	assert.Equal(t, d.end(), 130, d.told.String())
+	d.Signal(syscall.SIGINT)
+	assert.Equal(t, d.End(), 130, d.Told.String())
 	// Given back, it is there at once.
 	d = dispatches(t, ns, "long")
-	d.expect(dispatch.MirrorFound, "long")
-	assert.Equal(t, d.count(dispatch.LeaseWaiting), 0)
+	d.Expect(dispatch.MirrorFound, "long")
+	assert.Equal(t, d.Count(dispatch.LeaseWaiting), 0)
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "long", 2)...)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "long")
 	assert.Equal(t, string(jobOf(t, worker1, ns, "long").UID), made.Mirror.UID)
 }
@@ -276,30 +191,30 @@ func TestDispatchInterrupted(t *testing.T) {
 		origin(t, ns, name, fixture.RunsFor("2h"))
 	}
 	d := dispatches(t, ns, "left")
-	d.expect(dispatch.StatusCopied, "left")
-	d.signal(syscall.SIGTERM)
-	assert.Equal(t, d.end(), 143, d.told.String())
+	d.Expect(dispatch.StatusCopied, "left")
+	d.Signal(syscall.SIGTERM)
+	assert.Equal(t, d.End(), 143, d.Told.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
 
 	d = dispatches(t, ns, "deleted", "--on-interrupt", "delete")
-	d.expect(dispatch.StatusCopied, "deleted")
-	d.signal(syscall.SIGINT)
-	assert.Equal(t, d.end(), 130, d.told.String())
+	d.Expect(dispatch.StatusCopied, "deleted")
+	d.Signal(syscall.SIGINT)
+	assert.Equal(t, d.End(), 130, d.Told.String())
 	eventuallyJob(t, worker1, ns, "deleted", isGone)
 	o := jobOf(t, management, ns, "deleted")
 	assert.Equal(t, o.Status.Active, int32(0))
 	assert.Equal(t, o.Annotations[delegation.MirrorAnnotation], "")
 	// It can be dispatched again.
 	d = dispatches(t, ns, "deleted", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 
 	d = dispatches(t, ns, "late", "--timeout", "3s", "--on-interrupt", "delete")
-	assert.Equal(t, d.end(), 124, d.told.String())
+	assert.Equal(t, d.End(), 124, d.Told.String())
 	eventuallyJob(t, worker1, ns, "late", isGone)
 
 	d = dispatches(t, ns, "detached", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
-	assert.Equal(t, d.seen[len(d.seen)-1].Event, dispatch.Detached)
+	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.Seen[len(d.Seen)-1].Event, dispatch.Detached)
 	assert.Equal(t, jobOf(t, management, ns, "detached").Status.Active, int32(1))
 	assert.Assert(t, jobOf(t, worker1, ns, "detached") != nil)
 }

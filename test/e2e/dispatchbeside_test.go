@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 // TestMirrorsInOneNamespace: origins of several namespaces have mirrors in one. Those of one
@@ -22,15 +23,15 @@ func TestMirrorsInOneNamespace(t *testing.T) {
 	origin(t, two, "train", fixture.RunsFor("1h"))
 	origin(t, two, "other", fixture.RunsFor("1h"))
 	first := dispatches(t, one, "train", "--namespace-to", there)
-	made := first.expect(dispatch.MirrorCreated, "train")
+	made := first.Expect(dispatch.MirrorCreated, "train")
 	second := dispatches(t, two, "train", "--namespace-to", there)
-	assert.Equal(t, second.end(), 1)
-	assert.Assert(t, contains(fmt.Sprint(second.seen)+second.told.String(), "the mirror of another Job", one+"/train"), "%v %s", second.seen, &second.told)
+	assert.Equal(t, second.End(), 1)
+	assert.Assert(t, contains(fmt.Sprint(second.Seen)+second.Told.String(), "the mirror of another Job", one+"/train"), "%v %s", second.Seen, &second.Told)
 	beside := dispatches(t, two, "other", "--namespace-to", there)
-	beside.expect(dispatch.MirrorCreated, "other")
-	for name, d := range map[string]*dispatcher{"train": first, "other": beside} {
+	beside.Expect(dispatch.MirrorCreated, "other")
+	for name, d := range map[string]*dispatching.Process{"train": first, "other": beside} {
 		succeed(t, worker1, there, runningPods(t, worker1, there, name, 1)...)
-		assert.Equal(t, d.end(), 0, d.told.String())
+		assert.Equal(t, d.End(), 0, d.Told.String())
 	}
 	assert.Equal(t, string(jobOf(t, worker1, there, "train").UID), made.Mirror.UID)
 	for ns, want := range map[string]int32{one: 1, two: 0} {
@@ -48,7 +49,7 @@ func TestOthersWriteBeside(t *testing.T) {
 	const ns, edits = "beside-edits", 25
 	origin(t, ns, "train", fixture.Pods(20), fixture.RunsFor("1h"))
 	d := dispatches(t, ns, "train")
-	made := d.expect(dispatch.MirrorCreated, "train")
+	made := d.Expect(dispatch.MirrorCreated, "train")
 	change(t, worker1, ns, "train", `{"metadata":{"labels":{"`+delegation.MultiKueueOriginLabel+`":"somebody"}}}`)
 	pods := runningPods(t, worker1, ns, "train", 20)
 	for i := range edits {
@@ -62,7 +63,7 @@ func TestOthersWriteBeside(t *testing.T) {
 		return j.Labels["edit"] == fmt.Sprint(edits-1) && *j.Spec.ActiveDeadlineSeconds == 10000+edits-1
 	})
 	succeed(t, worker1, ns, pods[len(pods)-1])
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
 	o, m := jobOf(t, management, ns, "train"), jobOf(t, worker1, ns, "train")
 	assert.Equal(t, string(m.UID), made.Mirror.UID)

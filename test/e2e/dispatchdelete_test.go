@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 func namespaceNamed(name string) *corev1.Namespace {
@@ -25,7 +26,7 @@ func deletes(t *testing.T, cluster, ns, name string) {
 }
 
 // started dispatches a Job of an hour, and returns when it runs.
-func started(t *testing.T, ns, name string) *dispatcher {
+func started(t *testing.T, ns, name string) *dispatching.Process {
 	t.Helper()
 	origin(t, ns, name, fixture.RunsFor("1h"))
 	d := dispatches(t, ns, name)
@@ -38,8 +39,8 @@ func TestDispatchWhoseOriginIsDeleted(t *testing.T) {
 	const ns = "dispatch-origin-deleted"
 	d := started(t, ns, "train")
 	deletes(t, management, ns, "train")
-	assert.Equal(t, d.end(), 1, d.told.String())
-	assert.Equal(t, d.count(dispatch.MirrorRemoved), 1)
+	assert.Equal(t, d.End(), 1, d.Told.String())
+	assert.Equal(t, d.Count(dispatch.MirrorRemoved), 1)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
@@ -51,7 +52,7 @@ func TestDispatchWhoseOriginIsReplaced(t *testing.T) {
 	d := started(t, ns, "train")
 	deletes(t, management, ns, "train")
 	origin(t, ns, "train", fixture.RunsFor("1h"))
-	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
 	eventuallyJob(t, worker1, ns, "train", isGone)
 	replaced := jobOf(t, management, ns, "train")
 	assert.Equal(t, replaced.Status.Active, int32(0))
@@ -63,7 +64,7 @@ func TestDispatchWhoseNamespaceIsDeleted(t *testing.T) {
 	const ns = "dispatch-ns-deleted"
 	d := started(t, ns, "train")
 	assert.NilError(t, client(t, management).CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}))
-	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
@@ -75,25 +76,25 @@ func TestDispatchWhoseMirrorIsDeleted(t *testing.T) {
 	d := started(t, ns, "train")
 	before := jobOf(t, management, ns, "train")
 	deletes(t, worker1, ns, "train")
-	assert.Equal(t, d.end(), 1, d.told.String())
-	assert.Equal(t, d.count(dispatch.MirrorDeleted), 1)
-	assert.Assert(t, contains(d.told.String(), "--new-mirror", "cancel"), d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
+	assert.Equal(t, d.Count(dispatch.MirrorDeleted), 1)
+	assert.Assert(t, contains(d.Told.String(), "--new-mirror", "cancel"), d.Told.String())
 	after := jobOf(t, management, ns, "train")
 	assert.DeepEqual(t, after.Status, before.Status)
 
 	// The same command does not run it a second time by itself.
 	d = dispatches(t, ns, "train")
-	assert.Equal(t, d.end(), 1)
-	assert.Equal(t, d.count(dispatch.MirrorCreated), 0)
+	assert.Equal(t, d.End(), 1)
+	assert.Equal(t, d.Count(dispatch.MirrorCreated), 0)
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 
 	d = dispatches(t, ns, "train", "--new-mirror")
-	made := d.expect(dispatch.MirrorCreated, "train")
+	made := d.Expect(dispatch.MirrorCreated, "train")
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool {
 		return contains(j.Annotations[delegation.MirrorAnnotation], made.Mirror.UID)
 	})
 	deletes(t, management, ns, "train")
-	assert.Equal(t, d.end(), 1)
+	assert.Equal(t, d.End(), 1)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
@@ -102,8 +103,8 @@ func TestDispatchWhoseMirrorsNamespaceIsDeleted(t *testing.T) {
 	const ns = "dispatch-mirror-ns-deleted"
 	d := started(t, ns, "train")
 	assert.NilError(t, client(t, worker1).CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}))
-	assert.Equal(t, d.end(), 1, d.told.String())
-	assert.Equal(t, d.count(dispatch.MirrorDeleted), 1)
+	assert.Equal(t, d.End(), 1, d.Told.String())
+	assert.Equal(t, d.Count(dispatch.MirrorDeleted), 1)
 	// Its pods may have gone before it, but nothing says that it was never there.
 	o := jobOf(t, management, ns, "train")
 	assert.Assert(t, o.Status.StartTime != nil && len(o.Status.Conditions) == 0, "%+v", o.Status)
@@ -117,7 +118,7 @@ func TestDispatchWhoseMirrorIsReplaced(t *testing.T) {
 	d := started(t, ns, "train")
 	deletes(t, worker1, ns, "train")
 	createJobs(t, worker1, fixture.New(ns, "train"))
-	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 1 })
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
 
@@ -126,7 +127,7 @@ func TestDispatchWhoseMirrorIsReplaced(t *testing.T) {
 	createJobs(t, worker1, fixture.New(ns, "first"))
 	before := eventuallyJob(t, worker1, ns, "first", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	d = dispatches(t, ns, "first")
-	assert.Equal(t, d.end(), 1)
+	assert.Equal(t, d.End(), 1)
 	after := jobOf(t, worker1, ns, "first")
 	assert.Equal(t, after.ResourceVersion, before.ResourceVersion)
 	assert.Equal(t, jobOf(t, management, ns, "first").Annotations[delegation.MirrorAnnotation], "")
@@ -139,7 +140,7 @@ func TestCancel(t *testing.T) {
 	out, stderr, code := run(t, "cancel", "watched", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 0, stderr)
 	assert.Assert(t, contains(out, "watched"), out)
-	assert.Equal(t, d.end(), 5, d.told.String())
+	assert.Equal(t, d.End(), 5, d.Told.String())
 	eventuallyJob(t, worker1, ns, "watched", isGone)
 	o := jobOf(t, management, ns, "watched")
 	failed := o.Status.Conditions[len(o.Status.Conditions)-1]
@@ -150,7 +151,7 @@ func TestCancel(t *testing.T) {
 	// Without anybody who copies, and found on whichever context has it.
 	origin(t, ns, "left", fixture.RunsFor("1h"))
 	d = dispatches(t, ns, "left", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	_, stderr, code = run(t, "cancel", "left", "-n", ns, "--context", management, healthyKubeconfig(t))
 	assert.Equal(t, code, 0, stderr)
 	eventuallyJob(t, worker1, ns, "left", isGone)
@@ -158,7 +159,7 @@ func TestCancel(t *testing.T) {
 	// Where the mirror cannot be reached, nothing is changed.
 	origin(t, ns, "far", fixture.RunsFor("1h"))
 	d = dispatches(t, ns, "far", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, "not on worker-2", "without --to"), stderr)

@@ -49,20 +49,20 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 			kubeconfig, proxy := behindProxy(t, cluster)
 			origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("12s"))
 			d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-			made := d.expect(dispatch.MirrorCreated, "train")
+			made := d.Expect(dispatch.MirrorCreated, "train")
 			eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Active == 2 })
 			proxy.Stop()
-			d.expect(dispatch.Disconnected, "")
+			d.Expect(dispatch.Disconnected, "")
 			// The Job ends while nobody can be told.
 			eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 2 && j.Status.CompletionTime != nil })
 			if cluster == management {
-				d.expect(dispatch.LeaseLost, "train")
+				d.Expect(dispatch.LeaseLost, "train")
 			}
 			assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
 			assert.NilError(t, proxy.Start())
-			assert.Equal(t, d.end(), 0, d.told.String())
+			assert.Equal(t, d.End(), 0, d.Told.String())
 			// On a slow machine more of them may be lost; the end of each is told.
-			assert.Equal(t, d.count(dispatch.Reconnected), d.count(dispatch.Disconnected))
+			assert.Equal(t, d.Count(dispatch.Reconnected), d.Count(dispatch.Disconnected))
 			sameEnd(t, ns, "train")
 			assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
 		})
@@ -77,14 +77,14 @@ func TestDispatchTellsOfAHang(t *testing.T) {
 	kubeconfig, proxy := behindProxy(t, worker1)
 	origin(t, ns, "train", fixture.RunsFor("5s"))
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-	d.expect(dispatch.MirrorCreated, "train")
+	d.Expect(dispatch.MirrorCreated, "train")
 	toxic, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`))
 	assert.NilError(t, err)
-	d.expect(dispatch.Disconnected, "")
+	d.Expect(dispatch.Disconnected, "")
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	assert.NilError(t, proxy.Toxics.RemoveToxic(t.Context(), toxic.Name))
-	assert.Equal(t, d.end(), 0, d.told.String())
-	assert.Equal(t, d.count(dispatch.Reconnected), d.count(dispatch.Disconnected))
+	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.Count(dispatch.Reconnected), d.Count(dispatch.Disconnected))
 	sameEnd(t, ns, "train")
 }
 
@@ -97,14 +97,14 @@ func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 	origin(t, ns, "train", fixture.Pods(20), fixture.RunsFor("4s"))
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
 	for range 10 {
-		d.expect(dispatch.StatusCopied, "train")
+		d.Expect(dispatch.StatusCopied, "train")
 		proxy.Stop()
 		assert.NilError(t, proxy.Start())
 		if jobOf(t, worker1, ns, "train").Status.CompletionTime != nil {
 			break
 		}
 	}
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
 }
 
@@ -116,14 +116,14 @@ func TestDispatchInterruptedTwice(t *testing.T) {
 	kubeconfig, proxy := behindProxy(t, worker1)
 	origin(t, ns, "train", fixture.RunsFor("2h"))
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig, "--on-interrupt", "delete")
-	d.expect(dispatch.StatusCopied, "train")
+	d.Expect(dispatch.StatusCopied, "train")
 	_, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`))
 	assert.NilError(t, err)
-	d.signal(syscall.SIGINT)
+	d.Signal(syscall.SIGINT)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		d.end()
+		d.End()
 	}()
 	again := time.NewTicker(500 * time.Millisecond)
 	defer again.Stop()
@@ -131,19 +131,19 @@ func TestDispatchInterruptedTwice(t *testing.T) {
 		select {
 		case <-again.C:
 			// It may have ended meanwhile.
-			_ = d.cmd.Process.Signal(syscall.SIGINT)
+			_ = d.Cmd.Process.Signal(syscall.SIGINT)
 		case <-ended:
 			isOver = true
 		}
 	}
-	status, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	assert.Assert(t, ok && status.Signaled() && status.Signal() == syscall.SIGINT, "it ended with %v: %s", d.cmd.ProcessState, d.told.String())
+	status, ok := d.Cmd.ProcessState.Sys().(syscall.WaitStatus)
+	assert.Assert(t, ok && status.Signaled() && status.Signal() == syscall.SIGINT, "it ended with %v: %s", d.Cmd.ProcessState, d.Told.String())
 
 	// The same command goes on with the same mirror.
 	mirror := jobOf(t, worker1, ns, "train")
 	assert.Assert(t, mirror != nil)
 	next := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, next.end(), 0, next.told.String())
-	assert.Equal(t, next.count(dispatch.MirrorFound), 1)
+	assert.Equal(t, next.End(), 0, next.Told.String())
+	assert.Equal(t, next.Count(dispatch.MirrorFound), 1)
 	assert.Equal(t, jobOf(t, worker1, ns, "train").UID, mirror.UID)
 }

@@ -43,7 +43,7 @@ func kindsOfAFile(t *testing.T) {
 	assert.Equal(t, out, "job.batch/train\njobset.jobset.x-k8s.io/train\nwidget.example.com/train\n")
 	d := dispatches(t, ns, "-f", file)
 	for range 3 {
-		d.expect(dispatch.MirrorCreated, "train")
+		d.Expect(dispatch.MirrorCreated, "train")
 	}
 	sets := &like{t, kindNamed(t, "jobset"), ns, "train"}
 	widgets := &like{t, delegation.Kind{Kind: "Widget", Resource: sets.kind.Resource.GroupResource().WithVersion("v1beta1")}, ns, "train"}
@@ -52,7 +52,7 @@ func kindsOfAFile(t *testing.T) {
 	assert.Assert(t, at(widgets.get(worker1), "spec", "managedBy") == nil)
 	sets.reports(`{conditions: [{type: Completed, status: "True"}]}`)
 	widgets.reports(`{conditions: [{type: Succeeded, status: "True"}], result: {answer: 42}}`)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	assert.Equal(t, at(widgets.get(management), "status", "result", "answer"), int64(42))
 	sameEnd(t, ns, "train")
 }
@@ -101,10 +101,10 @@ func kindsPreflight(t *testing.T) {
 	_, err = client(t, worker1).CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "runner"}}, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	d := dispatches(t, ns, "mpijob/train", "--with-dependencies")
-	d.expect(dispatch.MirrorCreated, "train")
-	d.expect(dispatch.DependencyCopied, "train")
+	d.Expect(dispatch.MirrorCreated, "train")
+	d.Expect(dispatch.DependencyCopied, "train")
 	mpi.reports(`{conditions: [{type: Succeeded, status: "True"}]}`)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	copied, err := client(t, worker1).CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{})
 	assert.NilError(t, err)
 	assert.Equal(t, copied.OwnerReferences[0].Kind, "MPIJob")
@@ -119,13 +119,13 @@ func kindsSelected(t *testing.T) {
 	pr.patch(management, `{metadata: {labels: {run: "1"}}}`)
 	d := dispatches(t, ns, "-l", "run=1", "--kinds", "all", "--timeout", "20s", "--on-interrupt", "delete")
 	for range 3 {
-		d.expect(dispatch.MirrorCreated, "")
+		d.Expect(dispatch.MirrorCreated, "")
 	}
 	assert.Equal(t, at(pr.get(worker1), "spec", "status"), "PipelineRunPending")
 	pr.patch(management, `{spec: {status: null}}`)
 	pr.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "status") == nil })
-	d.signal(syscall.SIGINT)
-	assert.Equal(t, d.end(), 130, d.told.String())
+	d.Signal(syscall.SIGINT)
+	assert.Equal(t, d.End(), 130, d.Told.String())
 	pr.eventually(worker1, isAway)
 }
 

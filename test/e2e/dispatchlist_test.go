@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 // manifest writes Jobs to a file.
@@ -44,9 +45,9 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 		jobs = append(jobs, fixture.New(ns, name, fixture.RunsFor("2h")))
 	}
 	args := []string{"-f", manifest(t, jobs...), "--spread"}
-	running := func(d *dispatcher) map[string]string {
+	running := func(d *dispatching.Process) map[string]string {
 		workers := map[string]string{}
-		d.until("mirrors of all", func(e dispatch.Event) bool {
+		d.Until("mirrors of all", func(e dispatch.Event) bool {
 			if e.Event == dispatch.MirrorCreated || e.Event == dispatch.MirrorFound {
 				workers[e.Origin.Name] = e.Mirror.Context
 			}
@@ -61,9 +62,9 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 		on[worker]++
 	}
 	assert.DeepEqual(t, on, map[string]int{worker1: 2, worker2: 2})
-	assert.Equal(t, first.count(dispatch.OriginCreated), len(names))
-	first.signal(syscall.SIGINT)
-	assert.Equal(t, first.end(), 130, first.told.String())
+	assert.Equal(t, first.Count(dispatch.OriginCreated), len(names))
+	first.Signal(syscall.SIGINT)
+	assert.Equal(t, first.End(), 130, first.Told.String())
 	for name, worker := range made {
 		assert.Assert(t, jobOf(t, worker, ns, name) != nil, "%s was removed from %s", name, worker)
 	}
@@ -71,8 +72,8 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 	// The order of the list is another, and each stays where it is.
 	again := dispatchesTo(t, "worker-2,worker-1", ns, append(args, "--on-interrupt", "delete")...)
 	assert.DeepEqual(t, running(again), made)
-	again.signal(syscall.SIGINT)
-	assert.Equal(t, again.end(), 130, again.told.String())
+	again.Signal(syscall.SIGINT)
+	assert.Equal(t, again.End(), 130, again.Told.String())
 	for name, worker := range made {
 		eventuallyJob(t, worker, ns, name, isGone)
 		origin := jobOf(t, management, ns, name)
@@ -90,14 +91,14 @@ func TestDispatchOfABadFileToSeveral(t *testing.T) {
 	needy := fixture.New(ns, "needy")
 	needy.Spec.Template.Spec.ServiceAccountName = "nobody"
 	d := dispatchesTo(t, "worker-1,worker-2", ns, "-f", manifest(t, fixture.New(ns, "fine"), needy))
-	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
 	var refused []string
-	for _, e := range d.seen {
+	for _, e := range d.Seen {
 		assert.Equal(t, e.Event, dispatch.Refused, e.Message)
 		refused = append(refused, e.Message)
 	}
 	assert.Assert(t, contains(strings.Join(refused, "\n"), "context worker-1: ServiceAccount "+ns+"/nobody: does not exist", "context worker-2: ServiceAccount "+ns+"/nobody: does not exist"), "%v", refused)
-	assert.Assert(t, contains(d.told.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job of the file was created"), d.told.String())
+	assert.Assert(t, contains(d.Told.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job of the file was created"), d.Told.String())
 	for _, cluster := range []string{management, worker1, worker2} {
 		for _, name := range []string{"fine", "needy"} {
 			assert.Assert(t, jobOf(t, cluster, ns, name) == nil, "%s is on %s", name, cluster)

@@ -38,13 +38,13 @@ func TestDispatchOfMany(t *testing.T) {
 	createJobs(t, management, fixture.New(ns, "foreign", mine, fixture.ManagedBy("example.com/x")))
 
 	d := dispatches(t, ns, "-l", "experiment=a")
-	assert.Equal(t, d.end(), 1, d.told.String())
+	assert.Equal(t, d.End(), 1, d.Told.String())
 	for i := range n {
 		sameEnd(t, ns, fmt.Sprintf("good-%02d", i))
 	}
-	assert.Equal(t, d.count(dispatch.Completed), n)
-	assert.Equal(t, d.count(dispatch.JobFailed), 1)
-	assert.Equal(t, d.count(dispatch.Refused), 1)
+	assert.Equal(t, d.Count(dispatch.Completed), n)
+	assert.Equal(t, d.Count(dispatch.JobFailed), 1)
+	assert.Equal(t, d.Count(dispatch.Refused), 1)
 	assert.Assert(t, jobOf(t, management, ns, "taken").Status.StartTime == nil)
 	assert.Assert(t, jobOf(t, management, ns, "foreign").Annotations[delegation.MirrorAnnotation] == "")
 
@@ -52,7 +52,7 @@ func TestDispatchOfMany(t *testing.T) {
 	deletes(t, management, ns, "taken")
 	origin(t, ns, "worse", mine, fixture.Fails())
 	d = dispatches(t, ns, "-l", "experiment=a")
-	assert.Equal(t, d.end(), 5, d.told.String())
+	assert.Equal(t, d.End(), 5, d.Told.String())
 }
 
 func TestDispatchOfAFile(t *testing.T) {
@@ -67,13 +67,13 @@ func TestDispatchOfAFile(t *testing.T) {
 
 	// One bad document, and nothing is created.
 	d := dispatches(t, ns, "-f", bad)
-	assert.Equal(t, d.end(), 1)
-	assert.Assert(t, contains(d.told.String(), "document 3", "ConfigMap"), d.told.String())
+	assert.Equal(t, d.End(), 1)
+	assert.Assert(t, contains(d.Told.String(), "document 3", "ConfigMap"), d.Told.String())
 	assert.Assert(t, jobOf(t, management, ns, "one") == nil)
 
 	d = dispatches(t, ns, "-f", file)
-	assert.Equal(t, d.end(), 0, d.told.String())
-	assert.Equal(t, d.count(dispatch.OriginCreated), 2)
+	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.Count(dispatch.OriginCreated), 2)
 	for _, name := range []string{"one", "two"} {
 		assert.Equal(t, *jobOf(t, management, ns, name).Spec.ManagedBy, string(delegation.Dispatch))
 		sameEnd(t, ns, name)
@@ -112,7 +112,7 @@ func TestDispatchFollowsTheUser(t *testing.T) {
 		return j.Spec.Template.Annotations["pod-complete.stage.kwok.x-k8s.io/delay"] == "2s"
 	})
 	change(t, management, ns, "train", `{"spec":{"parallelism":4,"completions":4,"activeDeadlineSeconds":3600,"suspend":false},"metadata":{"labels":{"team":"b"}}}`)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
 	m := jobOf(t, worker1, ns, "train")
 	assert.Equal(t, m.Status.CompletedIndexes, "0-3")
@@ -148,9 +148,9 @@ func TestDispatchWritesSparingly(t *testing.T) {
 			break
 		}
 	}
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	var times []time.Time
-	for _, e := range d.seen {
+	for _, e := range d.Seen {
 		if e.Event == dispatch.StatusCopied {
 			times = append(times, e.Time.Time)
 		}

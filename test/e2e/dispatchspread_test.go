@@ -20,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 // spaces makes a namespace on some clusters, in which pods can be made.
@@ -37,9 +38,9 @@ func ours(t *testing.T, ns, name string, options ...fixture.Option) {
 }
 
 // passed are the messages of workers that were passed over.
-func (d *dispatcher) passed() string {
+func passed(d *dispatching.Process) string {
 	var all []string
-	for _, e := range d.seen {
+	for _, e := range d.Seen {
 		if e.Event == dispatch.PassedOver {
 			all = append(all, e.Message)
 		}
@@ -57,41 +58,41 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	spaces(t, ns, management, worker2)
 	ours(t, ns, "train", fixture.RunsFor("1h"))
 	first := dispatchesTo(t, list, ns, "train")
-	made := first.expect(dispatch.MirrorCreated, "train")
+	made := first.Expect(dispatch.MirrorCreated, "train")
 	assert.Equal(t, made.Mirror.Context, worker2)
-	assert.Assert(t, contains(first.passed(), "context worker-1: Namespace "+ns+": does not exist", "create namespace "+ns, "context dead: ", "refused"), first.passed())
+	assert.Assert(t, contains(passed(first), "context worker-1: Namespace "+ns+": does not exist", "create namespace "+ns, "context dead: ", "refused"), passed(first))
 	eventuallyJob(t, management, ns, "train", isReady)
-	first.signal(syscall.SIGKILL)
-	first.end()
+	first.Signal(syscall.SIGKILL)
+	first.End()
 	shorten(t, ns, "train")
 
 	// Now the first one would take it.
 	spaces(t, ns, worker1)
 	for _, to := range []string{"worker-1,worker-2", reversed} {
 		again := dispatchesTo(t, to, ns, "train")
-		found := again.expect(dispatch.MirrorFound, "train")
+		found := again.Expect(dispatch.MirrorFound, "train")
 		assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
-		again.signal(syscall.SIGKILL)
-		again.end()
+		again.Signal(syscall.SIGKILL)
+		again.End()
 		shorten(t, ns, "train")
 	}
 	// Killed between making the mirror and noting it.
 	change(t, management, ns, "train", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, delegation.MirrorAnnotation))
 	d := dispatchesTo(t, "dead,worker-1", ns, "train")
-	assert.Equal(t, d.end(), 1, "%v", d.seen)
-	assert.Assert(t, contains(d.told.String(), "its dispatch was begun before", "has a mirror on dead"), d.told.String())
+	assert.Equal(t, d.End(), 1, "%v", d.Seen)
+	assert.Assert(t, contains(d.Told.String(), "its dispatch was begun before", "has a mirror on dead"), d.Told.String())
 	d = dispatchesTo(t, "worker-1,worker-2", ns, "train")
-	found := d.expect(dispatch.MirrorFound, "train")
+	found := d.Expect(dispatch.MirrorFound, "train")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Annotations[delegation.MirrorAnnotation] != "" })
-	d.signal(syscall.SIGTERM)
-	assert.Equal(t, d.end(), 143, d.told.String())
+	d.Signal(syscall.SIGTERM)
+	assert.Equal(t, d.End(), 143, d.Told.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 
 	// A list that does not have its worker is refused, as one other worker is.
 	d = dispatchesTo(t, "worker-1,dead", ns, "train")
-	assert.Equal(t, d.end(), 1)
-	assert.Assert(t, contains(d.told.String(), "job "+ns+"/train is dispatched to "+ns+"/train on worker-2 already"), d.told.String())
+	assert.Equal(t, d.End(), 1)
+	assert.Assert(t, contains(d.Told.String(), "job "+ns+"/train is dispatched to "+ns+"/train on worker-2 already"), d.Told.String())
 }
 
 // TestDispatchToNone: where no worker takes it, nothing is made, and each says why.
@@ -123,7 +124,7 @@ func TestDispatchSpread(t *testing.T) {
 	mine := fixture.Labels("experiment", "a")
 	ours(t, ns, "job-0", mine, fixture.RunsFor("1h"))
 	d := dispatchesTo(t, worker2, ns, "job-0", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	for i := 1; i < 4; i++ {
 		ours(t, ns, fmt.Sprintf("job-%d", i), mine, fixture.RunsFor("1h"))
 	}
@@ -150,8 +151,8 @@ func TestDispatchPastFewRights(t *testing.T) {
 	config := kubeconfigWith(t, "management=management developer", "worker-1=worker-1 developer", "worker-2=worker-2 developer")
 	ours(t, ns, "train", fixture.RunsFor("2s"))
 	d := dispatchesTo(t, "worker-1,worker-2", ns, "train", config)
-	assert.Equal(t, d.end(), 0, d.told.String())
-	assert.Assert(t, contains(d.passed(), "context worker-1: "), d.passed())
+	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Assert(t, contains(passed(d), "context worker-1: "), passed(d))
 	assert.Assert(t, jobOf(t, worker2, ns, "train").Status.CompletionTime != nil)
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 }
@@ -169,7 +170,7 @@ func TestTraceOfWhatAwaitsDispatch(t *testing.T) {
 	assert.Assert(t, contains(out, "PODS", "2 of 2 nodes", "dead: cannot know", "worker-1: never: namespace "+ns+" does not exist", "worker-2: cannot know: nothing that was looked at is in its way"), out)
 	assert.Assert(t, !strings.Contains(out, "management: "), out)
 	d := dispatchesTo(t, worker2, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	out, _, _ = run(t, args...)
 	assert.Assert(t, !strings.Contains(out, "Where it could run"), out)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 // fills has the etcd of a cluster be out of space until free is called, or the test ends.
@@ -30,22 +31,22 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	for _, name := range []string{"running", "late", "there"} {
 		origin(t, ns, name, fixture.RunsFor("1h"))
 	}
-	saysSo := func(d *dispatcher, cluster string) {
+	saysSo := func(d *dispatching.Process, cluster string) {
 		t.Helper()
-		d.until("word of the etcd", func(e dispatch.Event) bool {
+		d.Until("word of the etcd", func(e dispatch.Event) bool {
 			return e.Event == dispatch.Warned && contains(e.Message, "context "+cluster, "its etcd is full", "makes room")
 		})
 	}
-	ends := func(d *dispatcher, name string) {
+	ends := func(d *dispatching.Process, name string) {
 		t.Helper()
 		succeed(t, worker1, ns, runningPods(t, worker1, ns, name, 1)...)
-		assert.Equal(t, d.end(), 0, d.told.String())
+		assert.Equal(t, d.End(), 0, d.Told.String())
 		sameEnd(t, ns, name)
-		assert.Assert(t, d.count(dispatch.Warned) <= 3, "it is told again and again: %v", d.seen)
+		assert.Assert(t, d.Count(dispatch.Warned) <= 3, "it is told again and again: %v", d.Seen)
 	}
 
 	running := dispatches(t, ns, "running")
-	running.expect(dispatch.MirrorCreated, "running")
+	running.Expect(dispatch.MirrorCreated, "running")
 	eventuallyJob(t, management, ns, "running", isReady)
 	free := fills(t, management)
 	_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "refused"), metav1.CreateOptions{})
@@ -60,9 +61,9 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	assert.Assert(t, jobOf(t, worker1, ns, "late") == nil, "it was made without a Lease")
 	assert.Assert(t, jobOf(t, management, ns, "running").Status.CompletionTime == nil)
 	free()
-	assert.Equal(t, running.end(), 0, running.told.String())
+	assert.Equal(t, running.End(), 0, running.Told.String())
 	sameEnd(t, ns, "running")
-	late.expect(dispatch.MirrorCreated, "late")
+	late.Expect(dispatch.MirrorCreated, "late")
 	ends(late, "late")
 
 	free = fills(t, worker1)
@@ -70,7 +71,7 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	saysSo(there, worker1)
 	assert.Assert(t, jobOf(t, worker1, ns, "there") == nil)
 	free()
-	there.expect(dispatch.MirrorCreated, "there")
+	there.Expect(dispatch.MirrorCreated, "there")
 	ends(there, "there")
 	noLeaseIsLeft(t, ns)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
 // playDispatch does what dispatch does up to where it begins to copy: it makes an origin on
@@ -241,8 +242,8 @@ func TestWhatDispatchLeaves(t *testing.T) {
 		origin(t, ns, name, fixture.RunsFor("1h"))
 		d := dispatches(t, ns, append([]string{name}, args...)...)
 		eventuallyJob(t, management, ns, name, func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 1 })
-		d.signal(syscall.SIGTERM)
-		d.end()
+		d.Signal(syscall.SIGTERM)
+		d.End()
 	}
 	left("back", "--on-interrupt", "delete")
 	left("elsewhere", "--namespace-to", to)
@@ -251,7 +252,7 @@ func TestWhatDispatchLeaves(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "replaced", isGone)
 	createJobs(t, worker1, fixture.New(ns, "replaced", fixture.RunsFor("1h")))
 	origin(t, ns, "kept")
-	assert.Equal(t, dispatches(t, ns, "kept", "--mirror-ttl=-1s").end(), 0)
+	assert.Equal(t, dispatches(t, ns, "kept", "--mirror-ttl=-1s").End(), 0)
 
 	check := []string{"--grace", "0s", "-n", ns, healthyKubeconfig(t)}
 	want := map[string][]string{"back": {"JM203"}, "elsewhere": {"JM201"}, "kept": {"JM204"}}
@@ -260,18 +261,18 @@ func TestWhatDispatchLeaves(t *testing.T) {
 	assert.Assert(t, contains(out, "JM105", "--namespace-to "+to, "dispatch replaced -n "+ns+" --context "+management+" --to "+worker1+" --new-mirror"), "%s", out)
 
 	again := dispatches(t, ns, "elsewhere", "--namespace-to", to)
-	again.expect(dispatch.MirrorFound, "elsewhere")
-	assert.Equal(t, dispatches(t, ns, "kept").end(), 0)
+	again.Expect(dispatch.MirrorFound, "elsewhere")
+	assert.Equal(t, dispatches(t, ns, "kept").End(), 0)
 	deletes(t, worker1, ns, "replaced")
 	eventuallyJob(t, worker1, ns, "replaced", isGone)
 	anew := dispatches(t, ns, "replaced", "--new-mirror")
-	anew.expect(dispatch.MirrorCreated, "replaced")
+	anew.Expect(dispatch.MirrorCreated, "replaced")
 	_, told, code := run(t, "cancel", "back", "-n", ns, "--context", management, healthyKubeconfig(t))
 	assert.Equal(t, code, 0, told)
 	assert.DeepEqual(t, leaseCodes(t, check...), map[string][]string{})
-	for _, d := range []*dispatcher{again, anew} {
-		d.signal(syscall.SIGTERM)
-		d.end()
+	for _, d := range []*dispatching.Process{again, anew} {
+		d.Signal(syscall.SIGTERM)
+		d.End()
 	}
 }
 

@@ -51,7 +51,7 @@ func TestExec(t *testing.T) {
 	assert.Assert(t, contains(told, "no pod of train runs: nobody has taken it up"), told)
 
 	d := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	played(t, worker1, "ClusterExec", "clusterexecs", ns, map[string]any{"execs": []any{map[string]any{"local": map[string]any{}}}})
 	pods := runningPods(t, worker1, ns, "train", 2)
 	// kwok learns of it by a watch.
@@ -93,7 +93,7 @@ func TestPortForward(t *testing.T) {
 	assert.NilError(t, err)
 	origin(t, ns, "train", fixture.RunsFor("2h"))
 	d := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	played(t, worker1, "ClusterPortForward", "clusterportforwards", ns, map[string]any{"forwards": []any{
 		map[string]any{"ports": []any{int64(80)}, "target": map[string]any{"address": "127.0.0.1", "port": port}},
 	}})

@@ -77,7 +77,7 @@ func TestLogsOfPods(t *testing.T) {
 	const ns = "pod-logs"
 	origin(t, ns, "train", fixture.RunsFor("2h"), sidecar)
 	d := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	pod := runningPods(t, worker1, ns, "train", 1)[0]
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }

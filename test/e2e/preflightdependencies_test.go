@@ -242,9 +242,9 @@ func TestSecretOfWhatHasEnded(t *testing.T) {
 	args := []string{"needs", "long", "--with-dependencies", "--with-secret", copiedSecret}
 	d := dispatches(t, ns, args...)
 	eventuallyJob(t, management, ns, "needs", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
-	d.signal(syscall.SIGINT)
-	assert.Equal(t, d.end(), 130, d.told.String())
+	d.Signal(syscall.SIGINT)
+	assert.Equal(t, d.End(), 130, d.Told.String())
 
 	d = dispatches(t, ns, append(args, "--detach-after-start")...)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 }

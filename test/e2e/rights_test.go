@@ -213,12 +213,12 @@ func TestExactlyTheRights(t *testing.T) {
 	here := []string{"-n", ns, "--context", management, "--kubeconfig", kubeconfig}
 
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	file := filepath.Join(t.TempDir(), "job.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte(`{apiVersion: batch/v1, kind: Job, metadata: {name: new}, spec: {managedBy: jobmanagedby.github.io/dispatch,
 		template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}}}`), 0o600))
 	d = dispatches(t, ns, "-f", file, "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	succeeds(t, append([]string{"dispatch", "long", "--to", worker1, "--detach-after-start"}, here...)...)
 	refusesNothing(t, notes, "dispatch")
 	succeeds(t, append([]string{"cancel", "long"}, here...)...)
@@ -257,7 +257,7 @@ func TestExactlyTheRightsToLook(t *testing.T) {
 		eventuallyMay(t, cluster, ns, user, rights.Logs)
 	}
 	d := dispatches(t, ns, "long", "--detach-after-start")
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	kubeconfig, notes := notedAs(t, user)
 	everything, _ := notedAs(t, "")
 	list := []string{"ls", "-n", ns, "--contexts", management + "," + worker1, "-o", "json", "--kubeconfig"}

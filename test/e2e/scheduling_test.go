@@ -71,13 +71,13 @@ func TestDispatchGang(t *testing.T) {
 	job.Annotations = map[string]string{"scheduling.k8s.io/group-template-name": "workers"}
 	createJobs(t, management, job)
 	d := dispatches(t, ns, "train", "--to", worker2)
-	d.expect(dispatch.MirrorCreated, "train")
+	d.Expect(dispatch.MirrorCreated, "train")
 
 	// One write, as the server wants it.
 	_, err := here.BatchV1().Jobs(ns).Patch(t.Context(), "train", types.MergePatchType,
 		[]byte(`{"spec": {"parallelism": 2, "suspend": false, "scheduling": {"schedulingPolicy": {"gang": {"minCount": 2}}}}}`), metav1.PatchOptions{})
 	assert.NilError(t, err)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 
 	mirror, err := there.BatchV1().Jobs(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)

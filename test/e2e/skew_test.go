@@ -144,13 +144,13 @@ func (s *skew) ends() {
 	s.create("indexed", fixture.Pods(2), fixture.RunsFor("1s"), indexed)
 	s.create("suspended", fixture.RunsFor("1s"), fixture.Suspended())
 	d := dispatchesBetween(s.t, s.from, s.to, s.ns, "good", "bad", "indexed", "suspended")
-	d.expect(dispatch.MirrorCreated, "suspended")
+	d.Expect(dispatch.MirrorCreated, "suspended")
 	out, stderr, code := s.plugin("ls", "--contexts", s.from+","+s.to)
 	assert.Equal(s.t, code, 0, stderr)
 	assert.Assert(s.t, contains(out, "good", "bad", "indexed", "suspended"), out)
 	change(s.t, s.from, s.ns, "suspended", `{"spec":{"suspend":false}}`)
-	d.expect(dispatch.Completed, "suspended")
-	assert.Equal(s.t, d.end(), 5, d.told.String())
+	d.Expect(dispatch.Completed, "suspended")
+	assert.Equal(s.t, d.End(), 5, d.Told.String())
 	for _, name := range []string{"good", "bad", "indexed", "suspended"} {
 		s.sameEnd(name)
 		out, stderr, code := s.plugin("trace", name, "--contexts", s.from+","+s.to)
@@ -181,13 +181,13 @@ func (s *skew) follows() {
 	}
 	taken := takes(s.to, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	if takes(s.from, metav1.PatchOptions{}) {
-		e := d.until("word of the template", func(e dispatch.Event) bool {
+		e := d.Until("word of the template", func(e dispatch.Event) bool {
 			return (e.Event == dispatch.SpecPushed || e.Event == dispatch.Warned) && strings.Contains(e.Message, "spec.template")
 		})
 		assert.Equal(s.t, e.Event == dispatch.SpecPushed, taken, e.Message)
 	}
-	d.signal(syscall.SIGINT)
-	d.end()
+	d.Signal(syscall.SIGINT)
+	d.End()
 	eventuallyJob(s.t, s.to, s.ns, "twice", isGone)
 }
 

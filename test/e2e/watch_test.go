@@ -145,7 +145,7 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	w.expect(`^ADDED +doomed `)
 	findings := follow(t, "jobs-managedby", "check", "-n", ns, "-w", "--grace", "0s", "--contexts", "management,worker-1")
 	d := dispatches(t, ns, "train")
-	d.expect(dispatch.MirrorCreated, "train")
+	d.Expect(dispatch.MirrorCreated, "train")
 	w.expect(`^MODIFIED +train +built-in +Running `)
 	eventuallyJob(t, management, ns, "train", isReady)
 	seen, err := c.BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
@@ -180,7 +180,7 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	}
 	assert.Equal(t, w.interrupt(), 130)
 	assert.Equal(t, findings.interrupt(), 130)
-	assert.Equal(t, d.end(), 0, d.told.String())
+	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
 }
 
