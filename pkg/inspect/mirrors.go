@@ -27,6 +27,10 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 		}
 		switch {
 		case j.Status.IsFinished():
+			// MultiKueue deletes its mirrors then; dispatch leaves them for a day.
+			if j.Marks != nil && j.Marks.Mirror.UID != "" && !isComplete(j.Namespace) {
+				j.Mirrors = nil
+			}
 		case j.ManagedBy == delegation.MultiKueue:
 			j.Mirrors = nil
 			ask = append(ask, j)

@@ -71,11 +71,12 @@ func openServed(t *testing.T, apis map[string]*servedAPI, names ...string) *flee
 // cluster is a cluster that answers so.
 func (a *servedAPI) cluster(t *testing.T) *fleet.Cluster {
 	t.Helper()
-	f := openServed(t, map[string]*servedAPI{"hub": a}, "hub")
+	c := openServed(t, map[string]*servedAPI{"hub": a}, "hub").Clusters()[0]
+	_ = c.UID() // That is asked first.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = nil
-	return f.Clusters()[0]
+	return c
 }
 
 func (a *servedAPI) RoundTrip(request *http.Request) (*http.Response, error) {
