@@ -38,7 +38,8 @@ func TestTheWayWithEachRightTakenAway(t *testing.T) {
 				})
 				text, told, code := run(t, append(args, "-o", "json", "--kubeconfig", kubeconfig)...)
 				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial || code == util.ExitFailed, "%s %s: %s", verb, lacks.Resource, told)
-				return text, told, refused
+				// Commands name it.
+				return strings.ReplaceAll(text, kubeconfig, "KUBECONFIG"), told, refused
 			}
 			for _, args := range [][]string{{"trace", tracedJob(name), "-n", "default"}, {"queues", "--all-contexts"}} {
 				full, _, _ := look(rights.Right{}, "", args...)

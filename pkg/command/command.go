@@ -72,7 +72,7 @@ func (c Command) Shell() string {
 	}
 	text := strings.Join(quoted, " ")
 	if c.source != nil {
-		text = c.source.Shell() + " | " + text
+		text = c.source.Shell() + pipe + text
 	}
 	return text
 }

@@ -127,7 +127,7 @@ func (f *checkFlags) toOptions(env util.Environment) (*checkOptions, error) {
 	if err := errors.Join(err, formatErr, f.conflicts()); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches}
+	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches, Reach: f.ReachFlags()}
 	o.contexts, err = f.Load(&o.Environment, util.EveryContext)
 	if err != nil {
 		return nil, err

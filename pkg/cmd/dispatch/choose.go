@@ -134,7 +134,7 @@ func (o *dispatchOptions) askBound(ctx context.Context, candidates []*candidate)
 		if c.isBound {
 			c.at.jobs++
 			c.verdicts = []*verdict{{worker: c.at}}
-			group.Go(func() error { return c.verdicts[0].look(ctx, c.Request) })
+			group.Go(func() error { return c.verdicts[0].look(ctx, c.Request, o.flags.ReachFlags()) })
 		}
 	}
 	_ = group.Wait() // Each has its own error.
@@ -157,16 +157,19 @@ func (o *dispatchOptions) ask(ctx context.Context, workers []*worker, candidates
 			v := &verdict{worker: w, err: w.err}
 			c.verdicts = append(c.verdicts, v)
 			if v.err == nil {
-				group.Go(func() error { return v.look(ctx, c.Request) })
+				group.Go(func() error { return v.look(ctx, c.Request, o.flags.ReachFlags()) })
 			}
 		}
 	}
 	_ = group.Wait() // Each has its own error.
 }
 
-// look asks preflight.
-func (v *verdict) look(ctx context.Context, r preflight.Request) error {
+// look asks preflight. The commands of what it advises are to reach what was asked.
+func (v *verdict) look(ctx context.Context, r preflight.Request, reach []string) error {
 	v.problems, v.dependencies, v.err = v.worker.check.Check(ctx, r)
+	for i := range v.problems {
+		v.problems[i].Remedy = v.problems[i].Remedy.Reached(reach)
+	}
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	for i, m := range manifests {
 		o.try(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
-		t.Placements = append(t.Placements, placement.Submit(inventory, &requests[i])...)
+		t.Placements = append(t.Placements, o.reached(placement.Submit(inventory, &requests[i]))...)
 		t.Summary = fmt.Sprintf("%s %s/%s is not submitted; %s", t.Origin.Kind, t.Origin.Namespace, t.Origin.Name, placement.Outlook(t.Placements))
 		t.Errors = list.Errors
 		list.Items = append(list.Items, *t)

@@ -109,12 +109,12 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	list := inspect.NewTraceList()
 	for _, p := range subjects {
 		t := inventory.Trace(p)
-		t.Placements = append(t.Placements, placement.Judge(inventory, p)...)
+		t.Placements = append(t.Placements, o.reached(placement.Judge(inventory, p))...)
 		list.Items = append(list.Items, *t)
 	}
 	inventory.ForgetClaims()
 	around := o.around(ctx, f, inventory, list.Items, addresses, &ahead)
-	judgment := rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace})
+	judgment := rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: o.flags.ReachFlags()})
 	list.Errors = append(inventory.Errors(), alone(around)...)
 	for i := range list.Items {
 		t := &list.Items[i]

@@ -19,8 +19,8 @@ func secrets() map[string]string { return map[string]string{"token": "TOKEN"} }
 // so one that is added later is repeated without more.
 func RepeatedFlags(given *pflag.FlagSet, takes func(flag string) bool) []string {
 	var words []string
-	given.Visit(func(flag *pflag.Flag) {
-		if !takes(flag.Name) {
+	given.VisitAll(func(flag *pflag.Flag) {
+		if !flag.Changed || !takes(flag.Name) {
 			return
 		}
 		for _, value := range ValuesOf(given, flag) {
@@ -31,6 +31,19 @@ func RepeatedFlags(given *pflag.FlagSet, takes func(flag string) bool) []string 
 		}
 	})
 	return words
+}
+
+// ReachFlags are the words that have a command of kubectl's, or one of ours, reach the clusters
+// that were asked, as whom they were: who takes a kubeconfig by a flag may have contexts of
+// the same names in the usual one.
+func (f *GlobalFlags) ReachFlags() []string {
+	if f.Kubectl == nil {
+		return nil
+	}
+	return RepeatedFlags(f.Kubectl, func(flag string) bool {
+		// Which context and namespace are meant is told by name.
+		return !slices.Contains([]string{"context", "namespace", "cache-dir", "request-timeout", "disable-compression"}, flag)
+	})
 }
 
 // flagWords give a flag a value. A value may begin with a dash, and be empty.

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -22,6 +23,9 @@ type Options struct {
 	Grace time.Duration
 	// Suppressed says which findings nobody wants to see; nil is none.
 	Suppressed func(inspect.Finding) bool
+	// Reach are the flags by which whoever runs the commands of remedies reaches the clusters
+	// that were judged: see command.Prose.Reached.
+	Reach []string
 }
 
 // Judgment is what the rules found, and what they could not judge.
@@ -89,6 +93,7 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all)}
 	for _, f := range found {
 		if o.Suppressed == nil || !o.Suppressed(f.Finding) {
+			f.Remedy = string(command.Prose(f.Remedy).Reached(o.Reach))
 			j.Findings = append(j.Findings, f.Finding)
 		}
 	}

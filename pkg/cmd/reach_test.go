@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestCommandsReach: whoever takes a kubeconfig by a flag, or somebody else's rights, is told
+// no command that leads to another cluster by the same name, or as somebody else.
+func TestCommandsReach(t *testing.T) {
+	anything := func(rbactest.Request) bool { return true }
+	for name, tt := range map[string]struct {
+		recording, command, rest string
+		args                     []string
+	}{
+		"check": {recording: "deactivated", command: "`kubectl", rest: " --context kwok-mgr -n default patch workloads", args: []string{"check", "-A", "--grace", "0s"}},
+		"ours":  {recording: "no-queue-name", command: "kubectl jobs-managedby recreate", rest: " ", args: []string{"check", "-A", "--grace", "0s"}},
+		"trace": {recording: "deactivated", command: `"command": "kubectl`, rest: " --context kwok-mgr -n default patch workloads", args: []string{"trace", tracedJob("deactivated"), "-n", "default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kubeconfig := guarded(t, filepath.Join(recordings, tt.recording), anything)
+			out, told, code := run(t, append(tt.args, "-o", "json", "--kubeconfig", kubeconfig, "--as", "some body")...)
+			assert.Assert(t, code == util.ExitOK || code == util.ExitFindings || code == util.ExitPartial, "%d %s", code, told)
+			assert.Assert(t, strings.Contains(out, tt.command+" --as 'some body' --kubeconfig "+kubeconfig+tt.rest), out)
+			assert.Assert(t, !strings.Contains(out, "kubectl --context"), out)
+		})
+	}
+}

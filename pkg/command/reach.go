@@ -1,0 +1,71 @@
+package command
+
+import "strings"
+
+// Reached is a text whose commands, kubectl's and our own, have more flags: those by which
+// whoever runs them reaches the same clusters. A context of that name may lead elsewhere in
+// another kubeconfig.
+func (p Prose) Reached(by []string) Prose {
+	if len(by) == 0 {
+		return p
+	}
+	var b strings.Builder
+	for _, part := range p.Parts() {
+		if part.IsCommand {
+			part.Text = mark + Reached(part.Text, by) + mark
+		}
+		b.WriteString(part.Text)
+	}
+	return Prose(b.String())
+}
+
+// Reached is Prose.Reached for what Command.Shell wrote.
+func Reached(shell string, by []string) string {
+	if len(by) == 0 {
+		return shell
+	}
+	flags := Of(by...).Shell()
+	stages := pipeline(shell)
+	for i, stage := range stages {
+		stages[i] = reached(stage, flags)
+	}
+	return strings.Join(stages, pipe)
+}
+
+// pipe stands between commands of which the first feeds the second.
+const pipe = " | "
+
+// reached has the flags behind the program of a single command, and behind the verb of one of
+// ours, where they read best. What names a kubeconfig of its own has its own way.
+func reached(command, flags string) string {
+	program, rest, _ := strings.Cut(command, " ")
+	if program != "kubectl" || strings.HasPrefix(rest, "--kubeconfig") {
+		return command
+	}
+	if own, arguments, isOwn := strings.Cut(rest, " "); isOwn && own == "jobs-managedby" {
+		verb, others, _ := strings.Cut(arguments, " ")
+		program, rest = program+" "+own+" "+verb, others
+	}
+	return strings.TrimSuffix(program+" "+flags+" "+rest, " ")
+}
+
+// pipeline are the commands of which a line consists. Where a word is quoted, that is in
+// single quotes, and single quotes are in double ones, as Word writes them.
+func pipeline(shell string) []string {
+	var stages []string
+	start, quote := 0, byte(0)
+	for i := range len(shell) {
+		switch c := shell[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case i >= start && strings.HasPrefix(shell[i:], pipe):
+			stages = append(stages, shell[start:i])
+			start = i + len(pipe)
+		}
+	}
+	return append(stages, shell[start:])
+}

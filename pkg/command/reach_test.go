@@ -1,0 +1,54 @@
+package command_test
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// TestReached: the flags stand in every command that reaches a cluster, and nowhere in a word.
+func TestReached(t *testing.T) {
+	by := []string{"--kubeconfig", "my config", "--as=-x"}
+	const flags = "--kubeconfig 'my config' --as=-x "
+	kubectl := command.Kubectl("a", "ns", "delete", "job", "x")
+	odd := `it's | kubectl get "pods" | kubectl`
+	for name, tt := range map[string]struct {
+		text command.Prose
+		want string
+	}{
+		"kubectl's":        {command.Say("run %s, and wait", kubectl), "run `kubectl " + flags + "--context a -n ns delete job x`, and wait"},
+		"ours":             {command.Say("%s", command.Plugin("cancel", "x", "--context", "a")), "`kubectl jobs-managedby cancel " + flags + "x --context a`"},
+		"ours, the verb":   {command.Plugin("check").Prose(), "`kubectl jobs-managedby check --kubeconfig 'my config' --as=-x`"},
+		"fed":              {kubectl.FedBy(kubectl).Prose(), "`kubectl " + flags + "--context a -n ns delete job x | kubectl " + flags + "--context a -n ns delete job x`"},
+		"fed by a text":    {command.Kubectl("a", "", "apply", "-f", "-").Fed("x | kubectl y").Prose(), `'x | kubectl y' | kubectl ` + flags + "--context a apply -f -`"},
+		"nobody's":         {command.Of("timedatectl").Prose(), "`timedatectl`"},
+		"its own way":      {command.Of("kubectl", "--kubeconfig", "w.kubeconfig", "get", "x").Prose(), "`kubectl --kubeconfig w.kubeconfig get x`"},
+		"no command":       {command.Text("kubectl get pods"), "kubectl get pods"},
+		"an odd word":      {command.Kubectl("a", "", "annotate", odd).Prose(), "`kubectl " + flags + "--context a annotate " + command.Word(odd) + "`"},
+		"an unprintable":   {command.Kubectl("a", "", "annotate", odd+"\n`").Prose(), "`kubectl " + flags + "--context a annotate " + command.Word(odd+"\n`") + "`"},
+		"two, and between": {command.Say("%s and %s kubectl", kubectl, kubectl), "`kubectl " + flags + "--context a -n ns delete job x` and `kubectl " + flags + "--context a -n ns delete job x` kubectl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := string(tt.text.Reached(by))
+			if name == "fed by a text" {
+				assert.Equal(t, got, "`printf '%s\\n' "+tt.want)
+			} else {
+				assert.Equal(t, got, tt.want)
+			}
+			assert.Equal(t, tt.text.Reached(nil), tt.text)
+		})
+	}
+}
+
+// FuzzReached: whatever is in a word, it stays what it was, and the flags are read as flags.
+func FuzzReached(f *testing.F) {
+	f.Add("it's | kubectl x", "a b")
+	f.Add("$'\\047 | kubectl", "\"'")
+	f.Fuzz(func(t *testing.T, word, value string) {
+		c := command.Kubectl("a", "", "get", word)
+		want := append([]string{"kubectl", "--as", value}, c.Words()[1:]...)
+		assert.Equal(t, command.Reached(c.Shell(), []string{"--as", value}), command.Of(want...).Shell())
+	})
+}
