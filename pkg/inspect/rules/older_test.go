@@ -33,6 +33,9 @@ func asBefore013(o map[string]any) {
 // told that it offers none, nor to delete what it may have put where it is; and what a
 // worker has taken is known.
 func TestBeforeKueue013(t *testing.T) {
+	reserved := patch("kwok-w1", "Workload/job-train-1c348", `{status: {
+		admissionChecks: [{name: provisioning, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:43:18Z"}], conditions: [
+		{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`)
 	away := []edit{unreachable("kwok-w1"), unreachable("kwok-w2")}
 	for name, tt := range map[string]struct {
 		base    string
@@ -42,6 +45,7 @@ func TestBeforeKueue013(t *testing.T) {
 	}{
 		"running":                        {"running", nil, "Running on kwok-w1", nil},
 		"running where nobody looks":     {"running", away, "given to kwok-w1, which could not be read", nil},
+		"reserved, and not admitted":     {"running", []edit{reserved}, "", nil},
 		"waiting":                        {"no-quota-on-workers", nil, "too big: 1 cpu at most on kwok-w1, kwok-w2, in flavor default-flavor, and it asks for 2", []string{"JM029"}},
 		"waiting where nobody looks":     {"no-quota-on-workers", away, "quota is reserved on kwok-mgr, and no worker has taken it so far", nil},
 		"taken out of the configuration": {"cluster-removed-from-config", nil, "", []string{"JM107"}},

@@ -200,6 +200,10 @@ func reportAdmittedNowhere(v *View, s Submission) {
 		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || isTrue(c.Workload, kueue.Admitted) || isTrue(c.Workload, kueue.Finished) {
 			return
 		}
+		if strings.Contains(s.Check.Message, "got reservation") && isTrue(c.Workload, kueue.QuotaReserved) {
+			// Older versions wait for no more than that: the worker may have checks of its own.
+			return
+		}
 		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted))
 		if not := meta.FindStatusCondition(c.Workload.Status.Conditions, kueue.Admitted); not != nil {
