@@ -20,7 +20,7 @@ func TestCommandsReach(t *testing.T) {
 		args                     []string
 	}{
 		"check": {recording: "deactivated", command: "`kubectl", rest: " --context kwok-mgr -n default patch workloads", args: []string{"check", "-A", "--grace", "0s"}},
-		"ours":  {recording: "no-queue-name", command: "kubectl jobs-managedby recreate", rest: " ", args: []string{"check", "-A", "--grace", "0s"}},
+		"ours":  {recording: "no-queue-name", command: "--queue user-queue", rest: "`", args: []string{"check", "-A", "--grace", "0s"}},
 		"trace": {recording: "deactivated", command: `"command": "kubectl`, rest: " --context kwok-mgr -n default patch workloads", args: []string{"trace", tracedJob("deactivated"), "-n", "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {

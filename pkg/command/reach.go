@@ -35,18 +35,17 @@ func Reached(shell string, by []string) string {
 // pipe stands between commands of which the first feeds the second.
 const pipe = " | "
 
-// reached has the flags behind the program of a single command, and behind the verb of one of
-// ours, where they read best. What names a kubeconfig of its own has its own way.
+// reached has the flags where they read best: behind kubectl, and at the end of a command of
+// ours. What names a kubeconfig of its own has its own way.
 func reached(command, flags string) string {
-	program, rest, _ := strings.Cut(command, " ")
-	if program != "kubectl" || strings.HasPrefix(rest, "--kubeconfig") {
+	arguments, isKubectl := strings.CutPrefix(command, "kubectl ")
+	switch {
+	case !isKubectl || strings.HasPrefix(arguments, "--kubeconfig"):
 		return command
+	case strings.HasPrefix(arguments, "jobs-managedby "):
+		return command + " " + flags
 	}
-	if own, arguments, isOwn := strings.Cut(rest, " "); isOwn && own == "jobs-managedby" {
-		verb, others, _ := strings.Cut(arguments, " ")
-		program, rest = program+" "+own+" "+verb, others
-	}
-	return strings.TrimSuffix(program+" "+flags+" "+rest, " ")
+	return "kubectl " + flags + " " + arguments
 }
 
 // pipeline are the commands of which a line consists. Where a word is quoted, that is in

@@ -19,7 +19,7 @@ func TestReached(t *testing.T) {
 		want string
 	}{
 		"kubectl's":        {command.Say("run %s, and wait", kubectl), "run `kubectl " + flags + "--context a -n ns delete job x`, and wait"},
-		"ours":             {command.Say("%s", command.Plugin("cancel", "x", "--context", "a")), "`kubectl jobs-managedby cancel " + flags + "x --context a`"},
+		"ours":             {command.Say("%s", command.Plugin("cancel", "x", "--context", "a")), "`kubectl jobs-managedby cancel x --context a --kubeconfig 'my config' --as=-x`"},
 		"ours, the verb":   {command.Plugin("check").Prose(), "`kubectl jobs-managedby check --kubeconfig 'my config' --as=-x`"},
 		"fed":              {kubectl.FedBy(kubectl).Prose(), "`kubectl " + flags + "--context a -n ns delete job x | kubectl " + flags + "--context a -n ns delete job x`"},
 		"fed by a text":    {command.Kubectl("a", "", "apply", "-f", "-").Fed("x | kubectl y").Prose(), `'x | kubectl y' | kubectl ` + flags + "--context a apply -f -`"},

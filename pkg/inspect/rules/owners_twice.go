@@ -45,23 +45,30 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 		Object: Of(origin), Since: since, Jobs: []*inspect.Job{origin},
 		Evidence: []string{stateOf(origin)},
 	}
+	isKept := func(j *inspect.Job) bool {
+		return origin.StartTime != nil && j.StartTime != nil && origin.StartTime.Equal(j.StartTime)
+	}
+	// The one that the origin names is its mirror, whenever others have begun.
+	isNamed := func(j *inspect.Job) bool { return pinned(origin).UID == j.UID }
+	if slices.ContainsFunc(live, isNamed) {
+		isKept = isNamed
+		s.Evidence = append(s.Evidence, pinOf(origin))
+	}
 	var places []string
-	var others []command.Command
+	var all, others []command.Command
 	for _, j := range live {
 		places = append(places, j.Context)
 		s.Evidence = append(s.Evidence, stateOf(j), markOf(j))
-		isTold := origin.StartTime != nil && j.StartTime != nil && origin.StartTime.Equal(j.StartTime)
-		if !isTold {
+		all = append(all, deleteJob(j))
+		if !isKept(j) {
 			others = append(others, deleteJob(j))
 		}
 	}
 	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
 	s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(others, "; ")
-	if len(others) == len(live) {
-		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(others, ", or ")
-	}
-	if len(others) == 0 {
-		s.Remedy = command.Say("delete all but one of the mirrors, such as: %s", deleteJob(live[1]))
+	if len(others) == 0 || len(others) == len(live) {
+		// Nothing tells which of them is the right one.
+		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(all, ", or ")
 	}
 	return s
 }

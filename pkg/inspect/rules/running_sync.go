@@ -186,7 +186,8 @@ func stale(v *View, s Submission, c Copy) Sighting {
 	finished := finishedFor(c.Workload, finishedOutOfSync)
 	left := []string{"workloads.kueue.x-k8s.io/" + c.Workload.Name}
 	for _, m := range s.Pair.Mirrors {
-		if m.Job.Context == c.Worker.Context {
+		// One that another Workload owns is not what was left, and may run.
+		if m.Job.Context == c.Worker.Context && m.Job.Prebuilt() == c.Workload.Name {
 			left = append([]string{m.Job.Row().Resource.GroupResource().String() + "/" + m.Job.Name}, left...)
 		}
 	}

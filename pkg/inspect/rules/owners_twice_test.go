@@ -1,0 +1,33 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestWhichOfTwo: the mirror that the origin names is not advised to be deleted, though a Job
+// with the same mark has begun at the same second; and where nothing tells, none is picked out.
+func TestWhichOfTwo(t *testing.T) {
+	const first, second = "`kubectl --context kwok-w1 -n default delete job other`", "`kubectl --context kwok-w2 -n default delete job other`"
+	rule, _ := rules.ByCode("JM107")
+	on := func(worker, uid string) edit { return addCopy(worker, uid, "", started) }
+	for name, tt := range map[string]struct {
+		edits []edit
+		want  string
+	}{
+		"the first is named":  {[]edit{on("kwok-w1", "mirror-of-other"), on("kwok-w2", "else")}, ": " + second},
+		"the second is named": {[]edit{on("kwok-w1", "else"), on("kwok-w2", "mirror-of-other")}, ": " + first},
+		"neither is":          {[]edit{on("kwok-w1", "a"), on("kwok-w2", "b")}, ": " + first + ", or " + second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: "running", edits: append([]edit{addDispatched(started)}, tt.edits...)}.make(t)
+			findings := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), 1)
+			assert.Assert(t, strings.HasSuffix(findings[0].Remedy, tt.want), findings[0].Remedy)
+		})
+	}
+}
