@@ -13,12 +13,13 @@ import (
 )
 
 // exitCode turns the error of a command into the exit code of the process, and
-// tells the user about it on w.
-func exitCode(w io.Writer, err error) int {
+// tells the user about it on w. reach are the flags by which commands that are told reach
+// the clusters that were asked.
+func exitCode(w io.Writer, err error, reach ...string) int {
 	if err == nil {
 		return util.ExitOK
 	}
-	for _, message := range messages(err) {
+	for _, message := range messages(err, reach) {
 		fmt.Fprintf(w, "error: %s\n", printers.SafeLines(message))
 	}
 	return codeOf(err)
@@ -26,10 +27,10 @@ func exitCode(w io.Writer, err error) int {
 
 // messages are what the user is told of an error, one for each of those that it is
 // made of. That a signal ended the command is known to who sent it.
-func messages(err error) (told []string) {
+func messages(err error, reach []string) (told []string) {
 	if several := util.Separate(err); len(several) > 0 {
 		for _, e := range several {
-			told = append(told, messages(e)...)
+			told = append(told, messages(e, reach)...)
 		}
 		return told
 	}
@@ -46,7 +47,7 @@ func messages(err error) (told []string) {
 	case errors.As(err, &partial):
 		return []string{partial.Error()}
 	}
-	return []string{string(command.Told(err))}
+	return []string{string(command.Told(err).Reached(reach))}
 }
 
 // codedError is an error with an exit code of its own.

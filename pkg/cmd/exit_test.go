@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 func TestExitCode(t *testing.T) {
@@ -41,6 +42,14 @@ func TestExitCode(t *testing.T) {
 		assert.Equal(t, exitCode(&told, tt.err), tt.code, "%v", tt.err)
 		assert.Equal(t, told.String(), tt.told)
 	}
+}
+
+// TestErrorsReach: so do the commands of errors, however they are wrapped.
+func TestErrorsReach(t *testing.T) {
+	rights := command.Errorf("%s tells", command.Kubectl("c", "", "auth", "can-i", "--list"))
+	var told bytes.Buffer
+	assert.Equal(t, exitCode(&told, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), "--as", "some body"), 1)
+	assert.Equal(t, told.String(), "error: no: `kubectl --as 'some body' --context c auth can-i --list` tells\nerror: 'kubectl x'\n")
 }
 
 // lateError is an error of a single command.

@@ -37,9 +37,10 @@ import (
 func Run(env util.Environment) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
-	root, outcome := newRootCommand(env)
+	flags := util.NewGlobalFlags()
+	root, outcome := newRoot(env, flags)
 	cmd, err := root.ExecuteContextC(ctx)
-	return exitCode(env.ErrOut, outcome(cmd, err))
+	return exitCode(env.ErrOut, outcome(cmd, err), flags.ReachFlags()...)
 }
 
 // NewRootCommand builds the tree of commands, for what documents it.
@@ -48,12 +49,16 @@ func NewRootCommand(env util.Environment) *cobra.Command {
 	return root
 }
 
-// newRootCommand builds the tree of commands. outcome makes of the error of the one
-// that was called what the user is told.
+// newRootCommand is newRoot with flags that nobody else has to know.
 func newRootCommand(env util.Environment) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
+	return newRoot(env, util.NewGlobalFlags())
+}
+
+// newRoot builds the tree of commands. outcome makes of the error of the one
+// that was called what the user is told.
+func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
 	// Whether the code of a command was reached: what goes wrong before is usage.
 	ran := false
-	flags := util.NewGlobalFlags()
 	root = &cobra.Command{
 		// With "kubectl jobs-managedby" in Use, cobra would take "kubectl" for the
 		// command's name.

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -18,6 +19,8 @@ import (
 type View struct {
 	util.Environment
 	output string
+	// reach are the flags by which commands that are told reach the clusters.
+	reach  []string
 	live   *printers.Live
 	closed sync.Once
 
@@ -47,7 +50,7 @@ func (d *Redirect) lead(to io.Writer) {
 
 // NewView makes one for so many Jobs, with -o as it was given.
 func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs int) *View {
-	v := &View{Environment: env, output: output}
+	v := &View{Environment: env, output: output, reach: flags.ReachFlags()}
 	if output == "" {
 		v.live = printers.NewLive(env.Out, printers.LiveOptions{
 			Color: env.WantsColor(flags.Color), Jobs: jobs, Now: env.Clock.Now, Started: env.Clock.Now(), Terminal: env.Cursor,
@@ -61,7 +64,9 @@ func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs 
 
 // Event shows an event. The recorder never calls it twice at once.
 func (v *View) Event(e *dispatch.Event) {
-	err := v.show(e)
+	shown := *e
+	shown.Message = string(command.Prose(e.Message).Reached(v.reach))
+	err := v.show(&shown)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.failed == nil && err != nil {

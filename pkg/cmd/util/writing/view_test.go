@@ -1,15 +1,19 @@
 package writing_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
@@ -44,4 +48,22 @@ func TestViewTellsWhatIsMissing(t *testing.T) {
 		assert.ErrorIs(t, view.Err(), errFull, "%q: what came before is missing still", output)
 		view.Close()
 	}
+}
+
+// TestEventsReach: a command of an event leads to the cluster that was meant, as whoever
+// took a kubeconfig by a flag reaches it.
+func TestEventsReach(t *testing.T) {
+	flags := util.NewGlobalFlags()
+	flags.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	flags.Kube.AddFlags(flags.Kubectl)
+	assert.NilError(t, flags.Kubectl.Parse([]string{"--kubeconfig", "other", "--token", "secret", "--context", "c", "-n", "ml"}))
+	var out bytes.Buffer
+	var env util.Environment
+	env.Out = &out
+	view := writing.NewView(env, flags, "json", 1)
+	event := &dispatch.Event{Message: string(command.Say("it is left; %s", command.Kubectl("c", "ml", "delete", "job", "x")))}
+	view.Event(event)
+	view.Close()
+	assert.Assert(t, strings.Contains(out.String(), "it is left; `kubectl --kubeconfig other --token TOKEN --context c -n ml delete job x`"), out.String())
+	assert.Assert(t, !strings.Contains(event.Message, "other"), "it is the recorder's")
 }
