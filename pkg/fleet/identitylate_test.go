@@ -52,6 +52,10 @@ func TestOnlyContext(t *testing.T) {
 			return fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}}, fleet.Options{Timeout: timeout})
 		}
 		f := at(time.Second)
+		began := time.Now()
+		assert.Equal(t, len(f.Covered())+len(f.Aliases()), 0)
+		assert.Assert(t, f.Distinct())
+		assert.Equal(t, time.Since(began), time.Duration(0), "that one alone is like no other is known")
 		answers := fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) { return "it does", nil })
 		assert.ErrorContains(t, answers[0].Err, "could not reach the cluster: no answer within 1s")
 		fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) {

@@ -81,6 +81,9 @@ func (f *Fleet) Aliases() []Alias {
 // reaches nevertheless, as their endpoints tell: nothing of it is out of sight.
 func (f *Fleet) Covered() []Alias {
 	var covered []Alias
+	if len(f.members) < 2 {
+		return nil // Nor is waited for what nobody asks.
+	}
 	for _, m := range f.members {
 		if m.failed() == nil || len(m.ways) == 0 {
 			continue
@@ -108,11 +111,14 @@ func (f *Fleet) Ways(contextName string) []*Cluster {
 // Distinct says whether no two members can be the same cluster: it is known of each
 // which one it is.
 func (f *Fleet) Distinct() bool {
+	if len(f.members) < 2 {
+		return true
+	}
 	seen := map[string]bool{}
 	for _, m := range f.members {
 		switch {
 		case m.failed() != nil:
-		case m.ways[0].UID() == "" && len(f.members) > 1, seen[m.ways[0].UID()]:
+		case m.ways[0].UID() == "", seen[m.ways[0].UID()]:
 			return false
 		default:
 			seen[m.ways[0].UID()] = true
