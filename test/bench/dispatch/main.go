@@ -84,7 +84,10 @@ func run(ctx context.Context) (err error) {
 		Figures: append([]figures.Figure{
 			{What: "median", Value: round(medians[1]).String(), Beside: beside + "2.1 s", Is: milliseconds(medians[1]), Unit: "ms", Goal: 10},
 			{What: "99 %", Value: round(slowest[1]).String(), Beside: beside + "4.5 s", Is: milliseconds(slowest[1]), Unit: "ms", Goal: 50},
-			{What: "most memory at once", Value: fmt.Sprintf("%.0f MB", float64(peak)/1e6), Is: float64(peak) / 1e6, Unit: "MB", Goal: 80},
+			{
+				What: "most memory at once", Value: fmt.Sprintf("%.0f MB", float64(peak)/1e6), Is: float64(peak) / 1e6, Unit: "MB", Goal: 80,
+				Why: "the program itself is 46 MB of it, and 20 MB are stacks of those who keep 500 Leases.",
+			},
 		}, requests...),
 	})
 }
