@@ -36,11 +36,11 @@ func Reached(shell string, by []string) string {
 const pipe = " | "
 
 // reached has the flags where they read best: behind kubectl, and at the end of a command of
-// ours. What names a kubeconfig of its own has its own way, and what has the flags keeps them.
+// ours. What names a kubeconfig of its own has its own way.
 func reached(command, flags string) string {
 	arguments, isKubectl := strings.CutPrefix(command, "kubectl ")
 	switch {
-	case !isKubectl || strings.HasPrefix(arguments, "--kubeconfig"), strings.Contains(command, " "+flags):
+	case !isKubectl || strings.HasPrefix(arguments, "--kubeconfig"):
 		return command
 	case strings.HasPrefix(arguments, "jobs-managedby "):
 		return command + " " + flags

@@ -24,3 +24,22 @@ func TestWhatWasChangedThere(t *testing.T) {
 		assert.Assert(t, strings.Contains(strings.Join(found[0].Evidence, "\n"), c.want), "%q", found[0].Evidence)
 	}
 }
+
+// TestLeftOfAChangedMirror: what is advised to be deleted is the copy and the mirror that it
+// owns, and no Job that another Workload stands for.
+func TestLeftOfAChangedMirror(t *testing.T) {
+	rule, _ := rules.ByCode("JM037")
+	for name, tt := range map[string]struct {
+		edits []edit
+		left  string
+	}{
+		"its own":         {nil, "delete --ignore-not-found jobs.batch/train workloads.kueue.x-k8s.io/job-train-97fc9`"},
+		"somebody else's": {[]edit{patch("kwok-w1", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/prebuilt-workload-name: job-train-other}}}`)}, "delete --ignore-not-found workloads.kueue.x-k8s.io/job-train-97fc9`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := judge(t, testCase{base: recordedMutated, edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), 1)
+			assert.Assert(t, strings.Contains(findings[0].Remedy, tt.left), findings[0].Remedy)
+		})
+	}
+}
