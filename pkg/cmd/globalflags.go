@@ -30,7 +30,7 @@ func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, ask *complete.Comp
 	util.Describe(root, util.ForConnections, util.Folders, "cache-dir")
 	util.Describe(root, util.ForConnections, nil, "insecure-skip-tls-verify", "disable-compression")
 
-	flags.StringSliceVar(&f.Contexts, "contexts", f.Contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
+	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
 	util.Describe(root, util.ForClusters, util.ListOf(contexts, "^"), "contexts")
 	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, look at every context of the kubeconfig")
 	util.Describe(root, util.ForClusters, nil, "all-contexts")

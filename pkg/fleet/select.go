@@ -45,13 +45,18 @@ func (e *UnknownContextError) Error() string {
 // Select picks from the available context names those that the patterns ask
 // for: names, globs, or regular expressions between slashes. A pattern behind
 // ^ takes away what it matches; if all patterns do, they take away from
-// everything. The result is in the order of available, without repetitions.
+// everything. Each may be several with commas between them, unless it is a context's
+// name as it stands. The result is in the order of available, without repetitions.
 //
 // A name is tried as it stands first, so that contexts whose names look like a
 // pattern can be had. A pattern that matches nothing is an
 // *UnknownContextError; taking away what is not there is one too, because it
 // is a typing mistake more often than not.
 func Select(patterns, available []string) ([]string, error) {
+	patterns, err := split(patterns, available)
+	if err != nil {
+		return nil, err
+	}
 	chosen := map[string]bool{}
 	onlyExcludes := !slices.ContainsFunc(patterns, func(p string) bool { return !strings.HasPrefix(p, "^") })
 	if onlyExcludes {
@@ -83,23 +88,11 @@ func Select(patterns, available []string) ([]string, error) {
 }
 
 // SelectInOrder is Select with the result in the order of the patterns: what one of them
-// matches comes before what the next one does. Each may be several with commas between
-// them, unless it is a context's name as it stands.
+// matches comes before what the next one does.
 func SelectInOrder(patterns, available []string) ([]string, error) {
-	var all []string
-	for _, p := range patterns {
-		if slices.Contains(available, p) {
-			all = append(all, p)
-			continue
-		}
-		for part := range strings.SplitSeq(p, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				all = append(all, part)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return nil, &UnknownContextError{Available: available}
+	all, err := split(patterns, available)
+	if err != nil {
+		return nil, err
 	}
 	chosen, err := Select(all, available)
 	if err != nil {
@@ -124,6 +117,32 @@ func SelectInOrder(patterns, available []string) ([]string, error) {
 		return chosen, nil // All patterns take away.
 	}
 	return ordered, nil
+}
+
+// onePattern is one of several patterns with commas between them; a regular expression may
+// have commas itself.
+var onePattern = regexp.MustCompile(`\s*\^?/[^/]*/\s*(?:,|$)|[^,]+`)
+
+// split returns patterns one by one, at least one, of such that may be several with commas
+// between them.
+func split(patterns, available []string) ([]string, error) {
+	var all []string
+	for _, p := range patterns {
+		// A context whose name has a comma, or is to be left out.
+		if slices.Contains(available, strings.TrimPrefix(p, "^")) {
+			all = append(all, p)
+			continue
+		}
+		for _, part := range onePattern.FindAllString(p, -1) {
+			if part = strings.Trim(part, ", "); part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, &UnknownContextError{Available: available}
+	}
+	return all, nil
 }
 
 // match returns the available names that one pattern matches, at least one.

@@ -13,7 +13,7 @@ import (
 
 // available is in no order of its own, so that it shows if a result is sorted.
 var available = []string{
-	"hub", "prod-west", "prod-east", "arn:aws:eks:eu-1:42:cluster/prod", "arn:aws:eks:eu-1:42:cluster/dev", "dev[1]", "*", "^odd", "/re/",
+	"hub", "prod-west", "prod-east", "arn:aws:eks:eu-1:42:cluster/prod", "arn:aws:eks:eu-1:42:cluster/dev", "dev[1]", "*", "^odd", "/re/", "a,b",
 }
 
 func TestSelect(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSelect(t *testing.T) {
 		{[]string{"^prod-east", "/prod/"}, []string{"prod-west", eksProd}},
 		{[]string{"^*prod*", "/east|hub/"}, []string{"hub"}},
 		{[]string{"^/^arn|^.{1,5}$/"}, []string{"prod-west", "prod-east", "dev[1]"}},
-		{[]string{"^arn:*", "^prod-*"}, []string{"hub", "dev[1]", "*", "^odd", "/re/"}},
+		{[]string{"^arn:*", "^prod-*"}, []string{"hub", "dev[1]", "*", "^odd", "/re/", "a,b"}},
 
 		// Names that look like a pattern are names first.
 		{[]string{"dev[1]"}, []string{"dev[1]"}},
@@ -51,6 +51,12 @@ func TestSelect(t *testing.T) {
 		{[]string{"/re/"}, []string{"/re/"}},
 		{[]string{"/re/", "^*"}, []string{"/re/"}},
 		{[]string{"^^odd", "/odd|hub/"}, []string{"hub"}},
+
+		// Several at once, and a name that has a comma itself.
+		{[]string{"prod-east, hub,"}, []string{"hub", "prod-east"}},
+		{[]string{"a,b", "hub"}, []string{"hub", "a,b"}},
+		{[]string{"^a,b", "/a,b|hub/"}, []string{"hub"}},
+		{[]string{"/^[ah].{2,}$/,prod-*,^/^.{4,}$/"}, []string{"hub", "a,b"}},
 	} {
 		t.Run(strings.Join(tt.patterns, ","), func(t *testing.T) {
 			got, err := fleet.Select(tt.patterns, available)

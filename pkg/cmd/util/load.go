@@ -77,13 +77,10 @@ func (f *GlobalFlags) usualContexts(env Environment) []string {
 	if f.namesContexts() || f.namesServer() {
 		return nil
 	}
-	var patterns []string
-	for _, pattern := range strings.Split(value, ",") {
-		if pattern = strings.TrimSpace(pattern); pattern != "" {
-			patterns = append(patterns, pattern)
-		}
+	if strings.Trim(value, ", ") == "" {
+		return nil
 	}
-	return patterns
+	return []string{value}
 }
 
 // namesContexts says whether the user chose contexts.
