@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -114,7 +112,7 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 		return
 	}
 	// Once a Workload has finished, what was made there is removed, or never was made.
-	isOver := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return meta.IsStatusConditionTrue(o.Status.Conditions, kueue.Finished) })
+	isOver := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.Is(kueue.Finished) })
 	copies := w.inventory.WorkloadsOf(w.pair, f)
 	for _, copied := range copies {
 		w.add(2, workloadHop(f, copied))

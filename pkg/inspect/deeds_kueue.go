@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -66,7 +65,7 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 		case isCopy && c.Type == "DeactivationTarget":
 		case c.Type == kueue.QuotaReserved:
 			// What has room may have waited for it, and what was evicted had it before.
-			isFirst := c.Status != metav1.ConditionTrue && meta.FindStatusCondition(w.Status.Conditions, kueue.Evicted) == nil
+			isFirst := c.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil
 			k.note(w, Deed{Duty: DutyQuota, Began: k.ours(w.CreationTimestamp), Done: k.ours(c.LastTransitionTime), Held: !isFirst})
 		default:
 			k.do(DutyAny, "", w, time.Time{}, k.ours(c.LastTransitionTime))
@@ -120,7 +119,7 @@ func (k *kueueDeeds) Dispatched(w *kueue.Workload, state *kueue.CheckState) {
 			nominated = made
 		}
 		k.do(DutyCopy, worker.Context, w, nominated, made)
-		admitted := meta.FindStatusCondition(copied.Status.Conditions, kueue.Admitted)
+		admitted := copied.Condition(kueue.Admitted)
 		if admitted == nil || admitted.Status != metav1.ConditionTrue {
 			continue
 		}
@@ -142,7 +141,7 @@ func (k *kueueDeeds) Dispatched(w *kueue.Workload, state *kueue.CheckState) {
 // resumed notes that Kueue has resumed a Job that a worker has admitted. It does so
 // once it has admitted it itself, which is what is dated.
 func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
-	admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
+	admitted := w.Condition(kueue.Admitted)
 	if state.State == kueue.CheckReady && admitted != nil && admitted.Status == metav1.ConditionTrue && !j.Suspended {
 		k.do(DutyResume, "", w, k.ours(state.LastTransitionTime), k.ours(admitted.LastTransitionTime))
 	}
@@ -151,7 +150,7 @@ func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job)
 // offered is when a Workload had quota, and nothing but MultiKueue's check was
 // missing.
 func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Time {
-	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
+	quota := w.Condition(kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionTrue {
 		return time.Time{}
 	}

@@ -106,7 +106,6 @@ func jobHop(j *Job) Hop {
 // workloadHop tells how far a Workload has come.
 func workloadHop(f *Facts, w *kueue.Workload) Hop {
 	h := Hop{Kind: "Workload", Namespace: w.Namespace, Name: w.Name, Context: f.Context, Health: HealthWaiting}
-	conditions := w.Status.Conditions
 	by := func(state string, health Health, c *metav1.Condition, message string) Hop {
 		h.State, h.Health, h.Message = state, health, message
 		if c != nil {
@@ -114,24 +113,24 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 		}
 		return h
 	}
-	finished, evicted := meta.FindStatusCondition(conditions, kueue.Finished), meta.FindStatusCondition(conditions, kueue.Evicted)
-	quota := meta.FindStatusCondition(conditions, kueue.QuotaReserved)
+	finished, evicted := w.Condition(kueue.Finished), w.Condition(kueue.Evicted)
+	quota := w.Condition(kueue.QuotaReserved)
 	switch {
-	case meta.IsStatusConditionTrue(conditions, kueue.Finished):
+	case w.Is(kueue.Finished):
 		health := HealthOK
 		// An elastic one is replaced by another when its size changes.
 		if !slices.Contains([]string{"", "Succeeded", "WorkloadSliceReplaced"}, finished.Reason) {
 			health = HealthBad
 		}
 		return by(kueue.Finished, health, finished, reasoned(finished))
-	case w.Spec.Active != nil && !*w.Spec.Active:
+	case !w.IsActive():
 		return by("Deactivated", HealthBad, evicted, reasoned(evicted))
-	case meta.IsStatusConditionTrue(conditions, kueue.Evicted):
+	case w.Is(kueue.Evicted):
 		return by(kueue.Evicted, HealthWaiting, evicted, reasoned(evicted))
-	case meta.IsStatusConditionTrue(conditions, kueue.Admitted):
-		return by(kueue.Admitted, HealthOK, meta.FindStatusCondition(conditions, kueue.Admitted), podsMessage(conditions))
-	case meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved):
-		if not := meta.FindStatusCondition(conditions, kueue.Admitted); not != nil && not.Reason == kueue.DelayedTopology {
+	case w.Is(kueue.Admitted):
+		return by(kueue.Admitted, HealthOK, w.Condition(kueue.Admitted), podsMessage(w))
+	case w.Is(kueue.QuotaReserved):
+		if not := w.Condition(kueue.Admitted); not != nil && not.Reason == kueue.DelayedTopology {
 			return by(kueue.QuotaReserved, HealthWaiting, quota, "waits for places in the topology of nodes")
 		}
 		return by(kueue.QuotaReserved, HealthWaiting, quota, "")
@@ -153,8 +152,8 @@ func silence(f *Facts, w *kueue.Workload) string {
 	return fmt.Sprintf("equals Workload %s/%s, for which ClusterQueue %s has no room", b.Workload.Namespace, b.Workload.Name, b.Queue.Name)
 }
 
-func podsMessage(conditions []metav1.Condition) string {
-	if c := meta.FindStatusCondition(conditions, kueue.PodsReady); c != nil && c.Status != metav1.ConditionTrue {
+func podsMessage(w *kueue.Workload) string {
+	if c := w.Condition(kueue.PodsReady); c != nil && c.Status != metav1.ConditionTrue {
 		return c.Message
 	}
 	return ""

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -135,7 +134,7 @@ func Present(workloads []*kueue.Workload) *kueue.Workload {
 	}
 	return slices.MaxFunc(workloads, func(a, b *kueue.Workload) int {
 		order := func(w *kueue.Workload) int {
-			if meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+			if w.Is(kueue.Finished) {
 				return 0
 			}
 			return 1

@@ -1,9 +1,6 @@
 package inspect
 
 import (
-	"strings"
-
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -44,20 +41,22 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	if first == nil {
 		return nil
 	}
-	return &Blocker{Queue: queue, Workload: first, Condition: quotaOf(first), IsHead: isStrict}
+	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
 }
 
 // hasWord says whether Kueue has said anything of a Workload's quota. That it has not
 // looked at it so far, which it writes down from 0.19 on, is nothing.
 func hasWord(w *kueue.Workload) bool {
-	c := quotaOf(w)
-	return c != nil && c.Reason != "PendingEvaluation"
+	c := w.Condition(kueue.QuotaReserved)
+	return c != nil && c.Reason != kueue.PendingEvaluation
 }
 
 // isHeldIn says whether a Workload is held in a queue for want of quota. Only such a one
 // can be what others wait for.
 func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
-	return isInQueue(w) && isShortOfQuota(quotaOf(w)) && f.clusterQueueOf(w) == queue
+	c := w.Condition(kueue.QuotaReserved)
+	isShort := c != nil && c.Status == metav1.ConditionFalse && kueue.IsShortOfQuota(c.Reason, c.Message)
+	return isInQueue(w) && isShort && f.clusterQueueOf(w) == queue
 }
 
 // clusterQueueOf is the ClusterQueue that a Workload's LocalQueue leads to, nil if it
@@ -70,33 +69,15 @@ func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
 	return f.Kueue.ClusterQueueNamed(local.Spec.ClusterQueue)
 }
 
-func quotaOf(w *kueue.Workload) *metav1.Condition {
-	return meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
-}
-
 // IsIgnored says whether a Workload stands in a queue, and Kueue has said nothing of its
 // quota.
-func IsIgnored(w *kueue.Workload) bool { return isInQueue(w) && quotaOf(w) == nil }
+func IsIgnored(w *kueue.Workload) bool {
+	return isInQueue(w) && w.Condition(kueue.QuotaReserved) == nil
+}
 
 // isInQueue says whether a Workload is one that a queue tries to find room for.
 func isInQueue(w *kueue.Workload) bool {
-	return (w.Spec.Active == nil || *w.Spec.Active) && w.DeletionTimestamp == nil && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished)
-}
-
-// isShortOfQuota says whether a Workload is held for want of quota, as a blocked head
-// is. What is wrong with its queue, or holds it by itself, blocks nobody.
-func isShortOfQuota(c *metav1.Condition) bool {
-	if c == nil || c.Status != metav1.ConditionFalse {
-		return false
-	}
-	switch c.Reason {
-	case "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed", "WaitingForPreemptedWorkloads":
-		return true
-	case "Pending":
-		// Before Kueue 0.19.
-		return strings.Contains(c.Message, "couldn't assign flavors")
-	}
-	return false
+	return w.IsActive() && w.DeletionTimestamp == nil && !w.Is(kueue.Finished)
 }
 
 func comesBefore(a, b *kueue.Workload) bool { return a.Turn().Compare(b.Turn()) < 0 }

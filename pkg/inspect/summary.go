@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -152,13 +151,13 @@ func (v *Inventory) waitsFor(p Pair) string {
 			return fmt.Sprintf("rejected by %s: %s", c.Name, c.Message)
 		}
 	}
-	if finished := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished); finished != nil && finished.Status == metav1.ConditionTrue {
+	if finished := w.Condition(kueue.Finished); finished != nil && finished.Status == metav1.ConditionTrue {
 		return "Kueue on " + f.Context + " has given it up: " + reasoned(finished)
 	}
-	if w.Spec.Active != nil && !*w.Spec.Active {
+	if !w.IsActive() {
 		return "its Workload on " + f.Context + " was deactivated, so that it is neither queued nor run"
 	}
-	if quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved); !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.QuotaReserved) {
+	if quota := w.Condition(kueue.QuotaReserved); !w.Is(kueue.QuotaReserved) {
 		return "waits on " + f.Context + ": " + cmp.Or(reasoned(quota), "no quota is reserved")
 	}
 	if name := w.ChosenCluster(); name != "" {
@@ -289,7 +288,7 @@ func otherChecks(f *Facts, w *kueue.Workload) []string {
 
 // hopeless is 1 for a reason of Kueue's that does not pass, whoever else ends.
 func hopeless(reason string) int {
-	if strings.HasPrefix(reason, "ExceedsMaxQuota") || strings.HasPrefix(reason, "NoMatchingFlavor") {
+	if strings.HasPrefix(reason, kueue.ExceedsMaxQuota) || strings.HasPrefix(reason, kueue.NoMatchingFlavor) {
 		return 1
 	}
 	return 0

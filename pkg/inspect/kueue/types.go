@@ -31,21 +31,6 @@ func Resource(kind string) string { return strings.ToLower(kind) + "s." + Group 
 // Secrets that MultiKueueClusters name are there.
 const Namespace = "kueue-system"
 
-// Condition types.
-const (
-	Active        = "Active"
-	QuotaReserved = "QuotaReserved"
-	Admitted      = "Admitted"
-	Evicted       = "Evicted"
-	Finished      = "Finished"
-	PodsReady     = "PodsReady"
-	PodsScheduled = "PodsScheduled"
-)
-
-// DelayedTopology is the reason for which a Workload that has quota is not admitted so far
-// (kueue: apis/kueue/v1beta2/workload_types.go).
-const DelayedTopology = "PendingDelayedTopologyRequests"
-
 // StrictFIFO is the queueing strategy that lets nobody pass the head of the queue.
 const StrictFIFO = "StrictFIFO"
 

@@ -94,7 +94,7 @@ func (s *site) isReached() bool {
 
 // hasQuota ends the judgment where quota was reserved already.
 func (s *site) hasQuota() bool {
-	if s.own == nil || !meta.IsStatusConditionTrue(s.own.Status.Conditions, kueue.QuotaReserved) {
+	if s.own == nil || !s.own.Is(kueue.QuotaReserved) {
 		return true
 	}
 	s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
@@ -125,20 +125,20 @@ func (s *site) isHeld() bool {
 	if s.own == nil {
 		return true
 	}
-	if s.own.Spec.Active != nil && !*s.own.Spec.Active {
+	if !s.own.IsActive() {
 		s.change(activate(s.Context, s.own.Namespace, s.own.Name))
 		return s.decide(inspect.Never, "it was deactivated (spec.active of its Workload is false)")
 	}
-	quota := meta.FindStatusCondition(s.own.Status.Conditions, kueue.QuotaReserved)
+	quota := s.own.Condition(kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionFalse {
 		return true
 	}
 	switch quota.Reason {
-	case "OnHold":
+	case kueue.OnHold:
 		return s.decide(inspect.Never, "it is on hold: %s", quota.Message)
-	case "AdmissionGated", "WaitingForPodsReady":
+	case kueue.AdmissionGated, kueue.PodsReadyFirst:
 		return s.decide(inspect.Waits, "%s", quota.Message)
-	case "DRAResourcesUnresolved":
+	case kueue.UnresolvedDevices:
 		return s.decide(inspect.Unknown, "its devices could not be resolved: %s", quota.Message)
 	}
 	return true
@@ -202,7 +202,7 @@ func (s *site) hasQueue() bool {
 		s.condition(name, inspect.No, "absent")
 		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s, leading to a ClusterQueue there", r.Namespace, r.Queue, s.Context)})
 		return s.decide(inspect.Never, "there is no LocalQueue %s/%s", r.Namespace, r.Queue)
-	case isStopped(local.Spec.StopPolicy):
+	case kueue.IsStopped(local.Spec.StopPolicy):
 		s.condition(name, inspect.No, "stopped")
 		s.change(resume(s.Context, "localqueues.kueue.x-k8s.io", local.Namespace, local.Name))
 		return s.decide(inspect.Never, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
@@ -226,7 +226,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
 	_, isLoop := s.queue.Path()
 	switch {
-	case isStopped(q.Spec.StopPolicy):
+	case kueue.IsStopped(q.Spec.StopPolicy):
 		s.condition(name, inspect.No, "stopped")
 		s.change(resume(s.Context, "clusterqueues.kueue.x-k8s.io", "", q.Name))
 		return s.decide(inspect.Never, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
@@ -243,8 +243,6 @@ func (s *site) hasClusterQueue(queue string) bool {
 	}
 	return true
 }
-
-func isStopped(policy string) bool { return policy != "" && policy != "None" }
 
 // isPermitted is whether the ClusterQueue takes Workloads of the namespace.
 func (s *site) isPermitted() bool {

@@ -41,7 +41,7 @@ func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 		return nil
 	}
 	submitted := inspect.Present(v.WorkloadsOf(p, manager))
-	if submitted != nil && meta.IsStatusConditionTrue(submitted.Status.Conditions, kueue.Admitted) {
+	if submitted != nil && submitted.Is(kueue.Admitted) {
 		// It was given its place; that its pods do not come is another matter.
 		return nil
 	}
@@ -123,7 +123,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	}
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
-	isReserved := submitted != nil && meta.IsStatusConditionTrue(submitted.Status.Conditions, kueue.QuotaReserved)
+	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
 	r.isGiven = len(names) > 0 || r.Delegated
 	own := On(manager, &r, submitted, v.Now)
 	r.isGiven = false

@@ -72,7 +72,7 @@ func (s *site) assign(a *assigner, whole []asked) (result assignment, all []aske
 // better than never: it knows its configuration, which nobody here does.
 func (s *site) isContradicted(v inspect.Verdict) bool {
 	c := s.words()
-	if c == nil || c.Reason == "PendingEvaluation" {
+	if c == nil || c.Reason == kueue.PendingEvaluation {
 		return false
 	}
 	said := verdictOf(c)

@@ -126,13 +126,7 @@ func (s *site) blocked() bool {
 // blocks says whether one that waits is held for want of quota, as what holds a strict
 // queue is, or was not looked at. What is wrong with it otherwise holds nobody up.
 func blocks(c *kueue.Claim) bool {
-	switch c.Reason {
-	case "", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed", "WaitingForPreemptedWorkloads", "PendingEvaluation":
-		return true
-	case "Pending":
-		return strings.Contains(c.Message, "couldn't assign flavors")
-	}
-	return false
+	return c.Reason == "" || c.Reason == kueue.PendingEvaluation || kueue.IsShortOfQuota(c.Reason, c.Message)
 }
 
 // holders are those that hold a flavor's resource in the queue and its cohorts, those of
@@ -206,7 +200,7 @@ func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorRe
 		return policy.WithinClusterQueue == kueue.LowerPriority && isLower ||
 			policy.WithinClusterQueue == kueue.LowerOrNewer && (isLower || isNewer)
 	}
-	if n.Borrowed(fr) == 0 || n.Queue.Spec.StopPolicy != "" && n.Queue.Spec.StopPolicy != "None" {
+	if n.Borrowed(fr) == 0 || kueue.IsStopped(n.Queue.Spec.StopPolicy) {
 		return false
 	}
 	return policy.ReclaimWithinCohort == kueue.AnyPriority || policy.ReclaimWithinCohort == kueue.LowerPriority && isLower

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -26,7 +25,7 @@ func (s *site) words() *metav1.Condition {
 	if s.own == nil {
 		return nil
 	}
-	c := meta.FindStatusCondition(s.own.Status.Conditions, kueue.QuotaReserved)
+	c := s.own.Condition(kueue.QuotaReserved)
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return nil
 	}
@@ -63,16 +62,16 @@ func (s *site) isFlexible() bool {
 // else by its message (reference: capacity.md 5).
 func verdictOf(c *metav1.Condition) inspect.Verdict {
 	switch c.Reason {
-	case "WaitingForQuota", "WaitingForPreemptedWorkloads", "PendingEvaluation", "WaitingForPodsReady", "AdmissionGated":
+	case kueue.WaitingForQuota, kueue.PreemptedFirst, kueue.PendingEvaluation, kueue.PodsReadyFirst, kueue.AdmissionGated:
 		return inspect.Waits
-	case "ExceedsMaxQuota", "NoMatchingFlavor":
+	case kueue.ExceedsMaxQuota, kueue.NoMatchingFlavor:
 		if isAfterOthers(kueue.Lacks(c.Message)) {
 			return inspect.Unknown
 		}
 		return inspect.Never
-	case "Misconfigured", "Suspended", "OnHold", "Deactivated":
+	case kueue.Misconfigured, kueue.QueueSuspended, kueue.OnHold, "Deactivated":
 		return inspect.Never
-	case "Pending", "Inadmissible", "Waiting":
+	case kueue.PendingLegacy, kueue.Inadmissible, "Waiting":
 		return verdictOfMessage(c.Message)
 	}
 	return inspect.Unknown

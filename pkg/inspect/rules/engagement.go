@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -120,7 +118,7 @@ func dispatchingQueue(v *View, s Submission) string {
 // nobody runs it.
 func reportAdmittedHere(v *View, s Submission) {
 	j, w := s.Job(), s.Workload
-	admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
+	admitted := w.Condition(kueue.Admitted)
 	if admitted == nil || admitted.Status != "True" || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
 		return
 	}

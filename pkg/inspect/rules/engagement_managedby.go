@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -117,7 +116,7 @@ func reportToBeRejected(v *View) {
 			if is, _ := v.isDispatched(f, j.Namespace, j.Queue()); !is || len(workloads) == 0 {
 				continue
 			}
-			if w := workloads[len(workloads)-1]; isActive(w) && rejectedBy(v, f, w) == nil && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+			if w := workloads[len(workloads)-1]; w.IsActive() && rejectedBy(v, f, w) == nil && !w.Is(kueue.Finished) {
 				v.Report(toBeRejected(f, j, w))
 			}
 		}

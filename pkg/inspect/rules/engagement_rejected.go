@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -51,7 +50,7 @@ func rejections(v *View, says string) []rejection {
 // rejectedBy is the state of MultiKueue's check on a Workload that waits for
 // nothing else; nil if it has not rejected it.
 func rejectedBy(v *View, f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
-	if w.DeletionTimestamp != nil || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+	if w.DeletionTimestamp != nil || w.Is(kueue.Finished) {
 		return nil
 	}
 	if state := v.checkState(f, w); state != nil && state.State == kueue.CheckRejected {

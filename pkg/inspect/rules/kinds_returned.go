@@ -142,7 +142,7 @@ func (v *View) reportBlind(submission Submission, as string) {
 	s := blind(j, as)
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check",
 		j.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue()))
-	if w := submission.Workload; w != nil && !isActive(w) {
+	if w := submission.Workload; w != nil && !w.IsActive() {
 		s.Remedy += ", and then " + (&rejection{manager: submission.Manager, workload: w}).again().Prose()
 	}
 	v.Report(s)

@@ -3,8 +3,6 @@ package rules
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -53,12 +51,12 @@ func (s *Submission) Nominated() []string {
 
 // HasQuota is whether the manager has reserved quota for it.
 func (s *Submission) HasQuota() bool {
-	return s.Workload != nil && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.QuotaReserved)
+	return s.Workload != nil && s.Workload.Is(kueue.QuotaReserved)
 }
 
 // IsFinished is whether the Job or its Workload has finished.
 func (s *Submission) IsFinished() bool {
-	return s.Job().Status.IsFinished() || s.Workload != nil && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Finished)
+	return s.Job().Status.IsFinished() || s.Workload != nil && s.Workload.Is(kueue.Finished)
 }
 
 // WaitsForWorkers is whether all that is missing is a worker that takes it: the

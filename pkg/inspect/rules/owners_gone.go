@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -76,7 +74,7 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 	c, ok := v.CopyOn(s, s.Chosen())
 	// What has finished there is about to be told, and what is not admitted taken.
 	isTaken := c.Workload != nil &&
-		(!meta.IsStatusConditionTrue(c.Workload.Status.Conditions, kueue.Admitted) || meta.IsStatusConditionTrue(c.Workload.Status.Conditions, kueue.Finished))
+		(!c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished))
 	j := s.Job()
 	if !ok || isTaken || !jobs.isMissing(c.Worker, j, j.Namespace, j.Name) {
 		return

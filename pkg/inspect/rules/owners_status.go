@@ -71,7 +71,7 @@ func sameCounts(origin, mirror *inspect.Job) bool {
 func (v *View) isCopied(origin, mirror *inspect.Job) bool {
 	f, _ := v.Facts(origin.Context)
 	w, _ := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
-	if w == nil || w.DeletionTimestamp != nil || w.ChosenCluster() == "" || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Evicted) {
+	if w == nil || w.DeletionTimestamp != nil || w.ChosenCluster() == "" || w.Is(kueue.Evicted) {
 		return false
 	}
 	state := v.checkState(f, w)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -116,7 +114,7 @@ func (v *View) reportShortfall(submission Submission, s *queues.Shortfall, held 
 		Cause: takenOf(manager, s.Queue.Name, s.Resource),
 		Tell:  func(sighting *Sighting) { tellShortfall(sighting, s, manager, job, held) },
 	}
-	if quota := meta.FindStatusCondition(submission.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil {
+	if quota := submission.Workload.Condition(kueue.QuotaReserved); quota != nil {
 		sighting.Since = quota.LastTransitionTime.Time
 	}
 	v.Report(sighting)

@@ -51,7 +51,7 @@ func hasState(s Submission, state string) bool { return s.Check != nil && s.Chec
 // finishedFor is the condition that says that a Workload has finished for a
 // reason, nil if it has not.
 func finishedFor(w *kueue.Workload, reason string) *metav1.Condition {
-	c := meta.FindStatusCondition(w.Status.Conditions, kueue.Finished)
+	c := w.Condition(kueue.Finished)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason {
 		return nil
 	}
@@ -65,7 +65,7 @@ func lastRetry(s Submission) string {
 	if hasState(s, kueue.CheckRetry) {
 		return s.Check.Message
 	}
-	c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Evicted)
+	c := s.Workload.Condition(kueue.Evicted)
 	if c == nil || !strings.Contains(c.Message, "AdmissionCheck in Retry state") {
 		return ""
 	}
@@ -74,7 +74,7 @@ func lastRetry(s Submission) string {
 
 // retriedAt is when that was.
 func retriedAt(s Submission) time.Time {
-	if c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Evicted); c != nil && !hasState(s, kueue.CheckRetry) {
+	if c := s.Workload.Condition(kueue.Evicted); c != nil && !hasState(s, kueue.CheckRetry) {
 		return c.LastTransitionTime.Time
 	}
 	if s.Check == nil {
@@ -95,7 +95,7 @@ func retriedBy(v *View, s Submission) (cluster, context string) {
 
 // evictionOf quotes how a Workload was evicted, if it was.
 func evictionOf(s Submission) []string {
-	c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Evicted)
+	c := s.Workload.Condition(kueue.Evicted)
 	if c == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func conditionOf(context string, w *kueue.Workload, c *metav1.Condition) string 
 
 // conditionNamed quotes a condition of a Workload by its type.
 func conditionNamed(context string, w *kueue.Workload, conditionType string) string {
-	if c := meta.FindStatusCondition(w.Status.Conditions, conditionType); c != nil {
+	if c := w.Condition(conditionType); c != nil {
 		return conditionOf(context, w, c)
 	}
 	return fmt.Sprintf("%s: Workload %s/%s has no condition %s", context, w.Namespace, w.Name, conditionType)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -52,8 +50,7 @@ func ownerless(v *View, s Submission) []Copy {
 	}
 	var found []Copy
 	for _, c := range v.Copies(s) {
-		conditions := c.Workload.Status.Conditions
-		if meta.IsStatusConditionTrue(conditions, kueue.Admitted) && !meta.IsStatusConditionTrue(conditions, kueue.Finished) && !isOwned(c.Workload) {
+		if c.Workload.Is(kueue.Admitted) && !c.Workload.Is(kueue.Finished) && !isOwned(c.Workload) {
 			found = append(found, c)
 		}
 	}
@@ -67,7 +64,7 @@ func isOf(j *inspect.Job, w *kueue.Workload) bool {
 
 // admittedAt is when a worker admitted a copy, by the manager's clock.
 func admittedAt(v *View, s Submission, c Copy) time.Time {
-	admitted := meta.FindStatusCondition(c.Workload.Status.Conditions, kueue.Admitted)
+	admitted := c.Workload.Condition(kueue.Admitted)
 	return v.On(s.Manager.Context, c.Worker.Context, admitted.LastTransitionTime.Time)
 }
 

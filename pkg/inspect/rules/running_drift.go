@@ -3,8 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -104,7 +102,7 @@ on workloads.kueue.x-k8s.io.`,
 func allAdmitted(v *View, s Submission) bool {
 	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
 	for _, w := range workloads {
-		ok = ok && (meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Admitted) || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished))
+		ok = ok && (w.Is(kueue.Admitted) || w.Is(kueue.Finished))
 	}
 	return ok
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -94,8 +93,7 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 		Covers: []string{"JM045", "JM048"},
 		Detect: func(v *View) {
 			for s := range underWay(v) {
-				conditions := s.Workload.Status.Conditions
-				if !isEvicted(s) || !meta.IsStatusConditionTrue(conditions, kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
+				if !isEvicted(s) || !s.Workload.Is(kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
 					continue
 				}
 				if s.Job().Row().IsUnmanaged() {
@@ -103,7 +101,7 @@ has a mirror that still has pods. Mostly the origin's status.active is more than
 					continue
 				}
 				if !hasPodsLeft(v, s) {
-					sighting := hanging(s, meta.FindStatusCondition(conditions, kueue.Evicted))
+					sighting := hanging(s, s.Workload.Condition(kueue.Evicted))
 					sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutyRelease, "", s.Manager.Context, sighting.Since)
 					v.Report(sighting)
 				}

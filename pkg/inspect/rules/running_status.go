@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -50,7 +49,7 @@ cluster logs about it. Until then look at the mirror to know how far the Job is.
 
 // isEvicted is whether the manager is taking a Job back.
 func isEvicted(s Submission) bool {
-	return meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Evicted)
+	return s.Workload.Is(kueue.Evicted)
 }
 
 func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
@@ -119,7 +118,7 @@ its check is Ready, and the origin is still suspended.`,
 					continue
 				}
 				j := s.Job()
-				admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted)
+				admitted := s.Workload.Condition(kueue.Admitted)
 				// Of other kinds, the API server does not look at the status.
 				isOpen := j.Suspended && j.Row().IsJob() && !s.IsFinished() && !isEvicted(s)
 				if !isOpen || !hasState(s, kueue.CheckReady) || admitted == nil || admitted.Status != "True" {
@@ -166,7 +165,7 @@ it again.`,
 		Detect: func(v *View) {
 			for s := range underWay(v) {
 				isUnderWay := hasState(s, kueue.CheckRetry) || isEvicted(s)
-				if s.Check != nil && !isUnderWay && meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Admitted) && !s.IsFinished() {
+				if s.Check != nil && !isUnderWay && s.Workload.Is(kueue.Admitted) && !s.IsFinished() {
 					reportAdmittedNowhere(v, s)
 				}
 			}
@@ -176,7 +175,7 @@ it again.`,
 
 func reportAdmittedNowhere(v *View, s Submission) {
 	j := s.Job()
-	admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted)
+	admitted := s.Workload.Condition(kueue.Admitted)
 	activate := func(active bool) command.Command {
 		return command.Kubectl(j.Context, s.Workload.Namespace, "patch", "workloads.kueue.x-k8s.io", s.Workload.Name,
 			"--type=merge", "-p", command.Patch(active, "spec", "active"))
@@ -197,16 +196,16 @@ func reportAdmittedNowhere(v *View, s Submission) {
 	default:
 		c, ok := v.CopyOn(s, chosen)
 		// What has finished is not admitted any more, by right.
-		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || isTrue(c.Workload, kueue.Admitted) || isTrue(c.Workload, kueue.Finished) {
+		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished) {
 			return
 		}
-		if strings.Contains(s.Check.Message, "got reservation") && isTrue(c.Workload, kueue.QuotaReserved) {
+		if strings.Contains(s.Check.Message, "got reservation") && c.Workload.Is(kueue.QuotaReserved) {
 			// Older versions wait for no more than that: the worker may have checks of its own.
 			return
 		}
 		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted))
-		if not := meta.FindStatusCondition(c.Workload.Status.Conditions, kueue.Admitted); not != nil {
+		if not := c.Workload.Condition(kueue.Admitted); not != nil {
 			sighting.Since = newest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}

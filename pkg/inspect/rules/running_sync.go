@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -69,7 +67,7 @@ the Job again.`,
 func onlyFinished(v *View, s Submission) bool {
 	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
 	for _, w := range workloads {
-		ok = ok && meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished)
+		ok = ok && w.Is(kueue.Finished)
 	}
 	return ok
 }

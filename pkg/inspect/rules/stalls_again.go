@@ -27,7 +27,7 @@ count three or more, and it does not run now for longer than it took to be put o
 		Covers: []string{"JM129", "JM130", "JM131"},
 		Detect: func(v *View) {
 			for s := range underWay(v) {
-				if n := restartsOf(s.Workload); !s.IsFinished() && isActive(s.Workload) && n >= often && goesOn(v, s, n) {
+				if n := restartsOf(s.Workload); !s.IsFinished() && s.Workload.IsActive() && n >= often && goesOn(v, s, n) {
 					v.Report(startedAgain(v, s, n))
 				}
 			}

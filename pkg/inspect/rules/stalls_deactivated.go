@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -30,7 +29,7 @@ reason that begins with Deactivated.`,
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
 				// What MultiKueue has rejected is deactivated, too: JM012, JM015 and JM016 tell.
-				if s.Workload != nil && isLive(s) && !isActive(s.Workload) && !hasState(s, kueue.CheckRejected) && s.Workload.DeletionTimestamp == nil {
+				if s.Workload != nil && isLive(s) && !s.Workload.IsActive() && !hasState(s, kueue.CheckRejected) && s.Workload.DeletionTimestamp == nil {
 					v.Report(switchedOff(s))
 				}
 				if s.Workload != nil && isLive(s) {
@@ -86,7 +85,7 @@ func reportCopiesOff(v *View, s Submission) {
 	j := s.Job()
 	for _, c := range v.Copies(s) {
 		w := c.Workload
-		if isActive(w) || w.DeletionTimestamp != nil || isTrue(w, kueue.Finished) || isTrue(w, "DeactivationTarget") || s.Chosen() != "" && s.Chosen() != c.Cluster {
+		if w.IsActive() || w.DeletionTimestamp != nil || w.Is(kueue.Finished) || w.Is("DeactivationTarget") || s.Chosen() != "" && s.Chosen() != c.Cluster {
 			continue
 		}
 		since := timeOf(inspect.SpecWrittenAt(w.ManagedFields))
@@ -105,7 +104,7 @@ func reportCopiesOff(v *View, s Submission) {
 // deactivation is the condition that tells of it, nil if none does so far.
 func deactivation(w *kueue.Workload) *metav1.Condition {
 	for _, conditionType := range []string{kueue.Evicted, kueue.QuotaReserved} {
-		c := meta.FindStatusCondition(w.Status.Conditions, conditionType)
+		c := w.Condition(conditionType)
 		if c != nil && strings.HasPrefix(cmp.Or(c.Reason, c.Message), "Deactivated") {
 			return c
 		}

@@ -3,8 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -25,7 +23,7 @@ and another one on the mirror. The origin may be suspended while its mirror runs
 		Covers: []string{"JM041", "JM046", "JM050"},
 		Detect: func(v *View) {
 			for s := range underWay(v) {
-				if s.IsFinished() || !s.HasQuota() || !isActive(s.Workload) {
+				if s.IsFinished() || !s.HasQuota() || !s.Workload.IsActive() {
 					continue
 				}
 				if was, is, ok := resized(s); ok {
@@ -71,7 +69,7 @@ func edited(s Submission, was, is int32) Sighting {
 		},
 		Remedy: command.Say("put it back: %s; to have another size, %s", set(j, []string{"spec", "parallelism"}, was), startAgain(j)),
 	}
-	if admitted := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Admitted); admitted != nil {
+	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
 		sighting.Evidence = append(sighting.Evidence, conditionOf(s.Manager.Context, s.Workload, admitted))
 	}
 	for _, m := range s.Pair.Mirrors {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -32,7 +31,7 @@ recreate leaves that out.`,
 				if s.Workload == nil || s.Job().Status.IsFinished() || s.Job().DeletedAt != nil {
 					continue
 				}
-				if c := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.Finished); c != nil && c.Status == metav1.ConditionTrue && isGivenUp(c.Reason) {
+				if c := s.Workload.Condition(kueue.Finished); c != nil && c.Status == metav1.ConditionTrue && isGivenUp(c.Reason) {
 					v.Report(givenUp(s, c))
 				}
 			}

@@ -43,7 +43,7 @@ somebody has stopped by stopPolicy are not told here, nor those whose AdmissionC
 // no other rule tells. Where something waits in it, JM019 tells that.
 func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
-	if active == nil || active.Status != metav1.ConditionFalse || isStopped(q.Spec.StopPolicy) || slices.Contains(toldOfQueues(), active.Reason) {
+	if active == nil || active.Status != metav1.ConditionFalse || kueue.IsStopped(q.Spec.StopPolicy) || slices.Contains(toldOfQueues(), active.Reason) {
 		return
 	}
 	if is, _ := v.dispatches(f, q); !is || len(v.held(f, func(other *kueue.ClusterQueue) bool { return other == q })) > 0 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -83,10 +82,10 @@ func (v *View) stepsOf(s Submission) []step {
 	if w.DeletionTimestamp != nil {
 		return lettingGo(f, w)
 	}
-	if s.IsFinished() || !isActive(w) || s.Job().DeletedAt != nil {
+	if s.IsFinished() || !w.IsActive() || s.Job().DeletedAt != nil {
 		return nil
 	}
-	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
+	quota := w.Condition(kueue.QuotaReserved)
 	switch {
 	case quota == nil && len(w.Status.Conditions) == 0:
 		v.note(f, inspect.PartQueues)
@@ -112,11 +111,11 @@ func (v *View) stepsOf(s Submission) []step {
 // stepsOn are the steps of a worker's Kueue.
 func (v *View) stepsOn(s Submission, c Copy) []step {
 	w := c.Workload
-	admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
+	admitted := w.Condition(kueue.Admitted)
 	switch {
 	case w.DeletionTimestamp != nil:
 		return lettingGo(c.Worker, w)
-	case !isActive(w) || isTrue(w, kueue.Finished) || isTrue(w, kueue.Evicted):
+	case !w.IsActive() || w.Is(kueue.Finished) || w.Is(kueue.Evicted):
 		return nil
 	case isToBeAdmitted(w):
 		return []step{admission(c.Worker, w, fmt.Sprintf("(%s) does not admit the copy of its Workload, though that has quota", c.Cluster))}
@@ -139,14 +138,10 @@ func (v *View) stepsOn(s Submission, c Copy) []step {
 	return found
 }
 
-func isTrue(w *kueue.Workload, conditionType string) bool {
-	return meta.IsStatusConditionTrue(w.Status.Conditions, conditionType)
-}
-
 // isToBeAdmitted says whether a Workload has all that it takes to be admitted, and is not.
 // For a topology that is still to come, Kueue waits.
 func isToBeAdmitted(w *kueue.Workload) bool {
-	if !isTrue(w, kueue.QuotaReserved) || isTrue(w, kueue.Admitted) || isTrue(w, kueue.Evicted) {
+	if !w.Is(kueue.QuotaReserved) || w.Is(kueue.Admitted) || w.Is(kueue.Evicted) {
 		return false
 	}
 	for _, state := range w.Status.AdmissionChecks {
@@ -154,12 +149,12 @@ func isToBeAdmitted(w *kueue.Workload) bool {
 			return false
 		}
 	}
-	not := meta.FindStatusCondition(w.Status.Conditions, kueue.Admitted)
+	not := w.Condition(kueue.Admitted)
 	return not == nil || not.Reason != kueue.DelayedTopology
 }
 
 func admission(f *inspect.Facts, w *kueue.Workload, what string) step {
-	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
+	quota := w.Condition(kueue.QuotaReserved)
 	next := step{by: f, since: quota.LastTransitionTime.Time, duty: inspect.DutyAdmit, what: what, evidence: []string{
 		conditionOf(f.Context, w, quota), conditionNamed(f.Context, w, kueue.Admitted),
 	}}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -50,7 +49,7 @@ func notToRun(s Submission) (why string, since time.Time, evidence string) {
 		return "", since, ""
 	}
 	find := func(conditionType string, status metav1.ConditionStatus) *metav1.Condition {
-		if c := meta.FindStatusCondition(w.Status.Conditions, conditionType); c != nil && c.Status == status {
+		if c := w.Condition(conditionType); c != nil && c.Status == status {
 			return c
 		}
 		return nil
@@ -66,7 +65,7 @@ func notToRun(s Submission) (why string, since time.Time, evidence string) {
 		return tell("its Workload has finished ("+finished.Reason+")", finished)
 	case evicted != nil:
 		return tell("it was evicted ("+evicted.Reason+")", evicted)
-	case !isActive(w):
+	case !w.IsActive():
 		return "its Workload was deactivated", timeOf(inspect.SpecWrittenAt(w.ManagedFields)), fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, named(workloadObject(s.Manager, w)))
 	case lost != nil:
 		return tell("it has no quota any more", lost)
@@ -97,7 +96,7 @@ func reportRunsOn(v *View, s Submission, why string, since time.Time, evidence s
 			sighting.Awaits = v.awaitsKueue(by, s.Workload, inspect.DutyRemove, "", by.Context, turn)
 		}
 		sighting.Remedy = seeKueue(by.Context, sighting.Awaits)
-		if s.Workload != nil && isTrue(s.Workload, kueue.Evicted) {
+		if s.Workload != nil && s.Workload.Is(kueue.Evicted) {
 			v.tellPreempted(s, &sighting)
 		}
 		v.Report(sighting)
@@ -107,7 +106,7 @@ func reportRunsOn(v *View, s Submission, why string, since time.Time, evidence s
 // isToStop says whether a worker's Kueue was told to stop what runs under a Workload
 // (kueue: DeactivationTarget, by which a manager evicts what it has given away).
 func isToStop(w *kueue.Workload) bool {
-	return !isActive(w) || isTrue(w, kueue.Evicted) || isTrue(w, "DeactivationTarget")
+	return !w.IsActive() || w.Is(kueue.Evicted) || w.Is("DeactivationTarget")
 }
 
 // isOutOfReach says whether a manager cannot reach a context's cluster, or has given the

@@ -108,7 +108,7 @@ func (v *View) undispatched(f *inspect.Facts, at func(*kueue.ClusterQueue) bool)
 func (v *View) submitted(f *inspect.Facts, at func(*kueue.ClusterQueue) bool, is func(Submission) bool) []*inspect.Job {
 	var jobs []*inspect.Job
 	for _, s := range v.Submissions() {
-		if s.Manager != f || s.Workload == nil || !isActive(s.Workload) || !isLive(s) || !is(s) {
+		if s.Manager != f || s.Workload == nil || !s.Workload.IsActive() || !isLive(s) || !is(s) {
 			continue
 		}
 		if q := v.queueOf(f, s.Job()); q != nil && at(q) {

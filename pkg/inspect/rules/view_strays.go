@@ -3,8 +3,6 @@ package rules
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -51,7 +49,7 @@ func (e *multiKueue) strayCopies() []stray {
 		workloads, _ := e.Workloads(f)
 		for _, w := range workloads {
 			origin := w.Labels[delegation.MultiKueueOriginLabel]
-			if origin == "" || w.DeletionTimestamp != nil || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) || isOwned(w) {
+			if origin == "" || w.DeletionTimestamp != nil || w.Is(kueue.Finished) || isOwned(w) {
 				continue
 			}
 			if _, original, known := e.home(f, w.Namespace, w.Name); original == nil && known {

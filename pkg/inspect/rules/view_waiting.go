@@ -46,7 +46,7 @@ func (v *View) findWaiters() []waiter {
 	var found []waiter
 	for _, s := range v.Submissions() {
 		// While it is evicted, nobody offers it to anyone.
-		if s.WaitsForWorkers() && isQueued(s) && !meta.IsStatusConditionTrue(s.Workload.Status.Conditions, kueue.Evicted) {
+		if s.WaitsForWorkers() && isQueued(s) && !s.Workload.Is(kueue.Evicted) {
 			found = append(found, waiter{Submission: s, since: offeredSince(s), offers: v.offers(s)})
 		}
 	}
@@ -58,16 +58,13 @@ func (v *View) findWaiters() []waiter {
 func isQueued(s Submission) bool {
 	j := s.Job()
 	isGrowing := j.Marks != nil && j.Marks.Elastic && j.Status == delegation.Running
-	return j.DeletedAt == nil && s.Workload.DeletionTimestamp == nil && isActive(s.Workload) && !isGrowing
+	return j.DeletedAt == nil && s.Workload.DeletionTimestamp == nil && s.Workload.IsActive() && !isGrowing
 }
-
-// isActive says whether nobody has deactivated a Workload.
-func isActive(w *kueue.Workload) bool { return w.Spec.Active == nil || *w.Spec.Active }
 
 // offeredSince is when quota had been reserved and MultiKueue's check was pending.
 func offeredSince(s Submission) time.Time {
 	since := s.Check.LastTransitionTime.Time
-	if quota := meta.FindStatusCondition(s.Workload.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.LastTransitionTime.After(since) {
+	if quota := s.Workload.Condition(kueue.QuotaReserved); quota != nil && quota.LastTransitionTime.After(since) {
 		since = quota.LastTransitionTime.Time
 	}
 	return since
@@ -98,7 +95,7 @@ func (v *View) offers(s Submission) []offer {
 func (w *waiter) isTaken() bool {
 	return slices.ContainsFunc(w.offers, func(o offer) bool {
 		return o.copied != nil &&
-			(meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.Admitted) || meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.Finished))
+			(o.copied.Is(kueue.Admitted) || o.copied.Is(kueue.Finished))
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -106,7 +105,7 @@ func blockedEvidence(o offer, b *inspect.Blocker) []string {
 
 // unsaid quotes that Kueue has said nothing of the copy of an offer.
 func unsaid(o offer) string {
-	if c := meta.FindStatusCondition(o.copied.Status.Conditions, kueue.QuotaReserved); c != nil {
+	if c := o.copied.Condition(kueue.QuotaReserved); c != nil {
 		return conditionText(workloadObject(o.worker, o.copied), c)
 	}
 	return fmt.Sprintf("%s: %s has no conditions since its creation at %s", o.worker.Context, named(workloadObject(o.worker, o.copied)), stamp(o.copied.CreationTimestamp))

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -142,7 +140,7 @@ func (r reserved) in(v *View, f *inspect.Facts, queue string) []*kueue.Workload 
 		r[f] = map[string][]*kueue.Workload{}
 		workloads, _ := v.Workloads(f)
 		for _, w := range workloads {
-			if w.Status.Admission != nil && meta.IsStatusConditionTrue(w.Status.Conditions, kueue.QuotaReserved) && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+			if w.Status.Admission != nil && w.Is(kueue.QuotaReserved) && !w.Is(kueue.Finished) {
 				r[f][w.Status.Admission.ClusterQueue] = append(r[f][w.Status.Admission.ClusterQueue], w)
 			}
 		}

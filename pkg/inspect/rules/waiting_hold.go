@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -38,40 +37,20 @@ const (
 	heldByItself
 )
 
-// The reasons of QuotaReserved=False that Kueue gives since 0.19, where
-// UnadmittedWorkloadsObservability is on (kueue: workload_types.go). Before, and
-// where it is off, it says Pending or Inadmissible, and only the message tells.
-const (
-	waitingForQuota  = "WaitingForQuota"
-	topologyFailed   = "TopologyPlacementFailed"
-	exceedsMaxQuota  = "ExceedsMaxQuota"
-	noMatchingFlavor = "NoMatchingFlavor"
-	queueSuspended   = "Suspended"
-	misconfigured    = "Misconfigured"
-	pendingLegacy    = "Pending"
-	inadmissible     = "Inadmissible"
-	// From 0.20 on.
-	unresolvedDevices = "DRAResourcesUnresolved"
-	preemptedFirst    = "WaitingForPreemptedWorkloads"
-	podsReadyFirst    = "WaitingForPodsReady"
-	admissionGated    = "AdmissionGated"
-	onHold            = "OnHold"
-)
-
 // holdByReason is why a Workload waits, by a reason that says so by itself.
 func holdByReason(reason string) hold {
 	switch reason {
-	case waitingForQuota:
+	case kueue.WaitingForQuota:
 		return heldForRoom
-	case topologyFailed:
+	case kueue.TopologyFailed:
 		return heldByTopology
-	case exceedsMaxQuota, noMatchingFlavor:
+	case kueue.ExceedsMaxQuota, kueue.NoMatchingFlavor:
 		return heldForGood
-	case queueSuspended:
+	case kueue.QueueSuspended:
 		return heldByStop
-	case preemptedFirst, podsReadyFirst, admissionGated:
+	case kueue.PreemptedFirst, kueue.PodsReadyFirst, kueue.AdmissionGated:
 		return heldForOthers
-	case onHold:
+	case kueue.OnHold:
 		return heldByItself
 	}
 	return heldNot
@@ -79,20 +58,20 @@ func holdByReason(reason string) hold {
 
 // holdOf tells why a Workload has no quota, with the condition that says so.
 func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
-	quota := meta.FindStatusCondition(w.Status.Conditions, kueue.QuotaReserved)
-	if quota == nil || quota.Status != metav1.ConditionFalse || !isActive(w) || meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
+	quota := w.Condition(kueue.QuotaReserved)
+	if quota == nil || quota.Status != metav1.ConditionFalse || !w.IsActive() || w.Is(kueue.Finished) {
 		return heldNot, nil
 	}
 	held := holdByReason(quota.Reason)
 	switch quota.Reason {
-	case admissionGated:
+	case kueue.AdmissionGated:
 		// The gate may be MultiKueue's own, of which JM033 tells.
-		if meta.IsStatusConditionTrue(w.Status.Conditions, blockedOnGates) {
+		if w.Is(blockedOnGates) {
 			return heldNot, nil
 		}
-	case misconfigured, inadmissible, unresolvedDevices:
+	case kueue.Misconfigured, kueue.Inadmissible, kueue.UnresolvedDevices:
 		held = cmp.Or(holdByQueue(quota.Message), heldByMistake)
-	case pendingLegacy:
+	case kueue.PendingLegacy:
 		held = cmp.Or(holdByQueue(quota.Message), holdByQuota(quota.Message))
 	default:
 		if held == heldNot {

@@ -78,7 +78,7 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
 		sighting.Remedy = command.Say("%s, or %s, and create it again to ask for less", v.raiseQuota(f, v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
 	case heldForOthers, heldByItself:
-		if c.Reason == admissionGated {
+		if c.Reason == kueue.AdmissionGated {
 			// That is meant, and said where it was asked for.
 			return sighting, false
 		}

@@ -90,19 +90,19 @@ type wait struct {
 func waitFor(w *kueue.Workload, c *metav1.Condition, context string) wait {
 	describe := command.Kubectl(context, w.Namespace, "describe", kueue.Resource("Workload"), w.Name)
 	switch c.Reason {
-	case preemptedFirst:
+	case kueue.PreemptedFirst:
 		return wait{inspect.Info, "room is being made for it: others that were preempted have not ended so far", command.Say("wait; see for whom: %s", describe)}
-	case podsReadyFirst:
+	case kueue.PodsReadyFirst:
 		return wait{
 			inspect.Info, "Kueue admits nothing before the pods of all that it admitted are ready (waitForPodsReady.blockAdmission)",
 			command.Say("wait; see whose are not: %s", command.Kubectl(context, "", "get", kueue.Resource("Workload"), "-A", "-o", "wide")),
 		}
-	case admissionGated:
+	case kueue.AdmissionGated:
 		return wait{
 			inspect.Info, "somebody has gated its admission: " + c.Message,
 			command.Say("have whom the annotation kueue.x-k8s.io/admission-gated-by names let it go: %s", describe),
 		}
-	case onHold:
+	case kueue.OnHold:
 		return wait{inspect.Warning, "its own controller keeps it from running: " + c.Message, command.Say("see what is wrong with it: %s", describe)}
 	}
 	return wait{inspect.Warning, "Kueue cannot queue it: " + c.Message, command.Say("correct what the message names: %s", describe)}

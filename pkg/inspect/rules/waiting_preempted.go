@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -103,7 +101,7 @@ func (v *View) lossesOn(f *inspect.Facts, w *kueue.Workload) []loss {
 	}
 	if known, _ := v.Workload(f, w.Namespace, w.Name); known != nil {
 		for _, conditionType := range []string{kueue.Evicted, "Preempted"} {
-			if c := meta.FindStatusCondition(known.Status.Conditions, conditionType); c != nil {
+			if c := known.Condition(conditionType); c != nil {
 				take(c.Message, c.LastTransitionTime.Time, 0)
 			}
 		}

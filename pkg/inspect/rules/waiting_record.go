@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -37,10 +35,10 @@ WorkloadRequestUseMergePatch; and see that Kueue runs on the management cluster.
 func detectAdmissionNotRecorded(v *View) {
 	for _, w := range v.waiters() {
 		for _, o := range w.offers {
-			if len(w.Nominated()) == 0 || o.copied == nil || meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.Finished) || !o.hasMirror(w.Pair) {
+			if len(w.Nominated()) == 0 || o.copied == nil || o.copied.Is(kueue.Finished) || !o.hasMirror(w.Pair) {
 				continue
 			}
-			if admitted := meta.FindStatusCondition(o.copied.Status.Conditions, kueue.Admitted); admitted != nil && admitted.Status == "True" {
+			if admitted := o.copied.Condition(kueue.Admitted); admitted != nil && admitted.Status == "True" {
 				j, f := w.Job(), w.Manager
 				workload := workloadObject(f, w.Workload)
 				evidence := []string{

@@ -114,7 +114,7 @@ func (v *View) missingClusterQueue(t trouble, f *inspect.Facts, name string) (tr
 // that.
 func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *metav1.Condition) (trouble, bool) {
 	local, known := v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
-	if local != nil && isStopped(local.Spec.StopPolicy) {
+	if local != nil && kueue.IsStopped(local.Spec.StopPolicy) {
 		t.object = OfKueue(f, "LocalQueue", w.Namespace, local.Name)
 		return stoppedByPolicy(t, local.Spec.StopPolicy), true
 	}
@@ -132,7 +132,7 @@ func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *m
 	if queue == nil {
 		return t, true
 	}
-	if isStopped(queue.Spec.StopPolicy) {
+	if kueue.IsStopped(queue.Spec.StopPolicy) {
 		return stoppedByPolicy(t, queue.Spec.StopPolicy), true
 	}
 	active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
@@ -155,8 +155,6 @@ func isSelected(selector *metav1.LabelSelector, namespace *inspect.Namespace) bo
 	}
 	return matcher.Empty() || namespace != nil && matcher.Matches(labels.Set(namespace.Labels))
 }
-
-func isStopped(policy string) bool { return policy != "" && policy != "None" }
 
 func stoppedByPolicy(t trouble, policy string) trouble {
 	o := t.object

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -45,7 +44,7 @@ func detectWorkersCheckPending(v *View) {
 			}
 			for _, state := range o.copied.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
-				if isRejected || state.State != kueue.CheckReady && meta.IsStatusConditionTrue(o.copied.Status.Conditions, kueue.QuotaReserved) {
+				if isRejected || state.State != kueue.CheckReady && o.copied.Is(kueue.QuotaReserved) {
 					sightings = append(sightings, workersCheck(w, o, state))
 				}
 			}
@@ -64,7 +63,7 @@ func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
 			command.Kubectl(o.worker.Context, o.copied.Namespace, "describe", "workloads.kueue.x-k8s.io", o.copied.Name)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
-	if quota := meta.FindStatusCondition(o.copied.Status.Conditions, kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
+	if quota := o.copied.Condition(kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
 		s.Since = newest(state.LastTransitionTime.Time, quota.LastTransitionTime.Time)
 		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), quota))
 	}
@@ -164,7 +163,7 @@ func detectPreemptionGated(v *View) {
 			if o.copied == nil {
 				continue
 			}
-			if gated := meta.FindStatusCondition(o.copied.Status.Conditions, blockedOnGates); gated != nil && gated.Status == metav1.ConditionTrue {
+			if gated := o.copied.Condition(blockedOnGates); gated != nil && gated.Status == metav1.ConditionTrue {
 				contexts = append(contexts, o.worker.Context)
 				evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), gated))
 				since = newest(gated.LastTransitionTime.Time, since)
