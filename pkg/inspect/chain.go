@@ -51,7 +51,7 @@ func (v *Inventory) hops(p Pair, t *Trace) []Hop {
 
 // isDispatched says whether the command dispatch made the mirror.
 func (w *way) isDispatched() bool {
-	return slices.ContainsFunc(w.pair.Mirrors, func(m Mirror) bool { return m.Relation == ByDispatch && m.Current })
+	return slices.ContainsFunc(w.pair.Mirrors, func(m Mirror) bool { return m.Is(ByDispatch) })
 }
 
 func (w *way) add(depth int, h Hop) {

@@ -81,8 +81,7 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 
 // forJob notes what Kueue has done for the Job of a Workload on its own cluster.
 func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
-	isElastic := j.Marks != nil && j.Marks.Elastic
-	k.note(w, Deed{Duty: DutyWorkload, Began: k.ours(j.CreationTimestamp), Done: k.ours(w.CreationTimestamp), Held: isElastic})
+	k.note(w, Deed{Duty: DutyWorkload, Began: k.ours(j.CreationTimestamp), Done: k.ours(w.CreationTimestamp), Held: j.IsElastic()})
 	if j.ManagedBy != delegation.MultiKueue || j.StatusWrittenAt == nil {
 		return
 	}

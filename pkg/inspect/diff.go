@@ -227,7 +227,7 @@ func expected(origin *Job) sets.Set[string] {
 // worker alone (kueue: KEP-13243, from 0.20 on).
 func isScaledThere(origin *Job) bool {
 	scales, _, _ := unstructured.NestedBool(origin.Object.Object, append(slices.Clone(origin.Row().RayCluster), "enableInTreeAutoscaling")...)
-	return scales && origin.Marks != nil && origin.Marks.Elastic
+	return scales && origin.IsElastic()
 }
 
 func (c *comparison) compareSpec(origin, mirror *Job) {

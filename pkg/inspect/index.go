@@ -33,7 +33,7 @@ func (f *Facts) buildIndex() {
 		preemptions: map[types.NamespacedName][]*Event{}, mirrors: map[types.NamespacedName]*Job{},
 	}
 	for _, j := range f.Jobs {
-		if j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Prebuilt() != "" {
+		if j.MultiKueueOrigin() != "" && j.Prebuilt() != "" {
 			x.mirrors[types.NamespacedName{Namespace: j.Namespace, Name: j.Prebuilt()}] = j
 		}
 	}

@@ -128,34 +128,19 @@ func (j *Job) PodLabelValue() string {
 	return j.PodValue
 }
 
-// Prebuilt is the Workload that a mirror runs under, "" if it names none.
-func (j *Job) Prebuilt() string {
-	if j.Marks == nil {
-		return ""
-	}
-	return j.Marks.Prebuilt
-}
-
-// Queue is the LocalQueue that a Job is submitted to, "" if it names none.
-func (j *Job) Queue() string {
-	if j.Marks == nil {
-		return ""
-	}
-	return j.Marks.Queue
-}
-
 // IsDelegated says whether another controller than its kind's own reconciles it.
 // Of a template the owner is told too, but the template itself is not delegated.
 func (j *Job) IsDelegated() bool { return !j.ManagedBy.IsBuiltIn() && !j.Row().Template }
 
+// IsOpen says whether an object has neither come to its end nor is being deleted.
+func (j *Job) IsOpen() bool { return !j.Status.IsFinished() && j.DeletedAt == nil }
+
 // Waits says whether an object is meant to run, and has no pods.
-func (j *Job) Waits() bool {
-	return !j.Status.IsFinished() && j.DeletedAt == nil && j.Active == 0
-}
+func (j *Job) Waits() bool { return j.IsOpen() && j.Active == 0 }
 
 // AwaitsDispatch says whether an object is this plugin's to dispatch, and has not been.
 func (j *Job) AwaitsDispatch() bool {
-	return j.ManagedBy == delegation.Dispatch && j.Waits() && (j.Marks == nil || j.Marks.Mirror.IsZero())
+	return j.ManagedBy == delegation.Dispatch && j.Waits() && j.Pinned().IsZero()
 }
 
 // Ref names an object on one of the clusters.

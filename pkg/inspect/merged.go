@@ -15,10 +15,8 @@ func (v *Inventory) Merged(isListed func(origin *Job) bool) sets.Set[*Job] {
 		if !isListed(p.Origin) {
 			continue
 		}
-		for _, m := range p.Mirrors {
-			if m.Current {
-				merged.Insert(m.Job)
-			}
+		for _, m := range p.Current() {
+			merged.Insert(m.Job)
 		}
 	}
 	return merged
@@ -47,7 +45,7 @@ func (v *Inventory) Reasons() map[*Job]string {
 func (v *Inventory) reason(p Pair) string {
 	switch o := p.Origin; {
 	case o == nil:
-	case o.Status.IsFinished() && len(currentMirrors(p)) == 0:
+	case o.Status.IsFinished() && len(p.Current()) == 0:
 		return ""
 	case o.Suspended && o.Queue() == "" && len(p.Mirrors) == 0:
 		return "suspended by its user"

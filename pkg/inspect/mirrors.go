@@ -28,7 +28,7 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 		switch {
 		case j.Status.IsFinished():
 			// MultiKueue deletes its mirrors then; dispatch leaves them for a day.
-			if j.Marks != nil && j.Marks.Mirror.UID != "" && !isComplete(j.Namespace) {
+			if j.Pinned().UID != "" && !isComplete(j.Namespace) {
 				j.Mirrors = nil
 			}
 		case j.ManagedBy == delegation.MultiKueue:

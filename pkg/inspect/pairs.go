@@ -49,6 +49,14 @@ func (p Pair) Jobs() []*Job {
 	return jobs
 }
 
+// Current are the mirrors that run, or ran, this very incarnation of the origin.
+func (p Pair) Current() []Mirror {
+	if n := slices.IndexFunc(p.Mirrors, func(m Mirror) bool { return !m.Current }); n >= 0 {
+		return p.Mirrors[:n:n]
+	}
+	return p.Mirrors
+}
+
 // Mirror is an object that runs, or ran, in place of an origin.
 type Mirror struct {
 	Job      *Job
@@ -57,6 +65,10 @@ type Mirror struct {
 	// same name that was deleted since.
 	Current bool
 }
+
+// Is says whether it was made for this very incarnation of the origin, and that is known
+// by a relation.
+func (m Mirror) Is(r Relation) bool { return m.Current && m.Relation == r }
 
 // Pairs is how the objects of a fleet belong together.
 type Pairs struct {
@@ -89,11 +101,11 @@ func PairUp(jobs []*Job) *Pairs {
 			continue
 		}
 		switch {
-		case j.Marks != nil && j.Marks.OriginUID != "":
+		case j.OriginUID() != "":
 			p.byDispatch(j)
-		case j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Row().IsUnmanaged():
+		case j.MultiKueueOrigin() != "" && j.Row().IsUnmanaged():
 			p.byUnmanaged(j)
-		case j.Marks != nil && j.Marks.MultiKueueOrigin != "":
+		case j.MultiKueueOrigin() != "":
 			p.byMultiKueue(j)
 		case j.Row().IsUnmanaged():
 			// It is an origin or nothing.
@@ -196,7 +208,7 @@ func (p *pairer) byMultiKueue(j *Job) {
 // object: Ray's own autoscaler sizes elastic ones, on the worker. A Workload of another
 // name is then no proof of another incarnation.
 func (j *Job) hasUnknownSizes() bool {
-	return len(j.Row().RayCluster) > 0 && j.Marks != nil && j.Marks.Elastic
+	return len(j.Row().RayCluster) > 0 && j.IsElastic()
 }
 
 // byUnmanaged finds the origin of what carries MultiKueue's label and is of a kind
@@ -312,7 +324,7 @@ func (j *Job) WorkloadNames() []string {
 	if j.Marks != nil && j.Marks.PodGroup != "" {
 		names = append(names, j.Marks.PodGroup)
 	}
-	if j.Marks != nil && j.Marks.Elastic {
+	if j.IsElastic() {
 		for _, size := range kind.Sizes(j.Generation, j.Marks.RayGeneration) {
 			names = append(names, kind.WorkloadNames(j.Name, j.UID, size)...)
 		}

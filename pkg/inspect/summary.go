@@ -18,7 +18,7 @@ func (v *Inventory) summary(p Pair, t *Trace) string {
 	if p.Origin == nil {
 		return orphanSummary(t)
 	}
-	running := currentMirrors(p)
+	running := p.Current()
 	switch {
 	case p.Origin.Status.IsFinished():
 		return fmt.Sprintf("finished: %s", p.Origin.Status)
@@ -74,16 +74,6 @@ func orphanSummary(t *Trace) string {
 		}
 	}
 	return "an orphan " + where + ": its origin was not found"
-}
-
-func currentMirrors(p Pair) []Mirror {
-	var current []Mirror
-	for _, m := range p.Mirrors {
-		if m.Current {
-			current = append(current, m)
-		}
-	}
-	return current
 }
 
 func contexts(mirrors []Mirror) []string {
@@ -317,7 +307,7 @@ func (v *Inventory) workerReason(p Pair, f *Facts) string {
 	}
 	h := workloadHop(f, copies[0])
 	switch {
-	case h.State == kueue.Admitted && len(currentMirrors(p)) == 0:
+	case h.State == kueue.Admitted && len(p.Current()) == 0:
 		return "admitted, and no mirror was made"
 	case h.Message == "":
 		return h.State

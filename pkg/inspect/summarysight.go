@@ -12,7 +12,7 @@ import (
 // nobody looked, and where its origin says that it is.
 func (v *Inventory) unfound(p Pair) string {
 	unseen := v.Unseen()
-	if p.Origin.Marks != nil && !p.Origin.Marks.Mirror.IsZero() {
+	if !p.Origin.Pinned().IsZero() {
 		if why := v.unseenMirror(p.Origin.Marks.Mirror, unseen); why != "" {
 			return why
 		}

@@ -128,7 +128,7 @@ func (v *Inventory) selects(p Pair) bool {
 // OrphanPair is a mirror whose origin was not found, as a pair.
 func OrphanPair(j *Job) Pair {
 	relation := ByMultiKueue
-	if j.Marks != nil && j.Marks.OriginUID != "" {
+	if j.OriginUID() != "" {
 		relation = ByDispatch
 	}
 	return Pair{Mirrors: []Mirror{{Job: j, Relation: relation, Current: false}}}
@@ -162,10 +162,8 @@ func (v *Inventory) brief(p Pair) *Trace {
 // currentRefs are the mirrors of an origin that run this very incarnation.
 func currentRefs(p Pair) []Ref {
 	refs := []Ref{}
-	for _, m := range p.Mirrors {
-		if m.Current {
-			refs = append(refs, RefOf(m.Job))
-		}
+	for _, m := range p.Current() {
+		refs = append(refs, RefOf(m.Job))
 	}
 	return refs
 }

@@ -71,7 +71,7 @@ func reportKept(v *View, x unattended) {
 		return
 	}
 	remedy := command.Say("delete it: %s", deleteJob(m))
-	if pinned(o).UID == m.UID && m.Row().IsJob() {
+	if o.Pinned().UID == m.UID && m.Row().IsJob() {
 		// Not every other kind has a field for that. Of what has ended, dispatch finds no other mirror than that.
 		remedy = command.Say("have it deleted after a while: %s; or now: %s", x.again(v), deleteJob(m))
 	}

@@ -26,12 +26,12 @@ it with cancel, which looks for the mirror everywhere.`,
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
 				o := p.Origin
-				if o.Marks != nil && o.Marks.BadMirror != "" && o.IsDispatched() && o.DeletedAt == nil && !o.Status.IsFinished() {
+				if o.Marks != nil && o.Marks.BadMirror != "" && o.IsDispatched() && o.IsOpen() {
 					v.Report(badMirror(p))
 				}
 			}
 			for _, j := range v.Orphans() {
-				if j.Marks.OriginUID != "" && j.Marks.BadOrigin != "" && j.DeletedAt == nil && !j.Status.IsFinished() {
+				if j.Marks.OriginUID != "" && j.Marks.BadOrigin != "" && j.IsOpen() {
 					v.Report(badOrigin(j))
 				}
 			}

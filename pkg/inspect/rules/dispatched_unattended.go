@@ -46,7 +46,7 @@ func (v *View) eachUnattended(visit func(*View, unattended)) {
 // may have: what was never dispatched is not one, nor is one whose mirror is gone.
 func (v *View) eachUnfinished(visit func(*View, unattended)) {
 	v.eachUnattended(func(v *View, x unattended) {
-		mayHave := x.mirror != nil || !pinned(x.Origin).IsZero() && !x.spot.isGone()
+		mayHave := x.mirror != nil || !x.Origin.Pinned().IsZero() && !x.spot.isGone()
 		if mayHave && !x.Origin.Status.IsFinished() {
 			visit(v, x)
 		}
@@ -72,7 +72,7 @@ func (x *unattended) where(v *View) (name, context string) {
 	if x.mirror != nil {
 		return x.mirror.Context, x.mirror.Context
 	}
-	place := pinned(x.Origin)
+	place := x.Origin.Pinned()
 	switch f := v.clusterOf(place); {
 	case f != nil:
 		return f.Context, f.Context
@@ -86,7 +86,7 @@ func (x *unattended) where(v *View) (name, context string) {
 // not name, made in place of the one that it does, dispatch only goes on if told.
 func (x *unattended) again(v *View) command.Command {
 	_, context := x.where(v)
-	place := pinned(x.Origin)
+	place := x.Origin.Pinned()
 	namespace := place.Namespace
 	if x.mirror != nil {
 		namespace = x.mirror.Namespace

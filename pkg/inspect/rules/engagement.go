@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -34,7 +33,7 @@ without managedBy to run it on this cluster.`,
 		Link: "https://kueue.sigs.k8s.io/docs/tasks/run/multikueue/job/",
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
-				if s.Job().ManagedBy != delegation.MultiKueue || isMultiKueuesMirror(s.Job()) || !isLive(s) {
+				if s.Job().ManagedBy != delegation.MultiKueue || s.Job().MultiKueueOrigin() != "" || !isLive(s) {
 					continue
 				}
 				if s.Workload == nil {
@@ -47,16 +46,9 @@ without managedBy to run it on this cluster.`,
 	}
 }
 
-// isMultiKueuesMirror is whether MultiKueue made a Job; that such a one is delegated
-// again is another rule's.
-func isMultiKueuesMirror(j *inspect.Job) bool {
-	return j.Marks != nil && j.Marks.MultiKueueOrigin != ""
-}
-
 // isDispatchedInstead is whether the command dispatch took MultiKueue's place for a Job.
 func isDispatchedInstead(p inspect.Pair) bool {
-	isOurs := func(m inspect.Mirror) bool { return m.Relation == inspect.ByDispatch && m.Current }
-	return p.Origin.Marks != nil && !p.Origin.Marks.Mirror.IsZero() || slices.ContainsFunc(p.Mirrors, isOurs)
+	return !p.Origin.Pinned().IsZero() || dispatchedMirror(p) != nil
 }
 
 func notWritten(j *inspect.Job) string {

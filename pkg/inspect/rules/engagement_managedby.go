@@ -127,10 +127,10 @@ func reportToBeRejected(v *View) {
 // being MultiKueue's.
 func mayBeRejected(j *inspect.Job) bool {
 	row := j.Row()
-	if row.Template || row.IsUnmanaged() || j.IsPart() || isMirror(j) {
+	if row.Template || row.IsUnmanaged() || j.IsPart() || j.IsMirror() {
 		return false
 	}
-	return j.Queue() != "" && j.ManagedBy != delegation.MultiKueue && j.DeletedAt == nil && !j.Status.IsFinished()
+	return j.Queue() != "" && j.ManagedBy != delegation.MultiKueue && j.IsOpen()
 }
 
 func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting {

@@ -40,7 +40,7 @@ the kind.`,
 // lacksWorkload is whether Kueue should have made a Workload by now.
 func lacksWorkload(v *View, s Submission) bool {
 	j := s.Job()
-	if s.Workload != nil || !s.WorkloadKnown || !isLive(s) || j.Queue() == "" || j.Prebuilt() != "" || isMultiKueuesMirror(j) {
+	if s.Workload != nil || !s.WorkloadKnown || !isLive(s) || j.Queue() == "" || j.Prebuilt() != "" || j.MultiKueueOrigin() != "" {
 		return false
 	}
 	if has, known := v.HasKueue(s.Manager); !has || !known {

@@ -94,7 +94,7 @@ func (v *View) eachOwnRun(visit func(ownRun)) {
 	for _, p := range v.Pairs() {
 		j := p.Origin
 		isElsewhere := j.ManagedBy == delegation.MultiKueue || j.ManagedBy == delegation.Dispatch
-		if !isElsewhere || j.DeletedAt != nil || j.Status.IsFinished() || j.Row().IsJob() {
+		if !isElsewhere || !j.IsOpen() || j.Row().IsJob() {
 			continue
 		}
 		f, ok := v.Facts(j.Context)

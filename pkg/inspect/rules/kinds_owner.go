@@ -29,7 +29,7 @@ as recreate does.`,
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
 				j := p.Origin
-				if row := j.Row(); !j.ManagedBy.IsBuiltIn() && !row.Allows(j.ManagedBy) && !j.Status.IsFinished() && j.DeletedAt == nil {
+				if row := j.Row(); !j.ManagedBy.IsBuiltIn() && !row.Allows(j.ManagedBy) && j.IsOpen() {
 					v.Report(refusedOwner(j, row))
 				}
 			}
@@ -70,7 +70,7 @@ the field for something else.`,
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
 				j := p.Origin
-				if j.ManagedBy.IsBuiltIn() || strings.Contains(string(j.ManagedBy), "/") || j.Status.IsFinished() || j.DeletedAt != nil {
+				if j.ManagedBy.IsBuiltIn() || strings.Contains(string(j.ManagedBy), "/") || !j.IsOpen() {
 					continue
 				}
 				if !j.Row().Discovered {

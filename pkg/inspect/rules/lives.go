@@ -29,7 +29,7 @@ it would have cleaned up is then yours to clean up.`,
 		Detect: func(v *View) {
 			for _, f := range v.Clusters() {
 				for _, j := range v.Jobs(f) {
-					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !isMirror(j) && !j.IsDelegated() {
+					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !j.IsMirror() && !j.IsDelegated() {
 						continue
 					}
 					reportHanging(v, f, j)
@@ -103,8 +103,8 @@ deletion is the time to delete the mirror.`,
 			for _, p := range v.Pairs() {
 				for _, m := range p.Mirrors {
 					j := m.Job
-					isOpen := !p.Origin.Status.IsFinished() && p.Origin.DeletedAt == nil && j.DeletedAt == nil
-					if !isOpen || !m.Current || m.Relation != inspect.ByDispatch || j.TTL == nil || time.Duration(*j.TTL)*time.Second >= shortest {
+					isOpen := p.Origin.IsOpen() && j.DeletedAt == nil
+					if !isOpen || !m.Is(inspect.ByDispatch) || j.TTL == nil || time.Duration(*j.TTL)*time.Second >= shortest {
 						continue
 					}
 					v.Report(Sighting{

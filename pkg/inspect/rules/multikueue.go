@@ -98,7 +98,7 @@ func (v *View) findSubmissions() []Submission {
 			continue
 		}
 		for _, j := range v.Jobs(f) {
-			if !j.ManagedBy.IsBuiltIn() || j.Queue() == "" || isMultiKueuesMirror(j) || j.IsPart() || j.Row().Template {
+			if !j.ManagedBy.IsBuiltIn() || j.Queue() == "" || j.MultiKueueOrigin() != "" || j.IsPart() || j.Row().Template {
 				continue
 			}
 			p, known := unmanaged[j]

@@ -14,7 +14,7 @@ import (
 
 // isLiveMirror says whether MultiKueue made a mirror, and it has not ended.
 func isLiveMirror(m inspect.Mirror) bool {
-	return m.Relation == inspect.ByMultiKueue && m.Current && isLiveJob(m.Job)
+	return m.Is(inspect.ByMultiKueue) && isLiveJob(m.Job)
 }
 
 func cutOff() Rule {

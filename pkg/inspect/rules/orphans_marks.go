@@ -30,7 +30,7 @@ another management cluster may go by that name. Or set multiKueue.origin back un
 					continue
 				}
 				for _, m := range p.Mirrors {
-					if m.Relation == inspect.ByMultiKueue && m.Current && m.Job.DeletedAt == nil {
+					if m.Is(inspect.ByMultiKueue) && m.Job.DeletedAt == nil {
 						reportOldName(v, d, m.Job, []*inspect.Job{p.Origin, m.Job})
 					}
 				}

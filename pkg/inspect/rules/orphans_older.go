@@ -51,7 +51,7 @@ func (v *View) marksOf(context string) sets.Set[string] {
 	marks := sets.Set[string]{}
 	for _, p := range v.Pairs() {
 		for _, m := range p.Mirrors {
-			if p.Origin.Context == context && m.Current && m.Relation == inspect.ByMultiKueue {
+			if p.Origin.Context == context && m.Is(inspect.ByMultiKueue) {
 				marks.Insert(m.Job.Marks.MultiKueueOrigin)
 			}
 		}

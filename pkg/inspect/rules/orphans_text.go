@@ -37,7 +37,7 @@ func stateOf(j *inspect.Job) string {
 // is not called so.
 func isLiveJob(j *inspect.Job) bool {
 	isHeld := j.Suspended && j.Active == 0 && j.Status != delegation.Running
-	return j.DeletedAt == nil && !j.Status.IsFinished() && j.Status != delegation.Unknown && !isHeld
+	return j.IsOpen() && j.Status != delegation.Unknown && !isHeld
 }
 
 // hasStarted says whether an object has run, by its status.

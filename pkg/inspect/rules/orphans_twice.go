@@ -36,7 +36,7 @@ func (e *multiKueue) misplaced() []misplaced {
 			continue
 		}
 		for _, m := range p.Mirrors {
-			if !m.Current || m.Relation != inspect.ByMultiKueue || !isLiveJob(m.Job) {
+			if !isLiveMirror(m) {
 				continue
 			}
 			w, _ := e.Workload(d.Facts, m.Job.Namespace, m.Job.Prebuilt())

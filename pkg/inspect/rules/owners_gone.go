@@ -33,7 +33,7 @@ created again.`,
 			jobs := newJobFinder(v)
 			for _, p := range v.Pairs() {
 				o := p.Origin
-				if o.Status.IsFinished() || o.DeletedAt != nil {
+				if !o.IsOpen() {
 					continue
 				}
 				isRunning := o.Status == delegation.Running && !o.Suspended
@@ -41,26 +41,16 @@ created again.`,
 					isRunning = o.StartTime != nil && o.Active > 0 && !o.Suspended
 				}
 				switch {
-				case !pinned(o).IsZero():
+				case !o.Pinned().IsZero():
 					if dispatchedMirror(p) == nil {
 						reportPlaceEmpty(v, jobs, o)
 					}
-				case o.ManagedBy == delegation.MultiKueue && isRunning && !hasCurrent(p):
+				case o.ManagedBy == delegation.MultiKueue && isRunning && len(p.Current()) == 0:
 					reportWorkerEmpty(v, jobs, p)
 				}
 			}
 		},
 	}
-}
-
-// hasCurrent is whether an origin has a mirror, in whatever state.
-func hasCurrent(p inspect.Pair) bool {
-	for _, m := range p.Mirrors {
-		if m.Current {
-			return true
-		}
-	}
-	return false
 }
 
 // reportWorkerEmpty reports a Job that is not on the cluster to which MultiKueue
@@ -108,7 +98,7 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 	if !x.isGone() {
 		return
 	}
-	place, at := pinned(j), x.facts.Context
+	place, at := j.Pinned(), x.facts.Context
 	s := Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j},
 		Since:   lastWord(j, newest(j.CreationTimestamp.Time, timeOf(j.SpecWrittenAt))),
@@ -123,7 +113,7 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 		s.Since = newest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time))
 		s.Message += fmt.Sprintf(", and another %s stands in its place", j.Kind)
 		s.Evidence[2] = fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", at, named(Of(other)), other.UID, stamp(other.CreationTimestamp))
-		if other.Marks != nil && other.Marks.OriginUID != "" {
+		if other.OriginUID() != "" {
 			s.Evidence = append(s.Evidence, markOf(other))
 		}
 	}
@@ -133,7 +123,7 @@ func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
 // remedyOfGone is what to do about a mirror that is gone. As long as the origin
 // names its place, dispatch makes another there and nowhere else.
 func remedyOfGone(j *inspect.Job, x spot) command.Prose {
-	dispatch := dispatchTo(j, x.facts.Context, pinned(j).Namespace).With(newMirror)
+	dispatch := dispatchTo(j, x.facts.Context, j.Pinned().Namespace).With(newMirror)
 	again := command.Say("run it again from the start: %s", dispatch)
 	if x.other != nil {
 		again = command.Say("if the other %s is not needed any more, %s, and then run this one again from the start: %s",
@@ -162,7 +152,7 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 		Link:   kepManagedBy,
 		Detect: func(v *View) {
 			for _, j := range v.Orphans() {
-				isLeft := j.Marks.OriginUID != "" && j.DeletedAt == nil && !j.Status.IsFinished()
+				isLeft := j.Marks.OriginUID != "" && j.IsOpen()
 				f := v.clusterOf(j.Marks.Origin)
 				// Another namespace may not have been read, nor its kind.
 				isRead := f != nil && j.Marks.Origin.Namespace == j.Namespace && v.KnowsAll(f, j.Row())

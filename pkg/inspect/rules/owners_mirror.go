@@ -26,7 +26,7 @@ started, and nothing on its cluster takes it up.`,
 			origins := &originFinder{view: v}
 			for _, p := range v.Pairs() {
 				j := p.Origin
-				if isMirror(j) && j.DeletedAt == nil && len(p.Mirrors) == 0 && isForgotten(v, j) {
+				if j.IsMirror() && j.DeletedAt == nil && len(p.Mirrors) == 0 && isForgotten(v, j) {
 					v.Report(delegatedAgain(j, origins.of(j)))
 				}
 			}

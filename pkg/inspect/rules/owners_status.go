@@ -40,7 +40,7 @@ as long as the command dispatch runs, so run it again. Until then look at the mi
 func (v *View) eachCopied(visit func(*View, *inspect.Job, inspect.Pair, inspect.Mirror)) {
 	for _, p := range v.Pairs() {
 		o := p.Origin
-		if o.DeletedAt != nil || o.Status.IsFinished() {
+		if !o.IsOpen() {
 			continue
 		}
 		for _, m := range p.Mirrors {

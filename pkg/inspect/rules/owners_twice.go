@@ -49,7 +49,7 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 		return origin.StartTime != nil && j.StartTime != nil && origin.StartTime.Equal(j.StartTime)
 	}
 	// The one that the origin names is its mirror, whenever others have begun.
-	isNamed := func(j *inspect.Job) bool { return pinned(origin).UID == j.UID }
+	isNamed := func(j *inspect.Job) bool { return origin.Pinned().UID == j.UID }
 	if slices.ContainsFunc(live, isNamed) {
 		isKept = isNamed
 		s.Evidence = append(s.Evidence, pinOf(origin))

@@ -38,7 +38,7 @@ func underWay(v *View) iter.Seq[Submission] {
 	return func(yield func(Submission) bool) {
 		for _, s := range v.Submissions() {
 			j := s.Job()
-			if s.Workload != nil && j.DeletedAt == nil && !j.Status.IsFinished() && s.IsMultiKueues() && !yield(s) {
+			if s.Workload != nil && j.IsOpen() && s.IsMultiKueues() && !yield(s) {
 				return
 			}
 		}

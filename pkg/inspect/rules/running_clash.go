@@ -59,7 +59,7 @@ func ownerless(v *View, s Submission) []Copy {
 
 // isOf says whether a Job comes from the management cluster that made a copy.
 func isOf(j *inspect.Job, w *kueue.Workload) bool {
-	return j.Marks != nil && j.Marks.MultiKueueOrigin != "" && j.Marks.MultiKueueOrigin == w.Labels[delegation.MultiKueueOriginLabel]
+	return j.MultiKueueOrigin() != "" && j.Marks.MultiKueueOrigin == w.Labels[delegation.MultiKueueOriginLabel]
 }
 
 // admittedAt is when a worker admitted a copy, by the manager's clock.
@@ -71,7 +71,7 @@ func admittedAt(v *View, s Submission, c Copy) time.Time {
 func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 	j := s.Job()
 	mark := "has no label " + delegation.MultiKueueOriginLabel
-	if other.Marks != nil && other.Marks.MultiKueueOrigin != "" {
+	if other.MultiKueueOrigin() != "" {
 		mark = fmt.Sprintf("has the label %s=%s", delegation.MultiKueueOriginLabel, other.Marks.MultiKueueOrigin)
 	}
 	evidence := []string{

@@ -24,7 +24,7 @@ WorkloadIdentifierAnnotations off on the management cluster; then create the Job
 		Detect: func(v *View) {
 			for s := range underWay(v) {
 				for _, m := range s.Pair.Mirrors {
-					if m.Current && !isElastic(s.Job()) && m.Job.DeletedAt == nil && !m.Job.Status.IsFinished() {
+					if m.Current && !s.Job().IsElastic() && m.Job.IsOpen() {
 						reportSkew(v, s, m.Job)
 					}
 				}
@@ -32,9 +32,6 @@ WorkloadIdentifierAnnotations off on the management cluster; then create the Job
 		},
 	}
 }
-
-// isElastic is whether a Job may change its size while it runs.
-func isElastic(j *inspect.Job) bool { return j.Marks != nil && j.Marks.Elastic }
 
 func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 	j := s.Job()
@@ -83,7 +80,7 @@ on workloads.kueue.x-k8s.io.`,
 		Detect: func(v *View) {
 			for s := range underWay(v) {
 				// What other kinds tell of their size is not read.
-				if !isElastic(s.Job()) || !s.Job().Row().IsJob() || s.IsFinished() || s.Chosen() == "" || !worksOn(v, s, s.Chosen()) || !allAdmitted(v, s) {
+				if !s.Job().IsElastic() || !s.Job().Row().IsJob() || s.IsFinished() || s.Chosen() == "" || !worksOn(v, s, s.Chosen()) || !allAdmitted(v, s) {
 					continue
 				}
 				worker, _ := v.Worker(s.Manager, s.Chosen())

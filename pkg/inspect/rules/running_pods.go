@@ -34,12 +34,12 @@ themselves.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
-				if p.Origin.Status.IsFinished() || p.Origin.DeletedAt != nil {
+				if !p.Origin.IsOpen() {
 					continue
 				}
 				for _, m := range p.Mirrors {
 					j := m.Job
-					if !m.Current || j.Suspended || j.DeletedAt != nil || j.Status.IsFinished() {
+					if !m.Current || j.Suspended || !j.IsOpen() {
 						continue
 					}
 					if b := obstacleOf(v, j); b != nil {

@@ -43,12 +43,12 @@ func (t *turn) evidence() string {
 // eachLiveMirror visits the mirrors that are to run now.
 func (v *View) eachLiveMirror(visit func(p inspect.Pair, mirror *inspect.Job, f *inspect.Facts)) {
 	for _, p := range v.Pairs() {
-		if p.Origin.Status.IsFinished() || p.Origin.DeletedAt != nil {
+		if !p.Origin.IsOpen() {
 			continue
 		}
 		for _, m := range p.Mirrors {
 			f, ok := v.Facts(m.Job.Context)
-			if ok && m.Current && m.Job.ManagedBy.IsBuiltIn() && m.Job.DeletedAt == nil && !m.Job.Status.IsFinished() {
+			if ok && m.Current && m.Job.ManagedBy.IsBuiltIn() && m.Job.IsOpen() {
 				visit(p, m.Job, f)
 			}
 		}

@@ -40,8 +40,7 @@ and another one on the mirror. The origin may be suspended while its mirror runs
 // in ways of their own.
 func resized(s Submission) (was, is int32, ok bool) {
 	j := s.Job()
-	isElastic := j.Marks != nil && j.Marks.Elastic
-	if !j.Row().IsJob() || isElastic || len(s.Workload.Spec.PodSets) != 1 {
+	if !j.Row().IsJob() || j.IsElastic() || len(s.Workload.Spec.PodSets) != 1 {
 		return 0, 0, false
 	}
 	is = 1
@@ -84,7 +83,7 @@ func edited(s Submission, was, is int32) Sighting {
 // that of its mirror, which was made for what was admitted. Elastic ones are followed.
 func reportResized(v *View, s Submission) {
 	j := s.Job()
-	if isElastic(j) || hasState(s, kueue.CheckRetry) {
+	if j.IsElastic() || hasState(s, kueue.CheckRetry) {
 		return
 	}
 	for _, m := range s.Pair.Mirrors {

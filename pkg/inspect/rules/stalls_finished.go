@@ -28,7 +28,7 @@ recreate leaves that out.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/workload/",
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
-				if s.Workload == nil || s.Job().Status.IsFinished() || s.Job().DeletedAt != nil {
+				if s.Workload == nil || !s.Job().IsOpen() {
 					continue
 				}
 				if c := s.Workload.Condition(kueue.Finished); c != nil && c.Status == metav1.ConditionTrue && isGivenUp(c.Reason) {

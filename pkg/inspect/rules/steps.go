@@ -124,7 +124,7 @@ func (v *View) stepsOn(s Submission, c Copy) []step {
 	}
 	var found []step
 	for _, m := range s.Pair.Mirrors {
-		if j := m.Job; j.Context == c.Worker.Context && m.Current && j.Suspended && j.DeletedAt == nil && !j.Status.IsFinished() && j.Prebuilt() == w.Name {
+		if j := m.Job; j.Context == c.Worker.Context && m.Current && j.Suspended && j.IsOpen() && j.Prebuilt() == w.Name {
 			found = append(found, step{
 				by: c.Worker, since: newest(admitted.LastTransitionTime.Time, j.CreationTimestamp.Time, timeOf(j.SpecWrittenAt)), duty: inspect.DutyResume,
 				what: fmt.Sprintf("(%s) has admitted it, and does not resume its mirror", c.Cluster),

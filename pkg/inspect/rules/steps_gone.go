@@ -39,7 +39,7 @@ kube-controller-manager on the worker. Once Kueue runs, it starts such a Job fro
 func reportWorkloadGone(v *View, s Submission) {
 	j := s.Job()
 	isTakenUp := j.ManagedBy == delegation.MultiKueue && j.Status != delegation.Unclaimed
-	if s.Workload != nil || !s.WorkloadKnown || !isLive(s) || !isTakenUp || j.Queue() == "" || j.Prebuilt() != "" || j.IsPart() || isMultiKueuesMirror(j) {
+	if s.Workload != nil || !s.WorkloadKnown || !isLive(s) || !isTakenUp || j.Queue() == "" || j.Prebuilt() != "" || j.IsPart() || j.MultiKueueOrigin() != "" {
 		return
 	}
 	if has, known := v.HasKueue(s.Manager); !has || !known {
@@ -56,7 +56,7 @@ func reportWorkloadGone(v *View, s Submission) {
 // reportCopyGone reports a mirror without the copy of the Workload that it runs under.
 func reportCopyGone(v *View, s Submission) {
 	j := s.Job()
-	if s.Workload == nil || !isLive(s) || s.Chosen() == "" || !hasState(s, kueue.CheckReady) || isElastic(j) || !worksOn(v, s, s.Chosen()) {
+	if s.Workload == nil || !isLive(s) || s.Chosen() == "" || !hasState(s, kueue.CheckReady) || j.IsElastic() || !worksOn(v, s, s.Chosen()) {
 		return
 	}
 	c, ok := v.CopyOn(s, s.Chosen())

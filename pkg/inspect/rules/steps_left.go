@@ -27,7 +27,7 @@ already, on the worker. To stop the mirror by hand does not help: MultiKueue rem
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
 			for _, s := range v.Submissions() {
-				if !s.IsMultiKueues() || isElastic(s.Job()) || s.Job().DeletedAt != nil {
+				if !s.IsMultiKueues() || s.Job().IsElastic() || s.Job().DeletedAt != nil {
 					continue
 				}
 				if why, since, evidence := notToRun(s); why != "" {

@@ -55,7 +55,7 @@ func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
 	for _, s := range waiting {
 		duties.Insert(s.Awaits.duty())
 		for _, j := range s.Jobs {
-			if !isMirror(j) {
+			if !j.IsMirror() {
 				jobs.Insert(inspect.RefOf(j))
 				kinds.Insert(plural(j))
 			}

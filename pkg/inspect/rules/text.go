@@ -26,5 +26,5 @@ func named(o Object) string {
 
 // pinOf quotes where an origin says that its mirror is.
 func pinOf(j *inspect.Job) string {
-	return fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.MirrorAnnotation, named(Of(j)), pinned(j))
+	return fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.MirrorAnnotation, named(Of(j)), j.Pinned())
 }

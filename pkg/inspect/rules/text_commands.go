@@ -67,7 +67,7 @@ func ownerFlag(j *inspect.Job) []string {
 func mayRecreate(j *inspect.Job, owner delegation.Owner) bool {
 	row := j.Row()
 	isName := owner.IsBuiltIn() || len(validation.IsDomainPrefixedPath(nil, string(owner))) == 0
-	return isName && row.Allows(row.OwnerOf(string(owner))) && !row.Template && !isMirror(j) && j.DeletedAt == nil
+	return isName && row.Allows(row.OwnerOf(string(owner))) && !row.Template && !j.IsMirror() && j.DeletedAt == nil
 }
 
 // recreate is the command that deletes an object and creates it again for another
@@ -91,7 +91,7 @@ func recreateIn(j *inspect.Job, owner delegation.Owner, queue string) command.Co
 	if owner == delegation.MultiKueue && j.Queue() == "" {
 		c = c.With("--queue", queue)
 	}
-	if isAtWork(j) || j.Controller != nil || !j.Status.IsFinished() && !pinned(j).IsZero() {
+	if isAtWork(j) || j.Controller != nil || !j.Status.IsFinished() && !j.Pinned().IsZero() {
 		c = c.With("--force")
 	}
 	return c

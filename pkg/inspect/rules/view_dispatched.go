@@ -36,14 +36,6 @@ func (v *View) objectAt(place delegation.Place) (*inspect.Facts, *inspect.Job) {
 	return nil, nil
 }
 
-// pinned is where an origin says that its mirror is, zero if it does not say.
-func pinned(origin *inspect.Job) delegation.Place {
-	if origin.Marks == nil {
-		return delegation.Place{}
-	}
-	return origin.Marks.Mirror
-}
-
 // spot is what is found where an origin says that its mirror is.
 type spot struct {
 	// facts is what was read of that cluster, nil if nothing was.
@@ -60,7 +52,7 @@ func (s spot) isGone() bool { return s.isEmpty || s.other != nil }
 // spotOf looks where an origin says that its mirror is. A Job of that name is the
 // mirror only by its uid, or by the mark of this very origin.
 func (x *jobFinder) spotOf(origin *inspect.Job) spot {
-	place := pinned(origin)
+	place := origin.Pinned()
 	if f, j := x.view.objectAt(place); j != nil && j.UID != origin.UID {
 		return spot{facts: f, mirror: j}
 	}
@@ -83,7 +75,7 @@ func (x *jobFinder) spotOf(origin *inspect.Job) spot {
 // none was found.
 func dispatchedMirror(p inspect.Pair) *inspect.Job {
 	for _, m := range p.Mirrors {
-		if m.Current && m.Relation == inspect.ByDispatch {
+		if m.Is(inspect.ByDispatch) {
 			return m.Job
 		}
 	}

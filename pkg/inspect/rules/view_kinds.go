@@ -108,7 +108,7 @@ func (v *View) returnedFrom(f *inspect.Facts, mirror *inspect.Job) *returned {
 	if mirror.Marks.OriginUID != "" {
 		origin = v.familyOf(f).byUID[mirror.Marks.OriginUID]
 	}
-	if origin == nil || !origin.ManagedBy.IsBuiltIn() || origin.DeletedAt != nil || origin.Status.IsFinished() || isMirror(origin) {
+	if origin == nil || !origin.ManagedBy.IsBuiltIn() || !origin.IsOpen() || origin.IsMirror() {
 		return nil
 	}
 	proof := v.proofOf(f, origin, mirror)
@@ -116,11 +116,6 @@ func (v *View) returnedFrom(f *inspect.Facts, mirror *inspect.Job) *returned {
 		return nil
 	}
 	return &returned{origin, mirror, proof}
-}
-
-// isMirror is whether an object carries the mark of a mirror.
-func isMirror(j *inspect.Job) bool {
-	return j.Marks != nil && (j.Marks.OriginUID != "" || j.Marks.MultiKueueOrigin != "")
 }
 
 // proofOf quotes what says that a mirror was made for this very object, "" if

@@ -110,7 +110,7 @@ func newMultiKueue(v *View) *multiKueue {
 		}
 		d := e.dispatcher(p.Origin.Context)
 		for _, m := range p.Mirrors {
-			if d != nil && m.Current && m.Relation == inspect.ByMultiKueue {
+			if d != nil && m.Is(inspect.ByMultiKueue) {
 				d.hasRun.Insert(m.Job.Context)
 				d.use(m.Job.Marks.MultiKueueOrigin, m.Job.CreationTimestamp.Time)
 			}

@@ -57,7 +57,7 @@ func (v *View) findWaiters() []waiter {
 // deactivated, and not a bigger size of what runs already.
 func isQueued(s Submission) bool {
 	j := s.Job()
-	isGrowing := j.Marks != nil && j.Marks.Elastic && j.Status == delegation.Running
+	isGrowing := j.IsElastic() && j.Status == delegation.Running
 	return j.DeletedAt == nil && s.Workload.DeletionTimestamp == nil && s.Workload.IsActive() && !isGrowing
 }
 

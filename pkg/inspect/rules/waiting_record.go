@@ -69,7 +69,7 @@ func detectAdmissionNotRecorded(v *View) {
 // beside it. Another manager's is in the way, which JM034 tells.
 func (o *offer) hasMirror(p inspect.Pair) bool {
 	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool {
-		return m.Current && m.Relation == inspect.ByMultiKueue && m.Job.Context == o.worker.Context &&
+		return m.Is(inspect.ByMultiKueue) && m.Job.Context == o.worker.Context &&
 			m.Job.Marks.MultiKueueOrigin == o.copied.Labels[delegation.MultiKueueOriginLabel]
 	})
 }
