@@ -28,10 +28,9 @@ func (a *Awaited) proof() []string {
 	if !a.isAtWork() {
 		return nil
 	}
-	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-	text := fmt.Sprintf("%s: %s is at work: it last did something for another one at %s", a.Actor.Context, a.Actor, at(a.Last.Done))
+	text := fmt.Sprintf("%s: %s is at work: it last did something for another one at %s", a.Actor.Context, a.Actor, stamp(a.Last.Done))
 	if a.Like.Done.After(a.Since) {
-		text = fmt.Sprintf("%s: %s is at work: another one that waited for %s had it at %s", a.Actor.Context, a.Actor, a.duty(), at(a.Like.Done))
+		text = fmt.Sprintf("%s: %s is at work: another one that waited for %s had it at %s", a.Actor.Context, a.Actor, a.duty(), stamp(a.Like.Done))
 	}
 	return []string{text}
 }

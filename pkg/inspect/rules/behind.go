@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -45,34 +44,24 @@ clientConnection.qps and clientConnection.burst in Kueue's configuration on the 
 // turns are those sightings of the rules that sum nothing up which rest on a certain kind
 // of turn, by the actors whose turn it is, in the order in which these were seen.
 func (v *View) turns(are func(*Awaited) bool) iter.Seq2[inspect.Actor, []Sighting] {
-	var actors []inspect.Actor
-	waiting := map[inspect.Actor][]Sighting{}
-	for _, r := range All() {
-		if r.SumsUp {
-			continue
-		}
-		for _, s := range v.shared.awaitingOf(r, v.inventory) {
-			if !are(s.Awaits) {
+	waiting := func(yield func(Sighting) bool) {
+		for _, r := range All() {
+			if r.SumsUp {
 				continue
 			}
-			if waiting[s.Awaits.Actor] == nil {
-				actors = append(actors, s.Awaits.Actor)
-			}
-			waiting[s.Awaits.Actor] = append(waiting[s.Awaits.Actor], s)
-		}
-	}
-	return func(yield func(inspect.Actor, []Sighting) bool) {
-		for _, actor := range actors {
-			if !yield(actor, waiting[actor]) {
-				return
+			for _, s := range v.shared.awaitingOf(r, v.inventory) {
+				if are(s.Awaits) && !yield(s) {
+					return
+				}
 			}
 		}
 	}
+	return grouped(waiting, func(s Sighting) inspect.Actor { return s.Awaits.Actor })
 }
 
 // behind tells of an actor, with all that waits for it.
 func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
-	oldest := slices.MinFunc(waiting, func(a, b Sighting) int { return a.Awaits.Since.Compare(b.Awaits.Since) })
+	oldest := oldestOf(waiting)
 	s := Sighting{Object: oldest.Object}
 	jobs, kind := sets.New[inspect.Ref](), ""
 	for _, w := range waiting {
@@ -92,7 +81,7 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 		}
 	}
 	s.Since = v.inventory.Theirs(s.Object.Context, oldest.Awaits.Since)
-	since := oldest.Awaits.Since.UTC().Format(time.RFC3339)
+	since := stamp(oldest.Awaits.Since)
 	s.Message = fmt.Sprintf("%s is behind: %d %s wait for it, the oldest since %s", who, jobs.Len(), kind, since)
 	isWaitedFor := func(d inspect.Deed) bool {
 		return slices.ContainsFunc(waiting, func(s Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
@@ -113,29 +102,39 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 // backlog tells for each step how many wait for it, the oldest, and when others had
 // it last.
 func (v *View) backlog(actor inspect.Actor, waiting []Sighting) []string {
-	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	slices.SortStableFunc(waiting, func(a, b Sighting) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(inspect.Duties(), a.Awaits.Duty), slices.Index(inspect.Duties(), b.Awaits.Duty)),
 			strings.Compare(a.Awaits.Target, b.Awaits.Target), a.Awaits.Since.Compare(b.Awaits.Since))
 	})
 	var evidence []string
-	for len(waiting) > 0 {
-		first := waiting[0].Awaits
-		n := slices.IndexFunc(waiting, func(s Sighting) bool { return s.Awaits.duty() != first.duty() })
-		if n < 0 {
-			n = len(waiting)
-		}
-		text := fmt.Sprintf("%s: %d wait for %s, %s since %s; ", actor.Context, n, first.duty(), first.Subject, at(first.Since))
+	for line, first := range waitingFor(actor, waiting) {
 		if first.Like.Done.IsZero() {
-			text += "another step was taken at " + at(first.Last.Done)
+			line += "; another step was taken at " + stamp(first.Last.Done)
 		} else {
-			text += fmt.Sprintf("the last was done at %s, and about %d in a minute", at(first.Like.Done), v.pace(actor, first.isLike))
+			line += fmt.Sprintf("; the last was done at %s, and about %d in a minute", stamp(first.Like.Done), v.pace(actor, first.isLike))
 		}
-		evidence = append(evidence, text)
-		waiting = waiting[n:]
+		evidence = append(evidence, line)
 	}
 	return evidence
+}
+
+// waitingFor tells for each step how many wait for it, with the one that has waited for
+// longest.
+func waitingFor(actor inspect.Actor, waiting []Sighting) iter.Seq2[string, *Awaited] {
+	return func(yield func(string, *Awaited) bool) {
+		for duty, those := range grouped(slices.Values(waiting), func(s Sighting) string { return s.Awaits.duty() }) {
+			oldest := oldestOf(those).Awaits
+			if !yield(fmt.Sprintf("%s: %d wait for %s, %s since %s", actor.Context, len(those), duty, oldest.Subject, day(oldest.Since)), oldest) {
+				return
+			}
+		}
+	}
+}
+
+// oldestOf is the one that has waited for longest.
+func oldestOf(waiting []Sighting) Sighting {
+	return slices.MinFunc(waiting, func(a, b Sighting) int { return a.Awaits.Since.Compare(b.Awaits.Since) })
 }
 
 // pace is how many steps an actor takes in a minute.

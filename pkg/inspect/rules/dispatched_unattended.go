@@ -117,7 +117,7 @@ func (x *unattended) leaseLine() string {
 	}
 	written := ""
 	if !l.Renewed.IsZero() {
-		written = " since " + l.Renewed.UTC().Format(time.RFC3339)
+		written = " since " + stamp(l.Renewed)
 	}
 	if l.Holder == "" {
 		return fmt.Sprintf("%s: spec.holderIdentity of %s is empty%s", o.Context, name, written)

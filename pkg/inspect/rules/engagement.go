@@ -111,7 +111,7 @@ func dispatchingQueue(v *View, s Submission) string {
 func reportAdmittedHere(v *View, s Submission) {
 	j, w := s.Job(), s.Workload
 	admitted := w.Condition(kueue.Admitted)
-	if admitted == nil || admitted.Status != "True" || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
+	if !isTrue(admitted) || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
 		return
 	}
 	q, ok := v.ClusterQueue(s.Manager, w.Status.Admission.ClusterQueue)

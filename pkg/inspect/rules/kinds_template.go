@@ -33,26 +33,20 @@ it can be changed at any time, and delete the Jobs that wait; the next run then 
 
 // reportTemplates reports the templates of a cluster of which something waits.
 func (v *View) reportTemplates(f *inspect.Facts) {
-	waiting := map[string][]*inspect.Job{}
-	var order []string
+	var waiting []*inspect.Job
 	for _, j := range v.Jobs(f) {
 		if j.Controller == nil || j.ManagedBy.IsBuiltIn() || !isWaiting(j) {
 			continue
 		}
 		row, known := delegation.KindOf(schema.FromAPIVersionAndKind(j.Controller.APIVersion, j.Controller.Kind))
-		if !known || !row.Template {
-			continue
+		if known && row.Template {
+			waiting = append(waiting, j)
 		}
-		uid := string(j.Controller.UID)
-		if waiting[uid] == nil {
-			order = append(order, uid)
-		}
-		waiting[uid] = append(waiting[uid], j)
 	}
-	for _, uid := range order {
+	for uid, those := range grouped(slices.Values(waiting), func(j *inspect.Job) string { return string(j.Controller.UID) }) {
 		template := v.familyOf(f).byUID[uid]
 		if template == nil || !template.Suspended && template.DeletedAt == nil {
-			v.Report(notTakenOf(template, waiting[uid]))
+			v.Report(notTakenOf(template, those))
 		}
 	}
 }

@@ -1,7 +1,11 @@
 package rules
 
 import (
+	"iter"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -167,16 +171,44 @@ func (v *View) Copies(s Submission) []Copy {
 
 func (v *View) findCopies(s Submission) []Copy {
 	var copies []Copy
-	clusters, _ := v.MultiKueueClusters(s.Manager)
-	for _, c := range clusters {
-		worker, _ := v.Worker(s.Manager, c.Name)
-		if worker == nil || worker == s.Manager {
-			continue
-		}
+	for cluster, worker := range v.workersOf(s.Manager) {
 		workloads, _ := v.WorkloadsOf(s.Pair, worker)
 		for _, w := range workloads {
-			copies = append(copies, Copy{c.Name, worker, w})
+			copies = append(copies, Copy{cluster, worker, w})
 		}
 	}
 	return copies
 }
+
+// workersOf are the MultiKueueClusters of a manager, by their names, each with what was
+// read of it; nil where nothing was, or where it is the manager itself.
+func (v *View) workersOf(manager *inspect.Facts) iter.Seq2[string, *inspect.Facts] {
+	return func(yield func(string, *inspect.Facts) bool) {
+		clusters, _ := v.MultiKueueClusters(manager)
+		for _, c := range clusters {
+			worker, _ := v.Worker(manager, c.Name)
+			if worker == manager {
+				worker = nil
+			}
+			if !yield(c.Name, worker) {
+				return
+			}
+		}
+	}
+}
+
+// activeOf is what a manager says of its connection to a MultiKueueCluster; nil where it
+// says nothing, or there is none of that name.
+func (v *View) activeOf(manager *inspect.Facts, cluster string) *metav1.Condition {
+	c, _ := v.MultiKueueCluster(manager, cluster)
+	if c == nil {
+		return nil
+	}
+	return meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+}
+
+// isTrue says whether a condition is there, and true.
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+
+// isFalse says whether a condition is there, and false.
+func isFalse(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionFalse }

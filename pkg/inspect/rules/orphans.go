@@ -59,7 +59,7 @@ func gone(v *View, d *dispatcher, s stray) Sighting {
 		Remedy:   command.Say("start Kueue on %s, which deletes it within a minute, or %s", d.Context, d.deleting(&s)),
 	}
 	if last := v.lastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, last.UTC().Format(time.RFC3339)))
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, stamp(last)))
 		sighting.Remedy = command.Say("wait: Kueue on %s is at work, and deletes it within a minute (gcInterval) if it reaches %s; if it is still there then, %s",
 			d.Context, s.worker.Context, d.deleting(&s))
 		if v.Age(s.worker.Context, s.since()) < collected {

@@ -188,7 +188,7 @@ func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.Check
 		},
 		Remedy: command.Say("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), deleteJob(s.job)),
 	}
-	if c := w.Condition(kueue.Finished); c != nil && c.Status == metav1.ConditionTrue {
+	if c := w.Condition(kueue.Finished); isTrue(c) {
 		sighting.Since = c.LastTransitionTime.Time
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of it is True since %s, %s", manager.Context, stamp(c.LastTransitionTime), c.Reason))
 	} else if state != nil {

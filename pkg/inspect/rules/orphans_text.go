@@ -15,7 +15,7 @@ func day(t time.Time) string {
 	if t.IsZero() {
 		return "an unknown time"
 	}
-	return stamp(metav1.NewTime(t))
+	return stamp(t)
 }
 
 // stateOf quotes how an object is, with its pods where its kind counts them.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -184,12 +183,10 @@ one.`,
 					continue
 				}
 				s := x.sighting()
-				if c, _ := v.MultiKueueCluster(x.manager.Facts, x.here[0]); c != nil {
-					if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); active != nil {
-						s.Since = newest(s.Since, active.LastTransitionTime.Time)
-						s.Evidence = append(s.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is %s since %s",
-							x.manager.Context, c.Name, active.Status, stamp(active.LastTransitionTime)))
-					}
+				if active := v.activeOf(x.manager.Facts, x.here[0]); active != nil {
+					s.Since = newest(s.Since, active.LastTransitionTime.Time)
+					s.Evidence = append(s.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is %s since %s",
+						x.manager.Context, x.here[0], active.Status, stamp(active.LastTransitionTime)))
 				}
 				s.Message = fmt.Sprintf("what was taken from %s still runs there, %s", x.here[0], x.elsewhere())
 				s.Awaits = v.awaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)

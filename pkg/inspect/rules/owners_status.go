@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -78,8 +77,7 @@ func (v *View) isCopied(origin, mirror *inspect.Job) bool {
 	if state == nil || state.State != kueue.CheckReady || v.ContextOf(f, w.ChosenCluster()) != mirror.Context {
 		return false
 	}
-	c, _ := v.MultiKueueCluster(f, w.ChosenCluster())
-	return c != nil && meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active)
+	return isTrue(v.activeOf(f, w.ChosenCluster()))
 }
 
 func reportStale(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror) {

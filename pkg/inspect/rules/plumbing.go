@@ -95,7 +95,7 @@ func brokenWorkers(v *View, code string) []brokenWorker {
 		clusters, _ := v.MultiKueueClusters(f)
 		for _, c := range clusters {
 			active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-			if active != nil && active.Status == metav1.ConditionFalse && c.DeletionTimestamp == nil && faultOf(active) == code {
+			if isFalse(active) && c.DeletionTimestamp == nil && faultOf(active) == code {
 				broken = append(broken, brokenWorker{f, c, active})
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -59,7 +58,7 @@ func (u *unusable) has(name string) bool { return slices.Contains(u.names(), nam
 // again by itself, and JM004 tells of it.
 func isLost(c *kueue.MultiKueueCluster) bool {
 	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	return active != nil && active.Status == metav1.ConditionFalse && faultOf(active) == "JM004"
+	return isFalse(active) && faultOf(active) == "JM004"
 }
 
 // areLost is whether all of them are merely out of reach.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -58,7 +57,7 @@ func isManager(v *View, f *inspect.Facts) bool {
 
 func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	if !c.IsMultiKueue() || active == nil || active.Status != metav1.ConditionFalse || c.DeletionTimestamp != nil {
+	if !c.IsMultiKueue() || !isFalse(active) || c.DeletionTimestamp != nil {
 		return
 	}
 	u, known := unusableOf(v, f, c)
@@ -112,7 +111,7 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 	queues, _ := v.ClusterQueues(f)
 	for _, q := range queues {
 		active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
-		if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
+		if !isFalse(active) || q.DeletionTimestamp != nil {
 			continue
 		}
 		o := OfKueue(f, "ClusterQueue", "", q.Name)
@@ -180,7 +179,7 @@ check to the workers' ClusterQueues.`,
 
 func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
-	if active == nil || active.Status != metav1.ConditionFalse || q.DeletionTimestamp != nil {
+	if !isFalse(active) || q.DeletionTimestamp != nil {
 		return
 	}
 	var what string

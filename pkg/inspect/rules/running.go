@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -52,7 +51,7 @@ func hasState(s Submission, state string) bool { return s.Check != nil && s.Chec
 // reason, nil if it has not.
 func finishedFor(w *kueue.Workload, reason string) *metav1.Condition {
 	c := w.Condition(kueue.Finished)
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason {
+	if !isTrue(c) || c.Reason != reason {
 		return nil
 	}
 	return c
@@ -105,12 +104,8 @@ func evictionOf(s Submission) []string {
 // worksOn is whether the manager reaches a MultiKueueCluster, as far as it knows;
 // what it does not tell counts as well.
 func worksOn(v *View, s Submission, cluster string) bool {
-	c, _ := v.MultiKueueCluster(s.Manager, cluster)
-	if c == nil {
-		return true
-	}
-	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	return active == nil || active.Status == metav1.ConditionTrue
+	active := v.activeOf(s.Manager, cluster)
+	return active == nil || isTrue(active)
 }
 
 // conditionOf quotes a condition of a Workload.

@@ -185,13 +185,13 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 	if b.pod == "" {
 		s.Message = fmt.Sprintf("its mirror on %s can make no pods: %s", mirror.Context, b.message)
 		s.Evidence = []string{
-			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), b.since.UTC().Format(time.RFC3339), told),
+			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), stamp(b.since), told),
 		}
 		s.Remedy = command.Say("see what refuses them: %s", kubectlFor(mirror, "describe"))
 	} else {
 		s.Message = fmt.Sprintf("%d pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
 		s.Evidence = []string{
-			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, b.since.UTC().Format(time.RFC3339), told),
+			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, stamp(b.since), told),
 		}
 		s.Remedy = command.Say("see what is missing: %s, and provide it on %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), mirror.Context)
 	}

@@ -121,7 +121,7 @@ its check is Ready, and the origin is still suspended.`,
 				admitted := s.Workload.Condition(kueue.Admitted)
 				// Of other kinds, the API server does not look at the status.
 				isOpen := j.Suspended && j.Row().IsJob() && !s.IsFinished() && !isEvicted(s)
-				if !isOpen || !hasState(s, kueue.CheckReady) || admitted == nil || admitted.Status != "True" {
+				if !isOpen || !hasState(s, kueue.CheckReady) || !isTrue(admitted) {
 					continue
 				}
 				v.Report(Sighting{

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -75,15 +74,10 @@ func lost(v *View, s Submission) *metav1.Condition {
 	if s.Chosen() == "" || !hasState(s, kueue.CheckReady) || s.IsFinished() {
 		return nil
 	}
-	c, _ := v.MultiKueueCluster(s.Manager, s.Chosen())
-	if c == nil {
-		return nil
+	if active := v.activeOf(s.Manager, s.Chosen()); isFalse(active) {
+		return active
 	}
-	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	if active == nil || active.Status != metav1.ConditionFalse {
-		return nil
-	}
-	return active
+	return nil
 }
 
 func lostSighting(v *View, s Submission, active *metav1.Condition) Sighting {

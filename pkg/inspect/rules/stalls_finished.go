@@ -31,7 +31,7 @@ recreate leaves that out.`,
 				if s.Workload == nil || !s.Job().IsOpen() {
 					continue
 				}
-				if c := s.Workload.Condition(kueue.Finished); c != nil && c.Status == metav1.ConditionTrue && isGivenUp(c.Reason) {
+				if c := s.Workload.Condition(kueue.Finished); isTrue(c) && isGivenUp(c.Reason) {
 					v.Report(givenUp(s, c))
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -43,7 +42,7 @@ somebody has stopped by stopPolicy are not told here, nor those whose AdmissionC
 // no other rule tells. Where something waits in it, JM019 tells that.
 func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
-	if active == nil || active.Status != metav1.ConditionFalse || kueue.IsStopped(q.Spec.StopPolicy) || slices.Contains(toldOfQueues(), active.Reason) {
+	if !isFalse(active) || kueue.IsStopped(q.Spec.StopPolicy) || slices.Contains(toldOfQueues(), active.Reason) {
 		return
 	}
 	if is, _ := v.dispatches(f, q); !is || len(v.held(f, func(other *kueue.ClusterQueue) bool { return other == q })) > 0 {

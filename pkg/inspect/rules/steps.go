@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -119,7 +117,7 @@ func (v *View) stepsOn(s Submission, c Copy) []step {
 		return nil
 	case isToBeAdmitted(w):
 		return []step{admission(c.Worker, w, fmt.Sprintf("(%s) does not admit the copy of its Workload, though that has quota", c.Cluster))}
-	case admitted == nil || admitted.Status != metav1.ConditionTrue:
+	case !isTrue(admitted):
 		return nil
 	}
 	var found []step

@@ -48,26 +48,20 @@ func notToRun(s Submission) (why string, since time.Time, evidence string) {
 	if w == nil {
 		return "", since, ""
 	}
-	find := func(conditionType string, status metav1.ConditionStatus) *metav1.Condition {
-		if c := w.Condition(conditionType); c != nil && c.Status == status {
-			return c
-		}
-		return nil
-	}
-	finished, evicted, lost := find(kueue.Finished, metav1.ConditionTrue), find(kueue.Evicted, metav1.ConditionTrue), find(kueue.QuotaReserved, metav1.ConditionFalse)
+	finished, evicted, lost := w.Condition(kueue.Finished), w.Condition(kueue.Evicted), w.Condition(kueue.QuotaReserved)
 	tell := func(why string, c *metav1.Condition) (string, time.Time, string) {
 		return why, c.LastTransitionTime.Time, conditionOf(s.Manager.Context, w, c)
 	}
 	switch {
-	case finished != nil && (finished.Reason == finishedOutOfSync || finished.Reason == finishedOwnerless):
+	case isTrue(finished) && (finished.Reason == finishedOutOfSync || finished.Reason == finishedOwnerless):
 		return "", since, ""
-	case finished != nil:
+	case isTrue(finished):
 		return tell("its Workload has finished ("+finished.Reason+")", finished)
-	case evicted != nil:
+	case isTrue(evicted):
 		return tell("it was evicted ("+evicted.Reason+")", evicted)
 	case !w.IsActive():
 		return "its Workload was deactivated", timeOf(inspect.SpecWrittenAt(w.ManagedFields)), fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, named(workloadObject(s.Manager, w)))
-	case lost != nil:
+	case isFalse(lost):
 		return tell("it has no quota any more", lost)
 	case hasState(s, kueue.CheckRetry), hasState(s, kueue.CheckRejected):
 		return "it was taken back (" + s.Check.State + ")", s.Check.LastTransitionTime.Time, checkOf(s)

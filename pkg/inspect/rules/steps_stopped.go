@@ -44,11 +44,10 @@ func (a *Awaited) isUnserved() bool { return a.State == inspect.Unseen && a.Last
 
 // reportStopped reports an actor, if what waits for it has no other cause in common.
 func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
-	last := v.inventory.RecordOf(actor).Deeds
-	if len(last) == 0 {
+	at := v.lastSeen(actor)
+	if at.IsZero() {
 		return
 	}
-	at := last[len(last)-1].Done
 	// What waited long before the last deed was passed over: that has a cause of its own.
 	waiting = slices.DeleteFunc(slices.Clone(waiting), func(s Sighting) bool { return s.Awaits.Since.Before(at.Add(-time.Minute)) })
 	duties, jobs, kinds := sets.New[string](), sets.New[inspect.Ref](), sets.New[string]()
@@ -67,9 +66,11 @@ func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
 	first := waiting[0]
 	s := Sighting{
 		Object: first.Object, Cause: actor.String(),
-		Message:  fmt.Sprintf("%s stands still: it did something for the last time at %s, and %d %s wait for it since", actor, day(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
-		Evidence: v.waitingFor(actor, waiting),
-		Remedy:   seeActor(actor, first.Awaits),
+		Message: fmt.Sprintf("%s stands still: it did something for the last time at %s, and %d %s wait for it since", actor, day(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
+		Remedy:  seeActor(actor, first.Awaits),
+	}
+	for line := range waitingFor(actor, waiting) {
+		s.Evidence = append(s.Evidence, line)
 	}
 	if check := v.multiKueueCheck(actor.Context); check != (Object{}) && actor.Role == inspect.RoleKueue {
 		s.Object = check
@@ -79,27 +80,6 @@ func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
 		s.Jobs = append(s.Jobs, w.Jobs...)
 	}
 	v.Report(s)
-}
-
-// waitingFor tells for each step how many wait for it.
-func (v *View) waitingFor(actor inspect.Actor, waiting []Sighting) []string {
-	var order []string
-	n, oldest := map[string]int{}, map[string]*Awaited{}
-	for _, s := range waiting {
-		duty := s.Awaits.duty()
-		n[duty]++
-		if n[duty] == 1 {
-			order = append(order, duty)
-		}
-		if o := oldest[duty]; o == nil || s.Awaits.Since.Before(o.Since) {
-			oldest[duty] = s.Awaits
-		}
-	}
-	var evidence []string
-	for _, duty := range order {
-		evidence = append(evidence, strings.TrimSpace(fmt.Sprintf("%s: %d wait for %s, %s since %s", actor.Context, n[duty], duty, oldest[duty].Subject, day(oldest[duty].Since))))
-	}
-	return evidence
 }
 
 // seeActor is how to find out what is the matter with an actor.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -14,7 +12,7 @@ import (
 const few = 3
 
 // stamp is a time as evidence quotes it.
-func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
+func stamp(t interface{ UTC() time.Time }) string { return t.UTC().Format(time.RFC3339) }
 
 // named is an object as evidence quotes it.
 func named(o Object) string {

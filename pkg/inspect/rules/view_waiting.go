@@ -1,10 +1,9 @@
 package rules
 
 import (
+	"iter"
 	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -17,19 +16,11 @@ type waiter struct {
 	Submission
 	// since is when the management cluster began to look for a worker.
 	since time.Time
-	// offers are what became of it on each worker that it was offered to.
-	offers []offer
-}
-
-// offer is a submission on one of the clusters that it was nominated for, or that
-// have a copy of its Workload.
-type offer struct {
-	cluster *kueue.MultiKueueCluster
-	// worker is nil where Workloads of that cluster could not be read, or it is
-	// not known which context reaches it.
-	worker *inspect.Facts
-	// copied is MultiKueue's copy of the Workload, nil if there is none there.
-	copied *kueue.Workload
+	// offers are what became of it on each of the clusters that it was nominated for, or
+	// that have a copy of its Workload. The Worker is nil where Workloads of that cluster
+	// could not be read, or it is not known which context reaches it, and the Workload where
+	// there is no copy.
+	offers []Copy
 }
 
 // waiters are the submissions that wait for a worker, and for nothing else. They are found
@@ -72,30 +63,51 @@ func offeredSince(s Submission) time.Time {
 
 // offers looks for a submission's Workload on the workers. Only the copy of the
 // Workload that waits counts: an elastic Job has others.
-func (v *View) offers(s Submission) []offer {
-	var offers []offer
-	clusters, _ := v.MultiKueueClusters(s.Manager)
-	for _, c := range clusters {
-		o := offer{cluster: c}
-		if worker, _ := v.Worker(s.Manager, c.Name); worker != nil && worker != s.Manager {
+func (v *View) offers(s Submission) []Copy {
+	var offers []Copy
+	for cluster, worker := range v.workersOf(s.Manager) {
+		o := Copy{Cluster: cluster}
+		if worker != nil {
 			if w, ok := v.Workload(worker, s.Workload.Namespace, s.Workload.Name); ok {
-				o.worker, o.copied = worker, w
+				o.Worker, o.Workload = worker, w
 			}
 		}
 		// Before Kueue 0.13, nominations were not written down.
-		if o.copied != nil || slices.Contains(s.Nominated(), c.Name) {
+		if o.Workload != nil || slices.Contains(s.Nominated(), cluster) {
 			offers = append(offers, o)
 		}
 	}
 	return offers
 }
 
+// untaken are the waiters that no worker has admitted, so that what others say matters.
+func (v *View) untaken() iter.Seq[*waiter] {
+	return func(yield func(*waiter) bool) {
+		waiters := v.waiters()
+		for i := range waiters {
+			if w := &waiters[i]; !w.isTaken() && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// copies are those offers of which there is a copy.
+func (w *waiter) copies() iter.Seq[Copy] {
+	return func(yield func(Copy) bool) {
+		for _, o := range w.offers {
+			if o.Workload != nil && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
 // isTaken says whether some worker has admitted it, so that what others say no
 // longer matters.
 func (w *waiter) isTaken() bool {
-	return slices.ContainsFunc(w.offers, func(o offer) bool {
-		return o.copied != nil &&
-			(o.copied.Is(kueue.Admitted) || o.copied.Is(kueue.Finished))
+	return slices.ContainsFunc(w.offers, func(o Copy) bool {
+		return o.Workload != nil && (o.Workload.Is(kueue.Admitted) || o.Workload.Is(kueue.Finished))
 	})
 }
 
@@ -105,18 +117,18 @@ func (w *waiter) isStuck() bool {
 	if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
 		return false
 	}
-	return !slices.ContainsFunc(w.offers, func(o offer) bool {
-		if o.copied == nil {
+	return !slices.ContainsFunc(w.offers, func(o Copy) bool {
+		if o.Workload == nil {
 			return true
 		}
-		held, _ := holdOf(o.copied)
+		held, _ := holdOf(o.Workload)
 		return held == heldNot || held == heldForRoom || held == heldByTopology || held == heldForOthers
 	})
 }
 
 // notOffered are the usable clusters of its MultiKueueConfig that it was not
 // offered to, of how many usable ones; known is false where that cannot be told.
-func (v *View) notOffered(w waiter) (config *kueue.MultiKueueConfig, rest []string, known bool) {
+func (v *View) notOffered(w *waiter) (config *kueue.MultiKueueConfig, rest []string, known bool) {
 	check, _ := v.Check(w.Manager, w.Check.Name)
 	configs, ok := v.Configs(w.Manager)
 	if !ok || check == nil || check.Spec.Parameters == nil {
@@ -131,9 +143,8 @@ func (v *View) notOffered(w waiter) (config *kueue.MultiKueueConfig, rest []stri
 		return nil, nil, false
 	}
 	for _, name := range config.Spec.Clusters {
-		cluster, _ := v.MultiKueueCluster(w.Manager, name)
-		wasOffered := slices.ContainsFunc(w.offers, func(o offer) bool { return o.cluster.Name == name })
-		if cluster != nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, kueue.Active) && !wasOffered {
+		wasOffered := slices.ContainsFunc(w.offers, func(o Copy) bool { return o.Cluster == name })
+		if isTrue(v.activeOf(w.Manager, name)) && !wasOffered {
 			rest = append(rest, name)
 		}
 	}

@@ -62,7 +62,7 @@ func detectNoQuota(v *View) {
 		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
 			continue
 		}
-		if _, rest, known := v.notOffered(*w); !known || len(rest) > 0 {
+		if _, rest, known := v.notOffered(w); !known || len(rest) > 0 {
 			// Others may have room: JM032.
 			continue
 		}
@@ -86,13 +86,13 @@ func detectNoQuota(v *View) {
 
 // quotaOn is how offers are held for quota, by the one that has most to hope for: for good
 // if all of them are, and heldNot if one is not held for quota.
-func quotaOn(offers []offer) (held hold) {
+func quotaOn(offers []Copy) (held hold) {
 	held = heldForGood
 	for _, o := range offers {
-		if o.copied == nil {
+		if o.Workload == nil {
 			return heldNot
 		}
-		copyHeld, _ := holdOf(o.copied)
+		copyHeld, _ := holdOf(o.Workload)
 		switch {
 		case copyHeld == heldForRoom, copyHeld == heldByTopology && held == heldForGood:
 			held = copyHeld
@@ -106,8 +106,8 @@ func quotaOn(offers []offer) (held hold) {
 // tellQuota tells how the copies of a submission are held for quota, and what helps.
 func (v *View) tellQuota(s *Sighting, w *waiter) {
 	for _, o := range w.offers {
-		_, c := holdOf(o.copied)
-		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), c))
+		_, c := holdOf(o.Workload)
+		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.Worker, o.Workload), c))
 	}
-	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(*w), deleteJob(w.Job()))
+	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(w.Job()))
 }

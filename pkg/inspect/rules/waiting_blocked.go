@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,40 +30,36 @@ first, or that is equal to it, has QuotaReserved=False for want of quota.`,
 }
 
 func detectWaitsBehind(v *View) {
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
-		}
-		blocked := map[string]*Sighting{}
-		var order []string
-		for _, o := range w.offers {
-			b, _ := v.blockerOf(o)
-			if b == nil {
-				continue
+	for w := range v.untaken() {
+		var waits []behindOther
+		for o := range w.copies() {
+			if b, _ := v.blockerOf(o); b != nil {
+				waits = append(waits, behindOther{o, b, v.submittedAs(w.Manager, b.Workload)})
 			}
-			other := v.submittedAs(w.Manager, b.Workload)
-			s := blocked[other]
-			if s == nil {
-				s = waitsBehindOn(v, w, o, b, other)
-				blocked[other] = s
-				order = append(order, other)
-			}
-			s.Evidence = append(s.Evidence, blockedEvidence(o, b)...)
 		}
-		for _, other := range order {
-			v.Report(*blocked[other])
+		for _, those := range grouped(slices.Values(waits), func(x behindOther) string { return x.other }) {
+			s := waitsBehindOn(v, w, those[0])
+			for _, x := range those {
+				s.Evidence = append(s.Evidence, x.evidence()...)
+			}
+			v.Report(s)
 		}
 	}
 }
 
-// blockerOf is what the copy of an offer waits for in its queue, nil if there is no
-// copy, or nothing that it waits for. It is not known where queues could not be read.
-func (v *View) blockerOf(o offer) (b *inspect.Blocker, known bool) {
-	if o.copied == nil {
-		return nil, true
-	}
-	known = v.note(o.worker, inspect.PartQueues, inspect.PartWorkloads)
-	return o.worker.BlockerOf(o.copied), known
+// behindOther is a copy that waits behind another Workload.
+type behindOther struct {
+	Copy
+	*inspect.Blocker
+	// other is what that was submitted as.
+	other string
+}
+
+// blockerOf is what the copy of an offer waits for in its queue, nil if there is nothing
+// that it waits for. It is not known where queues could not be read.
+func (v *View) blockerOf(o Copy) (b *inspect.Blocker, known bool) {
+	known = v.note(o.Worker, inspect.PartQueues, inspect.PartWorkloads)
+	return o.Worker.BlockerOf(o.Workload), known
 }
 
 // submittedAs is what a Workload on a worker was submitted as: the object on the
@@ -76,37 +73,37 @@ func (v *View) submittedAs(manager *inspect.Facts, w *kueue.Workload) string {
 	return fmt.Sprintf("Workload %s/%s", w.Namespace, w.Name)
 }
 
-func waitsBehindOn(v *View, w waiter, o offer, b *inspect.Blocker, other string) *Sighting {
-	j, worker := w.Job(), o.worker.Context
-	how := "waits behind " + other + ", which has no room and lets nobody pass (StrictFIFO)"
-	if !b.IsHead {
-		how = "waits like " + other + ", which it equals, and for which there is no room"
+func waitsBehindOn(v *View, w *waiter, x behindOther) Sighting {
+	j, worker := w.Job(), x.Worker.Context
+	how := "waits behind " + x.other + ", which has no room and lets nobody pass (StrictFIFO)"
+	if !x.IsHead {
+		how = "waits like " + x.other + ", which it equals, and for which there is no room"
 	}
-	return &Sighting{
-		Object: Of(j), Since: v.On(j.Context, worker, o.copied.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; nothing is wrong with Kueue there", how, b.Queue.Name, worker),
-		Remedy: command.Say("wait, or make room for %s by raising the quota of its queue: %s", other,
-			command.Kubectl(worker, "", "edit", "clusterqueue", b.Queue.Name)),
-		Cause: strings.Join([]string{"behind", w.Manager.Context, worker, b.Queue.Name, other, j.Kind}, " "),
+	return Sighting{
+		Object: Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; nothing is wrong with Kueue there", how, x.Queue.Name, worker),
+		Remedy: command.Say("wait, or make room for %s by raising the quota of its queue: %s", x.other,
+			command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name)),
+		Cause: strings.Join([]string{"behind", w.Manager.Context, worker, x.Queue.Name, x.other, j.Kind}, " "),
 	}
 }
 
-func blockedEvidence(o offer, b *inspect.Blocker) []string {
-	strategy := b.Queue.Spec.QueueingStrategy
+func (x *behindOther) evidence() []string {
+	strategy := x.Queue.Spec.QueueingStrategy
 	if strategy == "" {
 		strategy = "not set, which is BestEffortFIFO"
 	}
 	return []string{
-		conditionText(workloadObject(o.worker, b.Workload), b.Condition),
-		fmt.Sprintf("%s: spec.queueingStrategy of ClusterQueue %s is %s", o.worker.Context, b.Queue.Name, strategy),
-		unsaid(o),
+		conditionText(workloadObject(x.Worker, x.Blocker.Workload), x.Condition),
+		fmt.Sprintf("%s: spec.queueingStrategy of ClusterQueue %s is %s", x.Worker.Context, x.Queue.Name, strategy),
+		unsaid(x.Copy),
 	}
 }
 
 // unsaid quotes that Kueue has said nothing of the copy of an offer.
-func unsaid(o offer) string {
-	if c := o.copied.Condition(kueue.QuotaReserved); c != nil {
-		return conditionText(workloadObject(o.worker, o.copied), c)
+func unsaid(o Copy) string {
+	if c := o.Workload.Condition(kueue.QuotaReserved); c != nil {
+		return conditionText(workloadObject(o.Worker, o.Workload), c)
 	}
-	return fmt.Sprintf("%s: %s has no conditions since its creation at %s", o.worker.Context, named(workloadObject(o.worker, o.copied)), stamp(o.copied.CreationTimestamp))
+	return fmt.Sprintf("%s: %s has no conditions since its creation at %s", o.Worker.Context, named(workloadObject(o.Worker, o.Workload)), stamp(o.Workload.CreationTimestamp))
 }

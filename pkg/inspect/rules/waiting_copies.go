@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -48,21 +46,18 @@ on the worker.`,
 
 // reportNoCopy reports nominated, connected workers that have no copy of a
 // Workload, and have, or have not, its namespace.
-func reportNoCopy(v *View, hasNamespace bool, tell func(*View, waiter, []offer) []Sighting) {
+func reportNoCopy(v *View, hasNamespace bool, tell func(*View, *waiter, []Copy) []Sighting) {
 	var sightings []Sighting
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
-		}
-		var without []offer
+	for w := range v.untaken() {
+		var without []Copy
 		for _, o := range w.offers {
-			if o.worker == nil || o.copied != nil || !meta.IsStatusConditionTrue(o.cluster.Status.Conditions, kueue.Active) {
+			if o.Worker == nil || o.Workload != nil || !isTrue(v.activeOf(w.Manager, o.Cluster)) {
 				continue
 			}
-			if has, known := v.HasKueue(o.worker); !has || !known {
+			if has, known := v.HasKueue(o.Worker); !has || !known {
 				continue
 			}
-			namespace, known := v.Namespace(o.worker, w.Workload.Namespace)
+			namespace, known := v.Namespace(o.Worker, w.Workload.Namespace)
 			if isUsable := namespace != nil && !namespace.IsTerminating; known && isUsable == hasNamespace {
 				without = append(without, o)
 			}
@@ -74,19 +69,19 @@ func reportNoCopy(v *View, hasNamespace bool, tell func(*View, waiter, []offer) 
 	reportWorstFirst(v, sightings)
 }
 
-func missingNamespace(v *View, w waiter, without []offer) []Sighting {
+func missingNamespace(v *View, w *waiter, without []Copy) []Sighting {
 	name := w.Workload.Namespace
 	var contexts, evidence []string
 	var remedies []command.Command
 	var sightings []Sighting
 	for _, o := range without {
-		if namespace, _ := v.Namespace(o.worker, name); namespace != nil {
+		if namespace, _ := v.Namespace(o.Worker, name); namespace != nil {
 			sightings = append(sightings, terminatingNamespace(w, o, len(without)))
 			continue
 		}
-		contexts = append(contexts, o.worker.Context)
-		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.worker.Context, name))
-		remedies = append(remedies, command.Kubectl(o.worker.Context, "", "create", "namespace", name))
+		contexts = append(contexts, o.Worker.Context)
+		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.Worker.Context, name))
+		remedies = append(remedies, command.Kubectl(o.Worker.Context, "", "create", "namespace", name))
 	}
 	if len(contexts) == 0 {
 		return sightings
@@ -104,8 +99,8 @@ func missingNamespace(v *View, w waiter, without []offer) []Sighting {
 }
 
 // terminatingNamespace tells of a namespace that is there, and takes nothing any more.
-func terminatingNamespace(w waiter, o offer, without int) Sighting {
-	name, context := w.Workload.Namespace, o.worker.Context
+func terminatingNamespace(w *waiter, o Copy, without int) Sighting {
+	name, context := w.Workload.Namespace, o.Worker.Context
 	s := Sighting{
 		Object: Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since, Severity: inspect.Warning,
 		Message:  fmt.Sprintf("Namespace %s is being deleted on %s, so that nothing can be created in it", name, context),
@@ -120,23 +115,23 @@ func terminatingNamespace(w waiter, o offer, without int) Sighting {
 	return s
 }
 
-func refusedCopy(v *View, w waiter, without []offer) []Sighting {
+func refusedCopy(v *View, w *waiter, without []Copy) []Sighting {
 	var sightings []Sighting
 	f := w.Manager
 	for _, o := range without {
 		since := newest(w.since, inspect.NominatedAt(w.Workload))
-		awaited := v.awaitsKueue(f, w.Workload, inspect.DutyCopy, o.worker.Context, f.Context, since)
+		awaited := v.awaitsKueue(f, w.Workload, inspect.DutyCopy, o.Worker.Context, f.Context, since)
 		s := Sighting{
-			Object: OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), Since: since, Awaits: awaited,
-			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.cluster.Name, o.worker.Context),
+			Object: OfKueue(f, "MultiKueueCluster", "", o.Cluster), Since: since, Awaits: awaited,
+			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.Cluster, o.Worker.Context),
 			Evidence: []string{
 				nominationText(w),
-				conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)),
-				fmt.Sprintf("%s: there is no Workload %s/%s", o.worker.Context, w.Workload.Namespace, w.Workload.Name),
+				conditionText(OfKueue(f, "MultiKueueCluster", "", o.Cluster), v.activeOf(f, o.Cluster)),
+				fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
 			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; whether Kueue's webhook runs on %s: %s",
-				command.Kubectl(f.Context, kueue.Namespace, "logs", "deployment/kueue-controller-manager"), o.worker.Context, podsOfKueue(o.worker.Context)),
-			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.cluster.Name, Severity: inspect.Warning,
+				command.Kubectl(f.Context, kueue.Namespace, "logs", "deployment/kueue-controller-manager"), o.Worker.Context, podsOfKueue(o.Worker.Context)),
+			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.Cluster, Severity: inspect.Warning,
 		}
 		if len(without) == len(w.Nominated()) {
 			s.Severity = inspect.Error
@@ -149,7 +144,7 @@ func refusedCopy(v *View, w waiter, without []offer) []Sighting {
 	return sightings
 }
 
-func nominationText(w waiter) string {
+func nominationText(w *waiter) string {
 	return fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", w.Manager.Context, named(workloadObject(w.Manager, w.Workload)),
 		strings.Join(w.Nominated(), ", "))
 }

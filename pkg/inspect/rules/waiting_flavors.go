@@ -63,10 +63,10 @@ func remedyOf(l *kueue.Lack) string {
 }
 
 // lacksOn are what all workers lack, each once.
-func lacksOn(offers []offer) []kueue.Lack {
+func lacksOn(offers []Copy) []kueue.Lack {
 	var found []kueue.Lack
 	for _, o := range offers {
-		if _, c := holdOf(o.copied); c != nil {
+		if _, c := holdOf(o.Workload); c != nil {
 			for _, l := range kueue.Lacks(c.Message) {
 				if !slices.Contains(found, l) {
 					found = append(found, l)
@@ -154,12 +154,12 @@ func (v *View) holders(w *waiter, all reserved) []string {
 	var found []string
 	for _, o := range w.offers {
 		queue := ""
-		if local, _ := v.LocalQueue(o.worker, o.copied.Namespace, o.copied.Spec.QueueName); local != nil {
+		if local, _ := v.LocalQueue(o.Worker, o.Workload.Namespace, o.Workload.Spec.QueueName); local != nil {
 			queue = local.Spec.ClusterQueue
 		}
-		for _, other := range all.in(v, o.worker, queue) {
-			if other != o.copied {
-				found = append(found, fmt.Sprintf("%s on %s", v.madeForName(o.worker, other), o.worker.Context))
+		for _, other := range all.in(v, o.Worker, queue) {
+			if other != o.Workload {
+				found = append(found, fmt.Sprintf("%s on %s", v.madeForName(o.Worker, other), o.Worker.Context))
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func holdByReason(reason string) hold {
 // holdOf tells why a Workload has no quota, with the condition that says so.
 func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
 	quota := w.Condition(kueue.QuotaReserved)
-	if quota == nil || quota.Status != metav1.ConditionFalse || !w.IsActive() || w.Is(kueue.Finished) {
+	if !isFalse(quota) || !w.IsActive() || w.Is(kueue.Finished) {
 		return heldNot, nil
 	}
 	held := holdByReason(quota.Reason)
@@ -129,35 +129,22 @@ type trouble struct {
 // as it is one of these.
 func reportHeld(v *View, holds ...hold) {
 	var sightings []Sighting
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
-		}
-		causes := map[string][]trouble{}
-		var order []string
-		for _, o := range w.offers {
-			t, ok := v.troubleOf(w, o, holds)
-			if !ok {
-				continue
+	for w := range v.untaken() {
+		var troubles []trouble
+		for o := range w.copies() {
+			if t, ok := v.troubleOf(w, o, holds); ok {
+				troubles = append(troubles, t)
 			}
-			key := named(t.object)
-			if causes[key] == nil {
-				order = append(order, key)
-			}
-			causes[key] = append(causes[key], t)
 		}
-		for _, key := range order {
-			sightings = append(sightings, heldOnWorkers(w, key, causes[key]))
+		for key, those := range grouped(slices.Values(troubles), func(t trouble) string { return named(t.object) }) {
+			sightings = append(sightings, heldOnWorkers(w, key, those))
 		}
 	}
 	reportWorstFirst(v, sightings)
 }
 
-func (v *View) troubleOf(w waiter, o offer, holds []hold) (trouble, bool) {
-	if o.copied == nil {
-		return trouble{}, false
-	}
-	held, condition := holdOf(o.copied)
+func (v *View) troubleOf(w *waiter, o Copy, holds []hold) (trouble, bool) {
+	held, condition := holdOf(o.Workload)
 	if !slices.Contains(holds, held) {
 		return trouble{}, false
 	}
@@ -165,11 +152,11 @@ func (v *View) troubleOf(w waiter, o offer, holds []hold) (trouble, bool) {
 	if w.Workload.Status.Admission != nil {
 		like = w.Workload.Status.Admission.ClusterQueue
 	}
-	return v.trouble(o.worker, o.copied, held, condition, like)
+	return v.trouble(o.Worker, o.Workload, held, condition, like)
 }
 
 // heldOnWorkers is the sighting of one trouble on several workers.
-func heldOnWorkers(w waiter, key string, troubles []trouble) Sighting {
+func heldOnWorkers(w *waiter, key string, troubles []trouble) Sighting {
 	var contexts, evidence []string
 	var remedies []command.Prose
 	for _, t := range troubles {

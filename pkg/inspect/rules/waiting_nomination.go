@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -39,7 +37,7 @@ func detectNobodyNominates(v *View) {
 		if !w.Manager.Kueue.TellsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
 			continue
 		}
-		config, usable, known := v.notOffered(w)
+		config, usable, known := v.notOffered(&w)
 		if !known || len(usable) == 0 {
 			// Without usable clusters nobody could nominate any: JM008.
 			continue
@@ -91,12 +89,12 @@ func detectNominatedUnreachable(v *View) {
 		f := w.Manager
 		var names, evidence []string
 		for _, o := range w.offers {
-			active := meta.FindStatusCondition(o.cluster.Status.Conditions, kueue.Active)
-			if o.copied != nil || active == nil || active.Status == "True" {
+			active := v.activeOf(f, o.Cluster)
+			if o.Workload != nil || active == nil || isTrue(active) {
 				break
 			}
-			names = append(names, o.cluster.Name)
-			evidence = append(evidence, conditionText(OfKueue(f, "MultiKueueCluster", "", o.cluster.Name), active))
+			names = append(names, o.Cluster)
+			evidence = append(evidence, conditionText(OfKueue(f, "MultiKueueCluster", "", o.Cluster), active))
 		}
 		if len(names) < len(w.offers) {
 			continue
@@ -134,9 +132,9 @@ have room first in the MultiKueueConfig.`,
 }
 
 func detectNominatedInPart(v *View) {
-	for _, w := range v.waiters() {
+	for w := range v.untaken() {
 		config, rest, known := v.notOffered(w)
-		if len(w.Nominated()) == 0 || len(rest) == 0 || !known || w.isTaken() {
+		if len(w.Nominated()) == 0 || len(rest) == 0 || !known {
 			continue
 		}
 		f := w.Manager

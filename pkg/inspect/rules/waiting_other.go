@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,45 +34,44 @@ corrected in place, and has to be created again.`,
 
 func detectHeldOtherwise(v *View) {
 	var sightings []Sighting
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
+	for w := range v.untaken() {
+		var others []heldCopy
+		for o := range w.copies() {
+			held, c := holdOf(o.Workload)
+			if held == heldForOthers || held == heldByItself || held == heldByMistake {
+				others = append(others, heldCopy{o, held, c})
+			}
 		}
-		told := map[string]*Sighting{}
-		var order []string
-		for _, o := range w.offers {
-			if o.copied == nil {
-				continue
-			}
-			held, c := holdOf(o.copied)
-			if held != heldForOthers && held != heldByItself && held != heldByMistake {
-				continue
-			}
-			key := c.Reason + " " + c.Message
-			if told[key] == nil {
-				order = append(order, key)
-				told[key] = otherwiseOn(v, w, o, held, c)
-			} else {
-				told[key].Message = strings.Replace(told[key].Message, ": ", ", "+o.worker.Context+": ", 1)
-			}
-			told[key].Evidence = append(told[key].Evidence, conditionText(workloadObject(o.worker, o.copied), c))
-		}
-		for _, key := range order {
-			sightings = append(sightings, *told[key])
+		for _, those := range grouped(slices.Values(others), func(h heldCopy) string { return h.condition.Reason + " " + h.condition.Message }) {
+			sightings = append(sightings, heldOtherwiseOn(v, w, those))
 		}
 	}
 	reportWorstFirst(v, sightings)
 }
 
-// otherwiseOn tells of the first worker that holds a copy for a reason.
-func otherwiseOn(v *View, w waiter, o offer, held hold, c *metav1.Condition) *Sighting {
-	why := waitFor(o.copied, c, o.worker.Context)
-	s := &Sighting{
-		Object: Of(w.Job()), Since: v.On(w.Manager.Context, o.worker.Context, c.LastTransitionTime.Time), Severity: why.severity,
-		Message: fmt.Sprintf("on %s: %s", o.worker.Context, why.what), Remedy: why.remedy, Jobs: []*inspect.Job{w.Job()},
-		Cause: strings.Join([]string{w.Manager.Context, o.worker.Context, c.Reason, c.Message, w.Job().Kind}, " "),
+// heldCopy is a copy that a worker holds, and the condition that says so.
+type heldCopy struct {
+	Copy
+	held      hold
+	condition *metav1.Condition
+}
+
+// heldOtherwiseOn tells of the workers that hold copies for one reason.
+func heldOtherwiseOn(v *View, w *waiter, those []heldCopy) Sighting {
+	first := those[0]
+	c, worker := first.condition, first.Worker.Context
+	var contexts, evidence []string
+	for _, h := range those {
+		contexts = append(contexts, h.Worker.Context)
+		evidence = append(evidence, conditionText(workloadObject(h.Worker, h.Workload), h.condition))
 	}
-	if held != heldForOthers && w.isStuck() {
+	why := waitFor(first.Workload, c, worker)
+	s := Sighting{
+		Object: Of(w.Job()), Since: v.On(w.Manager.Context, worker, c.LastTransitionTime.Time), Severity: why.severity,
+		Message: fmt.Sprintf("on %s: %s", strings.Join(contexts, ", "), why.what), Evidence: evidence, Remedy: why.remedy, Jobs: []*inspect.Job{w.Job()},
+		Cause: strings.Join([]string{w.Manager.Context, worker, c.Reason, c.Message, w.Job().Kind}, " "),
+	}
+	if first.held != heldForOthers && w.isStuck() {
 		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can take it"
 	}
 	return s

@@ -32,9 +32,8 @@ type loss struct {
 // so that events alone tell.
 func (v *View) preempted(s Submission) (p preemption, ok bool) {
 	places := []*inspect.Facts{s.Manager}
-	clusters, _ := v.MultiKueueClusters(s.Manager)
-	for _, c := range clusters {
-		if worker, _ := v.Worker(s.Manager, c.Name); worker != nil && worker != s.Manager {
+	for _, worker := range v.workersOf(s.Manager) {
+		if worker != nil {
 			places = append(places, worker)
 		}
 	}

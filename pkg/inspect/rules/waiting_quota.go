@@ -41,19 +41,16 @@ func orchestrator(q *kueue.ClusterQueue) string {
 
 // raiseQuotaThere is how more quota comes into the ClusterQueue of a submission on one of
 // the workers that it waits for.
-func (v *View) raiseQuotaThere(w waiter) command.Prose {
+func (v *View) raiseQuotaThere(w *waiter) command.Prose {
 	text := command.Say("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers", w.Job().Namespace, w.Workload.Spec.QueueName)
 	var set []string
-	for _, o := range w.offers {
-		if o.copied == nil {
-			continue
-		}
-		local, _ := v.LocalQueue(o.worker, o.copied.Namespace, o.copied.Spec.QueueName)
+	for o := range w.copies() {
+		local, _ := v.LocalQueue(o.Worker, o.Workload.Namespace, o.Workload.Spec.QueueName)
 		if local == nil {
 			continue
 		}
-		if q, _ := v.ClusterQueue(o.worker, local.Spec.ClusterQueue); q != nil && q.Status.EffectiveQuotas != nil {
-			set = append(set, fmt.Sprintf("that of ClusterQueue %s on %s is set by %s, above its spec", q.Name, o.worker.Context, orchestrator(q)))
+		if q, _ := v.ClusterQueue(o.Worker, local.Spec.ClusterQueue); q != nil && q.Status.EffectiveQuotas != nil {
+			set = append(set, fmt.Sprintf("that of ClusterQueue %s on %s is set by %s, above its spec", q.Name, o.Worker.Context, orchestrator(q)))
 		}
 	}
 	slices.Sort(set)

@@ -35,17 +35,17 @@ WorkloadRequestUseMergePatch; and see that Kueue runs on the management cluster.
 func detectAdmissionNotRecorded(v *View) {
 	for _, w := range v.waiters() {
 		for _, o := range w.offers {
-			if len(w.Nominated()) == 0 || o.copied == nil || o.copied.Is(kueue.Finished) || !o.hasMirror(w.Pair) {
+			if len(w.Nominated()) == 0 || o.Workload == nil || o.Workload.Is(kueue.Finished) || !o.hasMirror(w.Pair) {
 				continue
 			}
-			if admitted := o.copied.Condition(kueue.Admitted); admitted != nil && admitted.Status == "True" {
+			if admitted := o.Workload.Condition(kueue.Admitted); isTrue(admitted) {
 				j, f := w.Job(), w.Manager
 				workload := workloadObject(f, w.Workload)
 				evidence := []string{
-					conditionText(workloadObject(o.worker, o.copied), admitted), checkText(workload, *w.Check),
+					conditionText(workloadObject(o.Worker, o.Workload), admitted), checkText(workload, *w.Check),
 					fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), strings.Join(w.Nominated(), ", ")),
 				}
-				since := newest(v.On(f.Context, o.worker.Context, admitted.LastTransitionTime.Time), w.since)
+				since := newest(v.On(f.Context, o.Worker.Context, admitted.LastTransitionTime.Time), w.since)
 				awaited := v.awaitsKueue(f, w.Workload, inspect.DutyRecord, "", f.Context, since)
 				others := nominators(w.Workload)
 				remedy := seeKueue(f.Context, awaited)
@@ -58,7 +58,7 @@ func detectAdmissionNotRecorded(v *View) {
 				}
 				v.Report(Sighting{
 					Object: Of(j), Since: since, Evidence: evidence, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: remedy,
-					Message: fmt.Sprintf("%s has admitted it and has its mirror, and %s has not written that down", o.cluster.Name, f.Context),
+					Message: fmt.Sprintf("%s has admitted it and has its mirror, and %s has not written that down", o.Cluster, f.Context),
 				})
 			}
 		}
@@ -67,10 +67,10 @@ func detectAdmissionNotRecorded(v *View) {
 
 // hasMirror says whether the same MultiKueue that made the copy has made a mirror
 // beside it. Another manager's is in the way, which JM034 tells.
-func (o *offer) hasMirror(p inspect.Pair) bool {
+func (o *Copy) hasMirror(p inspect.Pair) bool {
 	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool {
-		return m.Is(inspect.ByMultiKueue) && m.Job.Context == o.worker.Context &&
-			m.Job.Marks.MultiKueueOrigin == o.copied.Labels[delegation.MultiKueueOriginLabel]
+		return m.Is(inspect.ByMultiKueue) && m.Job.Context == o.Worker.Context &&
+			m.Job.Marks.MultiKueueOrigin == o.Workload.Labels[delegation.MultiKueueOriginLabel]
 	})
 }
 

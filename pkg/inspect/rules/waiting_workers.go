@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -34,17 +32,11 @@ status.admissionChecks is Pending, Retry or Rejected.`,
 
 func detectWorkersCheckPending(v *View) {
 	var sightings []Sighting
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
-		}
-		for _, o := range w.offers {
-			if o.copied == nil {
-				continue
-			}
-			for _, state := range o.copied.Status.AdmissionChecks {
+	for w := range v.untaken() {
+		for o := range w.copies() {
+			for _, state := range o.Workload.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
-				if isRejected || state.State != kueue.CheckReady && o.copied.Is(kueue.QuotaReserved) {
+				if isRejected || state.State != kueue.CheckReady && o.Workload.Is(kueue.QuotaReserved) {
 					sightings = append(sightings, workersCheck(w, o, state))
 				}
 			}
@@ -53,23 +45,23 @@ func detectWorkersCheckPending(v *View) {
 	reportWorstFirst(v, sightings)
 }
 
-func workersCheck(w waiter, o offer, state kueue.CheckState) Sighting {
+func workersCheck(w *waiter, o Copy, state kueue.CheckState) Sighting {
 	s := Sighting{
-		Object: OfKueue(o.worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
-		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps %s waiting that have quota there", state.Name, o.worker.Context, plural(w.Job())),
-		Evidence: []string{checkText(workloadObject(o.worker, o.copied), state)},
+		Object: OfKueue(o.Worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
+		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps %s waiting that have quota there", state.Name, o.Worker.Context, plural(w.Job())),
+		Evidence: []string{checkText(workloadObject(o.Worker, o.Workload), state)},
 		Remedy: command.Say("see why: %s, and %s",
-			command.Kubectl(o.worker.Context, "", "describe", "admissionchecks.kueue.x-k8s.io", state.Name),
-			command.Kubectl(o.worker.Context, o.copied.Namespace, "describe", "workloads.kueue.x-k8s.io", o.copied.Name)),
-		Jobs: []*inspect.Job{w.Job()}, Cause: o.worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
+			command.Kubectl(o.Worker.Context, "", "describe", "admissionchecks.kueue.x-k8s.io", state.Name),
+			command.Kubectl(o.Worker.Context, o.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", o.Workload.Name)),
+		Jobs: []*inspect.Job{w.Job()}, Cause: o.Worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
-	if quota := o.copied.Condition(kueue.QuotaReserved); quota != nil && quota.Status == metav1.ConditionTrue {
+	if quota := o.Workload.Condition(kueue.QuotaReserved); isTrue(quota) {
 		s.Since = newest(state.LastTransitionTime.Time, quota.LastTransitionTime.Time)
-		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.worker, o.copied), quota))
+		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.Worker, o.Workload), quota))
 	}
 	if state.State == kueue.CheckRejected {
-		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected %s, so they will never run there", state.Name, o.worker.Context, plural(w.Job()))
-		s.Cause = o.worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
+		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected %s, so they will never run there", state.Name, o.Worker.Context, plural(w.Job()))
+		s.Cause = o.Worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
 		if len(w.offers) == 1 {
 			s.Severity = inspect.Error
 		}
@@ -95,12 +87,9 @@ explains that (JM115), and no other Workload there has changed since; or others 
 }
 
 func detectKueueDown(v *View) {
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
-		}
-		for _, o := range w.offers {
-			if o.copied == nil || len(o.copied.Status.Conditions) > 0 {
+	for w := range v.untaken() {
+		for o := range w.copies() {
+			if len(o.Workload.Status.Conditions) > 0 {
 				continue
 			}
 			// What is not known of a queue may explain it.
@@ -111,18 +100,18 @@ func detectKueueDown(v *View) {
 	}
 }
 
-func reportKueueDown(v *View, w waiter, o offer) {
-	worker, created := o.worker.Context, o.copied.CreationTimestamp
-	awaited := v.awaitsKueue(o.worker, o.copied, inspect.DutyQuota, "", worker, created.Time)
+func reportKueueDown(v *View, w *waiter, o Copy) {
+	worker, created := o.Worker.Context, o.Workload.CreationTimestamp
+	awaited := v.awaitsKueue(o.Worker, o.Workload, inspect.DutyQuota, "", worker, created.Time)
 	s := Sighting{
-		Object:  OfKueue(w.Manager, "MultiKueueCluster", "", o.cluster.Name),
+		Object:  OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
 		Since:   v.On(w.Manager.Context, worker, created.Time),
 		Message: fmt.Sprintf("no Kueue controller looks at Workloads on %s", worker),
-		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.worker, o.copied)),
+		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.Worker, o.Workload)),
 			stamp(created))},
 		Remedy: command.Say("start it: %s; if it does not run then, see why: %s",
 			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", "kueue-controller-manager", "--replicas=1"), podsOfKueue(worker)),
-		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.cluster.Name, Awaits: awaited,
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
 	if awaited.isAtWork() {
 		s.Message = fmt.Sprintf("Kueue on %s has looked at others, and not at Workloads that came before", worker)
@@ -153,19 +142,13 @@ would have to preempt waits until then. That is meant to be so.`,
 const blockedOnGates = "BlockedOnPreemptionGates"
 
 func detectPreemptionGated(v *View) {
-	for _, w := range v.waiters() {
-		if w.isTaken() {
-			continue
-		}
+	for w := range v.untaken() {
 		var contexts, evidence []string
 		since := w.since
-		for _, o := range w.offers {
-			if o.copied == nil {
-				continue
-			}
-			if gated := o.copied.Condition(blockedOnGates); gated != nil && gated.Status == metav1.ConditionTrue {
-				contexts = append(contexts, o.worker.Context)
-				evidence = append(evidence, conditionText(workloadObject(o.worker, o.copied), gated))
+		for o := range w.copies() {
+			if gated := o.Workload.Condition(blockedOnGates); isTrue(gated) {
+				contexts = append(contexts, o.Worker.Context)
+				evidence = append(evidence, conditionText(workloadObject(o.Worker, o.Workload), gated))
 				since = newest(gated.LastTransitionTime.Time, since)
 			}
 		}
