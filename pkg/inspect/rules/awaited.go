@@ -35,6 +35,14 @@ func (a *Awaited) proof() []string {
 	return []string{text}
 }
 
+// trace quotes what the actor was seen to do last.
+func (a *Awaited) trace() string {
+	if a.Last == (inspect.Deed{}) {
+		return fmt.Sprintf("%s: in what was read, nothing shows that %s has ever done anything", a.Actor.Context, a.Actor)
+	}
+	return fmt.Sprintf("%s: the last that %s is seen to have done for others was at %s", a.Actor.Context, a.Actor, day(a.Last.Done))
+}
+
 // isLike says whether a deed is of the duty that is waited for.
 func (a *Awaited) isLike(d inspect.Deed) bool { return d.Duty == a.Duty && d.Target == a.Target }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 func actorBehind() Rule {
@@ -92,9 +91,8 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 	s.Evidence = v.backlog(actor, waiting)
 	s.Remedy = "wait: it is at work"
 	if actor.Role == inspect.RoleKueue {
-		s.Remedy = command.Say("wait: it is at work; if it stays behind, raise clientConnection.qps and clientConnection.burst in its configuration: %s, and then %s",
-			command.Kubectl(actor.Context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
-			command.Kubectl(actor.Context, kueue.Namespace, "rollout", "restart", "deployment", "kueue-controller-manager"))
+		s.Remedy = command.Say("wait: it is at work; if it stays behind, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
+			reconfigureKueue(actor.Context))
 	}
 	return s
 }

@@ -147,7 +147,7 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting 
 		s.Message = "its queue leads to MultiKueue, and its managedBy is not set: MultiKueue will reject it once the queue goes on, and it will never run"
 	}
 	if _, c := holdOf(w); c != nil {
-		s.Evidence = append(s.Evidence, conditionText(workloadObject(f, w), c))
+		s.Evidence = append(s.Evidence, conditionOf(f, w, c))
 	}
 	tellFieldless(f, j, &s)
 	return s

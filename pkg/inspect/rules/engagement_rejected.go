@@ -96,7 +96,7 @@ func (r *rejection) sighting() Sighting {
 
 // again is how to have it tried again.
 func (r *rejection) again() command.Command {
-	return activate(r.manager.Context, r.workload)
+	return activate(r.manager, r.workload)
 }
 
 func kindHasNoAdapter() Rule {
@@ -123,7 +123,7 @@ func reportNoAdapter(v *View, r rejection) {
 	if r.owner.Kind == "" {
 		s.Message = fmt.Sprintf("Workload %s/%s was made for nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
 		s.Remedy = command.Say("%s, and submit what it was made for to a queue that does not dispatch",
-			command.Kubectl(r.manager.Context, r.workload.Namespace, "delete", "workloads.kueue.x-k8s.io", r.workload.Name))
+			kubectlOn(workloadObject(r.manager, r.workload), "delete"))
 		v.Report(s)
 		return
 	}

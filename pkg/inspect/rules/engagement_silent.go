@@ -130,7 +130,7 @@ func reportItself(v *View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 			configs = append(configs, config.Name)
 		}
 	}
-	remedy := command.Kubectl(f.Context, "", "delete", "multikueueclusters.kueue.x-k8s.io", c.Name).Prose()
+	remedy := kubectlOn(OfKueue(f, "MultiKueueCluster", "", c.Name), "delete").Prose()
 	if len(configs) > 0 {
 		remedy = command.Say("take %s off the clusters of %s: %s, and then %s",
 			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)

@@ -81,7 +81,7 @@ func (v *View) tellOwned(f *inspect.Facts, j *inspect.Job, s *Sighting) {
 		}
 		s.Message = fmt.Sprintf("its deletion waits for what it owns, such as Workload %s/%s", w.Namespace, w.Name)
 		s.Remedy = command.Say("see that kube-controller-manager runs on %s, whose garbage collector deletes what a deleted object owns: %s", f.Context,
-			command.Kubectl(f.Context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml"))
+			leaseOfControllers(f.Context))
 	}
 }
 

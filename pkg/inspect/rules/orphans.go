@@ -148,7 +148,7 @@ func ifNobodyElse(worker, origin string) command.Prose {
 
 // deleteWorkload is the command that deletes a Workload.
 func deleteWorkload(f *inspect.Facts, namespace, name string) command.Command {
-	return command.Kubectl(f.Context, namespace, "delete", "workloads.kueue.x-k8s.io", name)
+	return kubectlOn(OfKueue(f, "Workload", namespace, name), "delete")
 }
 
 // deleteBoth are the commands that delete a mirror and then the Workload that it

@@ -111,10 +111,10 @@ func (u *unusable) repair(f *inspect.Facts) command.Prose {
 	var steps []command.Prose
 	if len(u.missing) > 0 {
 		steps = append(steps, command.Say("create MultiKueueCluster %s, or take it off the clusters: %s",
-			strings.Join(u.missing, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io", u.config.Name)))
+			strings.Join(u.missing, " and "), kubectlOn(OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
 	}
 	for _, c := range u.inactive {
-		steps = append(steps, command.Say("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, command.Kubectl(f.Context, "", "describe", "multikueueclusters.kueue.x-k8s.io", c.Name)))
+		steps = append(steps, command.Say("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, kubectlOn(OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))
 	}
 	return command.Join(steps, "; ")
 }

@@ -90,14 +90,13 @@ func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 func repairParameters(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) command.Prose {
 	p := c.Spec.Parameters
 	if p != nil && p.APIGroup == kueue.Group && p.Kind == "MultiKueueConfig" && p.Name != "" {
-		return command.Say("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, command.Kubectl(f.Context, "", "edit", "admissionchecks.kueue.x-k8s.io", c.Name))
+		return command.Say("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, kubectlOn(OfKueue(f, "AdmissionCheck", "", c.Name), "edit"))
 	}
 	name := "MULTIKUEUECONFIG"
 	if configs, _ := v.Configs(f); len(configs) == 1 {
 		name = configs[0].Name
 	}
-	return command.Kubectl(f.Context, "", "patch", "admissionchecks.kueue.x-k8s.io", c.Name, "--type", "merge", "-p",
-		command.Patch(map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters")).Prose()
+	return patchOn(OfKueue(f, "AdmissionCheck", "", c.Name), map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters").Prose()
 }
 
 // seeChecks is what to do about AdmissionChecks that are not active.
@@ -198,7 +197,7 @@ func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message),
 		Evidence: []string{conditionText(o, active)},
-		Remedy:   command.Say("%s: %s", what, command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name)),
+		Remedy:   command.Say("%s: %s", what, kubectlOn(o, "edit")),
 		Jobs:     v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
 	})
 }

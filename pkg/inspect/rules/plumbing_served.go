@@ -26,22 +26,23 @@ func reportUnserved(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 		if isServed(c) || c.DeletionTimestamp != nil {
 			continue
 		}
-		a := inspect.Actor{Role: inspect.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}
-		t := v.turnOf(a, inspect.DutyServe, c.Name, c.CreationTimestamp.Time)
+		a := v.awaits(inspect.Turn{
+			Actor: inspect.Actor{Role: inspect.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Duty: inspect.DutyServe, Subject: c.Name,
+		}, f.Context, c.CreationTimestamp.Time)
 		o := OfKueue(f, "AdmissionCheck", "", c.Name)
 		s := Sighting{
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: v.undispatched(f, names(c)),
 			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: nobody that goes by %s has ever written its status", c.Name, c.Spec.ControllerName),
 			Evidence: []string{
 				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, named(o), c.Spec.ControllerName),
-				t.evidence(),
+				a.trace(),
 			},
 			Remedy: command.Say("start the controller %s, or name another one in a new AdmissionCheck: controllerName cannot be changed: %s",
-				c.Spec.ControllerName, command.Kubectl(f.Context, "", "get", "admissionchecks.kueue.x-k8s.io", c.Name, "-o", "yaml")),
+				c.Spec.ControllerName, kubectlOn(o, "get").With("-o", "yaml")),
 		}
 		if isMeantForMultiKueue(c) {
 			s.Remedy = command.Say("MultiKueue's is called %s, and controllerName cannot be changed: create another AdmissionCheck with it, and name that in the ClusterQueue: %s",
-				kueue.ControllerName, command.Kubectl(f.Context, "", "get", "admissionchecks.kueue.x-k8s.io", c.Name, "-o", "yaml"))
+				kueue.ControllerName, kubectlOn(o, "get").With("-o", "yaml"))
 		}
 		if c.IsMultiKueue() {
 			s.Remedy = command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", podsOfKueue(f.Context))
@@ -52,7 +53,7 @@ func reportUnserved(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 				s.Evidence = append(s.Evidence, conditionText(OfKueue(f, "ClusterQueue", "", q.Name), active))
 			}
 		}
-		if !slices.ContainsFunc(queues, names(c)) || t.isAtWork() {
+		if !slices.ContainsFunc(queues, names(c)) || a.isAtWork() {
 			s.Severity = inspect.Warning
 		}
 		v.Report(s)

@@ -98,7 +98,7 @@ func evictionOf(s Submission) []string {
 	if c == nil {
 		return nil
 	}
-	return []string{conditionOf(s.Manager.Context, s.Workload, c)}
+	return []string{conditionOf(s.Manager, s.Workload, c)}
 }
 
 // worksOn is whether the manager reaches a MultiKueueCluster, as far as it knows;
@@ -109,16 +109,16 @@ func worksOn(v *View, s Submission, cluster string) bool {
 }
 
 // conditionOf quotes a condition of a Workload.
-func conditionOf(context string, w *kueue.Workload, c *metav1.Condition) string {
-	return conditionText(Object{Context: context, Kind: "Workload", Namespace: w.Namespace, Name: w.Name}, c)
+func conditionOf(f *inspect.Facts, w *kueue.Workload, c *metav1.Condition) string {
+	return conditionText(workloadObject(f, w), c)
 }
 
 // conditionNamed quotes a condition of a Workload by its type.
-func conditionNamed(context string, w *kueue.Workload, conditionType string) string {
+func conditionNamed(f *inspect.Facts, w *kueue.Workload, conditionType string) string {
 	if c := w.Condition(conditionType); c != nil {
-		return conditionOf(context, w, c)
+		return conditionOf(f, w, c)
 	}
-	return fmt.Sprintf("%s: Workload %s/%s has no condition %s", context, w.Namespace, w.Name, conditionType)
+	return fmt.Sprintf("%s: %s has no condition %s", f.Context, named(workloadObject(f, w)), conditionType)
 }
 
 // checkOf quotes how MultiKueue's check stands.

@@ -75,7 +75,7 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 		mark = fmt.Sprintf("has the label %s=%s", delegation.MultiKueueOriginLabel, other.Marks.MultiKueueOrigin)
 	}
 	evidence := []string{
-		conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
+		conditionNamed(c.Worker, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
 		fmt.Sprintf("%s: %s, created %s, %s", other.Context, named(Of(other)), stamp(other.CreationTimestamp), mark),
 		checkOf(s),
 	}
@@ -132,7 +132,7 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there", c.Cluster, c.Worker.Context),
 		Evidence: []string{
-			conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
+			conditionNamed(c.Worker, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			checkOf(s),
 		},

@@ -137,7 +137,7 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 		Object: Of(j), Since: evicted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Message: "it was evicted, and its quota is still held",
 		Evidence: []string{
-			conditionOf(j.Context, s.Workload, evicted), conditionNamed(j.Context, s.Workload, kueue.QuotaReserved),
+			conditionOf(s.Manager, s.Workload, evicted), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved),
 		},
 		Remedy: startAgain(j),
 	}

@@ -64,7 +64,7 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 	sighting := Sighting{
 		Object: Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("its mirror runs on %s, and it is suspended itself, so that its status is not copied", mirror.Context),
-		Evidence: []string{checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.Admitted)},
+		Evidence: []string{checkOf(s), conditionNamed(s.Manager, s.Workload, kueue.Admitted)},
 	}
 	if mirror.StartTime != nil {
 		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
@@ -74,7 +74,7 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 	}
 	sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; and what it says of the Workload: %s",
-		seeKueue(j.Context, sighting.Awaits), command.Kubectl(j.Context, s.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", s.Workload.Name))
+		seeKueue(j.Context, sighting.Awaits), kubectlOn(workloadObject(s.Manager, s.Workload), "describe"))
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
 			sighting.Evidence = append(sighting.Evidence, differs(d, j, mirror))
@@ -131,7 +131,7 @@ its check is Ready, and the origin is still suspended.`,
 					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
 					Evidence: []string{
 						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
-						conditionOf(j.Context, s.Workload, admitted), checkOf(s),
+						conditionOf(s.Manager, s.Workload, admitted), checkOf(s),
 						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, named(Of(j))),
 					},
 					Remedy: command.Say("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later", j.Context),
@@ -177,12 +177,11 @@ func reportAdmittedNowhere(v *View, s Submission) {
 	j := s.Job()
 	admitted := s.Workload.Condition(kueue.Admitted)
 	activate := func(active bool) command.Command {
-		return command.Kubectl(j.Context, s.Workload.Namespace, "patch", "workloads.kueue.x-k8s.io", s.Workload.Name,
-			"--type=merge", "-p", command.Patch(active, "spec", "active"))
+		return kubectlOn(workloadObject(s.Manager, s.Workload), "patch").With("--type=merge", "-p", command.Patch(active, "spec", "active"))
 	}
 	sighting := Sighting{
 		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Evidence: []string{conditionOf(j.Context, s.Workload, admitted), checkOf(s)},
+		Evidence: []string{conditionOf(s.Manager, s.Workload, admitted), checkOf(s)},
 		Remedy:   command.Say("%s, and then %s", activate(false), activate(true)),
 	}
 	switch chosen := s.Chosen(); {
@@ -204,7 +203,7 @@ func reportAdmittedNowhere(v *View, s Submission) {
 			return
 		}
 		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)
-		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker.Context, c.Workload, kueue.Admitted))
+		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker, c.Workload, kueue.Admitted))
 		if not := c.Workload.Condition(kueue.Admitted); not != nil {
 			sighting.Since = newest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}

@@ -51,7 +51,7 @@ the Job again.`,
 					v.Report(Sighting{
 						Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 						Message:  fmt.Sprintf("a worker changed its mirror, and Kueue has given the %s up: nothing will ever run it", j.Kind),
-						Evidence: []string{conditionOf(s.Manager.Context, s.Workload, c)},
+						Evidence: []string{conditionOf(s.Manager, s.Workload, c)},
 						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
 					})
 				case !s.IsFinished():
@@ -115,7 +115,7 @@ func reportOutOfSync(v *View, s Submission) {
 		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
 			plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
-		sighting.Evidence = append(append(sighting.Evidence, conditionOf(c.Worker.Context, c.Workload, finished)), v.changedThere(s.Pair, c.Worker)...)
+		sighting.Evidence = append(append(sighting.Evidence, conditionOf(c.Worker, c.Workload, finished)), v.changedThere(s.Pair, c.Worker)...)
 	}
 	if retried {
 		sighting.Evidence = append(append(sighting.Evidence, checkOf(s)), evictionOf(s)...)
@@ -196,7 +196,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 		Message: fmt.Sprintf("a copy of its Workload that ended on %s (%s) as OutOfSync is still there, and keeps MultiKueue from offering it anew",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{
-			checkOf(s), conditionNamed(s.Manager.Context, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker.Context, c.Workload, finished),
+			checkOf(s), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker, c.Workload, finished),
 		},
 		Remedy: command.Say("once nothing on %s changes %s any more: %s",
 			c.Worker.Context, plural(j), command.Kubectl(c.Worker.Context, j.Namespace, "delete", "--ignore-not-found").With(left...)),
@@ -225,7 +225,7 @@ reason OwnerNotFound.`,
 					Object: Of(j), Since: finished.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 					Message: fmt.Sprintf("its Workload has finished with reason OwnerNotFound, although the %s is still there: nothing will ever run it", j.Kind),
 					Evidence: []string{
-						conditionOf(s.Manager.Context, s.Workload, finished),
+						conditionOf(s.Manager, s.Workload, finished),
 						fmt.Sprintf("%s: %s, uid %s, is there and has not finished", j.Context, named(Of(j)), j.UID),
 					},
 					Remedy: startAgain(j),

@@ -1,9 +1,6 @@
 package rules
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -14,30 +11,6 @@ func stalls() []Rule {
 		mirrorNotTakenUp(), podsNotTakenUp(), finishedEarly(), deactivated(), editedWhileAdmitted(), sameClusterTwice(),
 		startedAgainAndAgain(), queueOutOfService(),
 	}
-}
-
-// turn is an actor's turn on an object, as rules see it.
-type turn struct {
-	inspect.Turn
-	standing inspect.Standing
-}
-
-// turnOf judges the turn of an actor that waits since a time of its own cluster's clock.
-func (v *View) turnOf(a inspect.Actor, duty inspect.Duty, subject string, since time.Time) turn {
-	t := inspect.Turn{Actor: a, Duty: duty, Subject: subject, Since: v.inventory.Ours(a.Context, since)}
-	return turn{t, v.inventory.Standing(t)}
-}
-
-// isAtWork says whether the actor is seen to work on others: then it is behind, or has
-// left this one out, and is not dead.
-func (t *turn) isAtWork() bool { return t.standing.State != inspect.Unseen }
-
-// evidence quotes what the actor was seen to do last.
-func (t *turn) evidence() string {
-	if t.standing.Last == (inspect.Deed{}) {
-		return fmt.Sprintf("%s: in what was read, nothing shows that %s has ever done anything", t.Actor.Context, t.Actor)
-	}
-	return fmt.Sprintf("%s: the last that %s is seen to have done for others was at %s", t.Actor.Context, t.Actor, day(t.standing.Last.Done))
 }
 
 // eachLiveMirror visits the mirrors that are to run now.

@@ -80,17 +80,20 @@ func startedAgain(v *View, s Submission, n int32) Sighting {
 	return sighting
 }
 
+// describeWorkload is the command that shows what Kueue on a context says of a Workload of
+// that namespace and name.
+func describeWorkload(context string, w *kueue.Workload) command.Command {
+	return kubectlOn(Object{Context: context, Kind: "Workload", Namespace: w.Namespace, Name: w.Name}, "describe")
+}
+
 // seeWhatPutsOut is how to find out why a Job is started again and again, by what is said
 // of the last time.
 func seeWhatPutsOut(v *View, s Submission) command.Prose {
 	w, why := s.Workload, lastRetry(s)
-	describe := func(context string) command.Command {
-		return command.Kubectl(context, w.Namespace, "describe", "workloads.kueue.x-k8s.io", w.Name)
-	}
 	cluster, context := retriedBy(v, s)
 	switch {
 	case strings.Contains(why, retriedEvicted) && context != "":
-		return command.Say("see why MultiKueueCluster %s puts it out, while its copy is there: %s; and after that: %s", cluster, describe(context),
+		return command.Say("see why MultiKueueCluster %s puts it out, while its copy is there: %s; and after that: %s", cluster, describeWorkload(context, w),
 			command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name))
 	case strings.Contains(why, "no longer exists"):
 		return command.Say("see that nobody deletes %s or Workloads on the workers, and that no two of these lead to one cluster: %s", plural(s.Job()),
@@ -100,5 +103,5 @@ func seeWhatPutsOut(v *View, s Submission) command.Prose {
 	case w.Status.Evictions("PodsReadyTimeout") > 0:
 		return command.Say("see on the worker why its pods are not ready in time, or give them longer (waitForPodsReady.timeout of Kueue's configuration): %s", ours("trace", s.Job()))
 	}
-	return command.Say("see what puts it out: %s", describe(s.Manager.Context))
+	return command.Say("see what puts it out: %s", describeWorkload(s.Manager.Context, w))
 }

@@ -48,7 +48,7 @@ func switchedOff(s Submission) Sighting {
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, named(workloadObject(s.Manager, w))),
 		},
-		Remedy: command.Say("once that is settled: %s", activate(s.Manager.Context, w)),
+		Remedy: command.Say("once that is settled: %s", activate(s.Manager, w)),
 	}
 	runs := slices.ContainsFunc(s.Pair.Mirrors, isLiveMirror)
 	if runs {
@@ -59,7 +59,7 @@ func switchedOff(s Submission) Sighting {
 		return sighting
 	}
 	sighting.Since = c.LastTransitionTime.Time
-	sighting.Evidence = append(sighting.Evidence, conditionText(workloadObject(s.Manager, w), c))
+	sighting.Evidence = append(sighting.Evidence, conditionOf(s.Manager, w, c))
 	switch cause := strings.TrimPrefix(c.Reason, "DeactivatedDueTo"); {
 	case cause == "RequeuingLimitExceeded":
 		sighting.Severity = inspect.Warning
@@ -96,7 +96,7 @@ func reportCopiesOff(v *View, s Submission) {
 			Object: Of(j), Since: v.On(j.Context, c.Worker.Context, since), Jobs: []*inspect.Job{j},
 			Message:  fmt.Sprintf("the copy of its Workload on %s (%s) was deactivated there, so that this worker does not run it", c.Cluster, c.Worker.Context),
 			Evidence: []string{fmt.Sprintf("%s: spec.active of %s is false", c.Worker.Context, named(workloadObject(c.Worker, w)))},
-			Remedy:   command.Say("once that is settled: %s", activate(c.Worker.Context, w)),
+			Remedy:   command.Say("once that is settled: %s", activate(c.Worker, w)),
 		})
 	}
 }
@@ -113,6 +113,6 @@ func deactivation(w *kueue.Workload) *metav1.Condition {
 }
 
 // activate is how to have Kueue take up a Workload again.
-func activate(context string, w *kueue.Workload) command.Command {
-	return command.Kubectl(context, w.Namespace, "patch", "workloads.kueue.x-k8s.io", w.Name, "--type", "merge", "-p", command.Patch(true, "spec", "active"))
+func activate(f *inspect.Facts, w *kueue.Workload) command.Command {
+	return patchOn(workloadObject(f, w), true, "spec", "active")
 }

@@ -69,7 +69,7 @@ func edited(s Submission, was, is int32) Sighting {
 		Remedy: command.Say("put it back: %s; to have another size, %s", set(j, []string{"spec", "parallelism"}, was), startAgain(j)),
 	}
 	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
-		sighting.Evidence = append(sighting.Evidence, conditionOf(s.Manager.Context, s.Workload, admitted))
+		sighting.Evidence = append(sighting.Evidence, conditionOf(s.Manager, s.Workload, admitted))
 	}
 	for _, m := range s.Pair.Mirrors {
 		if m.Current && m.Job.Parallelism != nil {

@@ -51,7 +51,7 @@ func givenUp(s Submission, c *metav1.Condition) Sighting {
 		// That is final, however young.
 		Object: Of(j), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("it will never run: its Workload has finished with %s", reasonOf(c)),
-		Evidence: []string{conditionText(workloadObject(s.Manager, s.Workload), c)},
+		Evidence: []string{conditionOf(s.Manager, s.Workload, c)},
 		Remedy:   command.Say("mend what the message says, %s", startAgain(j)),
 	}
 	fields := leftovers(s.Workload)

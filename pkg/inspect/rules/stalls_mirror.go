@@ -77,24 +77,23 @@ func isUntouched(v *View, f *inspect.Facts, mirror *inspect.Job) bool {
 }
 
 func reportNotTakenUp(v *View, origin, mirror *inspect.Job, what string, since time.Time) {
-	t := v.turnOf(v.inventory.OwnerOf(mirror), inspect.DutyTakeUp, mirror.UID, since)
+	a := v.awaits(inspect.Turn{Actor: v.inventory.OwnerOf(mirror), Duty: inspect.DutyTakeUp, Subject: mirror.UID}, mirror.Context, since)
 	s := Sighting{
 		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, since), Jobs: []*inspect.Job{origin},
-		Cause:   "at " + t.Actor.String(),
-		Message: fmt.Sprintf("nobody on %s takes up its mirror: %s, and nothing shows that %s is at work", mirror.Context, what, t.Actor),
+		Cause:   "at " + a.Actor.String(),
+		Message: fmt.Sprintf("nobody on %s takes up its mirror: %s, and nothing shows that %s is at work", mirror.Context, what, a.Actor),
 		Evidence: []string{
 			fmt.Sprintf("%s: of the mirror, %s: %s; that has been so since %s", mirror.Context, named(Of(mirror)), what, day(since)),
-			t.evidence(),
+			a.trace(),
 		},
 		Remedy: command.Say("see that the controller of %s runs on %s", plural(mirror), mirror.Context),
 	}
 	if mirror.Row().IsJob() {
-		s.Remedy = command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", mirror.Context,
-			command.Kubectl(mirror.Context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml"))
+		s.Remedy = seeActor(inspect.Actor{Role: inspect.RoleJobController, Context: mirror.Context}, a)
 	}
-	if t.isAtWork() {
+	if a.isAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
-		s.Message = fmt.Sprintf("its mirror on %s waits for %s, which is at work, and has not come to it: %s", mirror.Context, t.Actor, what)
+		s.Message = fmt.Sprintf("its mirror on %s waits for %s, which is at work, and has not come to it: %s", mirror.Context, a.Actor, what)
 		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
 	}
 	v.Report(s)

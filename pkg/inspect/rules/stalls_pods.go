@@ -48,24 +48,25 @@ func isIgnored(p *inspect.Pod) bool {
 }
 
 // turnWith is whose turn it is with a pod, and since when.
-func (v *View) turnWith(f *inspect.Facts, p *inspect.Pod) (t turn, since time.Time) {
-	if p.Node == "" {
-		since = p.CreationTimestamp.Time
-		return v.turnOf(inspect.SchedulerOf(f.Context, p), inspect.DutySchedule, p.UID, since), since
+func (v *View) turnWith(f *inspect.Facts, p *inspect.Pod) (a *Awaited, since time.Time) {
+	since = p.CreationTimestamp.Time
+	t := inspect.Turn{Actor: inspect.SchedulerOf(f.Context, p), Duty: inspect.DutySchedule, Subject: p.UID}
+	if p.Node != "" {
+		since = newest(since, p.Scheduled.Time)
+		t.Actor, t.Duty = inspect.Actor{Role: inspect.RoleKubelet, Context: f.Context, Name: p.Node}, inspect.DutyStart
 	}
-	since = newest(p.CreationTimestamp.Time, p.Scheduled.Time)
-	return v.turnOf(inspect.Actor{Role: inspect.RoleKubelet, Context: f.Context, Name: p.Node}, inspect.DutyStart, p.UID, since), since
+	return v.awaits(t, f.Context, since), since
 }
 
 func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *inspect.Pod, n int) {
-	t, since := v.turnWith(f, pod)
+	a, since := v.turnWith(f, pod)
 	s := Sighting{
 		Object: Of(origin), Since: v.On(origin.Context, f.Context, since), Jobs: []*inspect.Job{origin},
-		Cause:   "at " + t.Actor.String(),
-		Message: fmt.Sprintf("%d pods of its mirror wait for %s, and nothing shows that it is at work", n, t.Actor),
+		Cause:   "at " + a.Actor.String(),
+		Message: fmt.Sprintf("%d pods of its mirror wait for %s, and nothing shows that it is at work", n, a.Actor),
 		Evidence: []string{
 			fmt.Sprintf("%s: Pod %s/%s has no condition PodScheduled and no node since %s", f.Context, pod.Namespace, pod.Name, day(since)),
-			t.evidence(),
+			a.trace(),
 		},
 		Remedy: command.Say("see that the scheduler that the pods name runs on %s: %s", f.Context,
 			command.Kubectl(f.Context, pod.Namespace, "get", "pod", pod.Name, "-o", "jsonpath={.spec.schedulerName}")),
@@ -74,9 +75,9 @@ func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *insp
 		s.Evidence[0] = fmt.Sprintf("%s: Pod %s/%s is on node %s since %s, and has no status.startTime", f.Context, pod.Namespace, pod.Name, pod.Node, day(since))
 		s.Remedy = command.Say("see whether the node is ready: %s", command.Kubectl(f.Context, "", "get", "node", pod.Node))
 	}
-	if t.isAtWork() {
+	if a.isAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
-		s.Message = fmt.Sprintf("%d pods of its mirror wait for %s, which is at work, and has not come to them", n, t.Actor)
+		s.Message = fmt.Sprintf("%d pods of its mirror wait for %s, which is at work, and has not come to them", n, a.Actor)
 		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
 	}
 	v.Report(s)

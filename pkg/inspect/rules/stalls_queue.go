@@ -54,7 +54,7 @@ func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		Message:  fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active)),
 		Evidence: []string{conditionText(o, active)},
 		Remedy: repairQueue(f, q.Name, active.Reason,
-			command.Say("give it what it lacks: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name))),
+			command.Say("give it what it lacks: %s", kubectlOn(o, "edit"))),
 	})
 }
 

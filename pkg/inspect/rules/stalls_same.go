@@ -119,7 +119,7 @@ func underTwoNames(v *View, f *inspect.Facts, config *kueue.MultiKueueConfig, gr
 		Message:  fmt.Sprintf("%s are one cluster under several names: what runs there is stopped and started again for ever", strings.Join(group, " and ")),
 		Evidence: append(whyTheSame(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
 		Remedy: command.Say("leave one of them in spec.clusters, such as %s: %s", group[0],
-			command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io", config.Name)),
+			kubectlOn(OfKueue(f, "MultiKueueConfig", "", config.Name), "edit")),
 	}
 	for _, submission := range v.Submissions() {
 		if submission.Manager != f || submission.Check == nil || !isLive(submission) {

@@ -127,7 +127,7 @@ func (v *View) stepsOn(s Submission, c Copy) []step {
 				by: c.Worker, since: newest(admitted.LastTransitionTime.Time, j.CreationTimestamp.Time, timeOf(j.SpecWrittenAt)), duty: inspect.DutyResume,
 				what: fmt.Sprintf("(%s) has admitted it, and does not resume its mirror", c.Cluster),
 				evidence: []string{
-					conditionOf(c.Worker.Context, w, admitted),
+					conditionOf(c.Worker, w, admitted),
 					fmt.Sprintf("%s: %s is suspended, created %s", j.Context, named(Of(j)), stamp(j.CreationTimestamp)),
 				},
 			})
@@ -154,7 +154,7 @@ func isToBeAdmitted(w *kueue.Workload) bool {
 func admission(f *inspect.Facts, w *kueue.Workload, what string) step {
 	quota := w.Condition(kueue.QuotaReserved)
 	next := step{by: f, since: quota.LastTransitionTime.Time, duty: inspect.DutyAdmit, what: what, evidence: []string{
-		conditionOf(f.Context, w, quota), conditionNamed(f.Context, w, kueue.Admitted),
+		conditionOf(f, w, quota), conditionNamed(f, w, kueue.Admitted),
 	}}
 	for _, state := range w.Status.AdmissionChecks {
 		next.since = newest(next.since, state.LastTransitionTime.Time)

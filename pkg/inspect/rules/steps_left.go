@@ -50,7 +50,7 @@ func notToRun(s Submission) (why string, since time.Time, evidence string) {
 	}
 	finished, evicted, lost := w.Condition(kueue.Finished), w.Condition(kueue.Evicted), w.Condition(kueue.QuotaReserved)
 	tell := func(why string, c *metav1.Condition) (string, time.Time, string) {
-		return why, c.LastTransitionTime.Time, conditionOf(s.Manager.Context, w, c)
+		return why, c.LastTransitionTime.Time, conditionOf(s.Manager, w, c)
 	}
 	switch {
 	case isTrue(finished) && (finished.Reason == finishedOutOfSync || finished.Reason == finishedOwnerless):

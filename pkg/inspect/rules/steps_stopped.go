@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -80,16 +79,4 @@ func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
 		s.Jobs = append(s.Jobs, w.Jobs...)
 	}
 	v.Report(s)
-}
-
-// seeActor is how to find out what is the matter with an actor.
-func seeActor(actor inspect.Actor, a *Awaited) command.Prose {
-	if actor.Role == inspect.RoleKueue {
-		return seeKueue(actor.Context, a)
-	}
-	if actor.Role == inspect.RoleJobController {
-		return command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", actor.Context,
-			command.Kubectl(actor.Context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml"))
-	}
-	return command.Say("see whether %s runs, and what it logs", actor)
 }

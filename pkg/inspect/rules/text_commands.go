@@ -22,19 +22,60 @@ func ours(verb string, j *inspect.Job) command.Command {
 // deleteJob is the command that deletes an object with its pods.
 func deleteJob(j *inspect.Job) command.Command { return kubectlFor(j, "delete") }
 
+// kubectlOn is a command of kubectl's with a verb for an object of Kueue's.
+func kubectlOn(o Object, verb string) command.Command {
+	return command.Kubectl(o.Context, o.Namespace, verb, kueue.Resource(o.Kind), o.Name)
+}
+
+// patchOn is the command that gives a field of an object of Kueue's a value.
+func patchOn(o Object, value any, path ...string) command.Command {
+	return kubectlOn(o, "patch").With("--type", "merge", "-p", command.Patch(value, path...))
+}
+
 // podsOfKueue is the command that shows whether Kueue runs on a context.
 func podsOfKueue(context string) command.Command {
 	return command.Kubectl(context, kueue.Namespace, "get", "pods")
 }
 
+// controller is the Deployment of Kueue's controller.
+const controller = "kueue-controller-manager"
+
+// logsOfKueue is the command that shows what Kueue on a context logs.
+func logsOfKueue(context string) command.Command {
+	return command.Kubectl(context, kueue.Namespace, "logs", "deployment/"+controller)
+}
+
+// reconfigureKueue are the commands that change Kueue's configuration on a context.
+func reconfigureKueue(context string) command.Prose {
+	return command.Say("%s, and then %s", command.Kubectl(context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
+		command.Kubectl(context, kueue.Namespace, "rollout", "restart", "deployment", controller))
+}
+
 // seeKueue is how to find out why Kueue on a context does not do what it should. Where
 // it is seen at work, nobody has to look whether it runs.
 func seeKueue(context string, a *Awaited) command.Prose {
-	logs := command.Kubectl(context, kueue.Namespace, "logs", "deployment/kueue-controller-manager")
 	if a.isAtWork() {
-		return command.Say("see what Kueue logs on %s: %s", context, logs)
+		return command.Say("see what Kueue logs on %s: %s", context, logsOfKueue(context))
 	}
-	return command.Say("see whether Kueue runs on %s: %s; and what it logs: %s", context, podsOfKueue(context), logs)
+	return command.Say("see whether Kueue runs on %s: %s; and what it logs: %s", context, podsOfKueue(context), logsOfKueue(context))
+}
+
+// seeActor is how to find out what is the matter with an actor.
+func seeActor(actor inspect.Actor, a *Awaited) command.Prose {
+	switch actor.Role {
+	case inspect.RoleKueue:
+		return seeKueue(actor.Context, a)
+	case inspect.RoleJobController:
+		return command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", actor.Context, leaseOfControllers(actor.Context))
+	default:
+		return command.Say("see whether %s runs, and what it logs", actor)
+	}
+}
+
+// leaseOfControllers is the command that shows whether kube-controller-manager runs on a
+// context.
+func leaseOfControllers(context string) command.Command {
+	return command.Kubectl(context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml")
 }
 
 // dispatchTo is the command that dispatches a Job to a namespace of a context, or

@@ -107,7 +107,7 @@ func quotaOn(offers []Copy) (held hold) {
 func (v *View) tellQuota(s *Sighting, w *waiter) {
 	for _, o := range w.offers {
 		_, c := holdOf(o.Workload)
-		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.Worker, o.Workload), c))
+		s.Evidence = append(s.Evidence, conditionOf(o.Worker, o.Workload, c))
 	}
 	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(w.Job()))
 }

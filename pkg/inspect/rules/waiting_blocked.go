@@ -94,7 +94,7 @@ func (x *behindOther) evidence() []string {
 		strategy = "not set, which is BestEffortFIFO"
 	}
 	return []string{
-		conditionText(workloadObject(x.Worker, x.Blocker.Workload), x.Condition),
+		conditionOf(x.Worker, x.Blocker.Workload, x.Condition),
 		fmt.Sprintf("%s: spec.queueingStrategy of ClusterQueue %s is %s", x.Worker.Context, x.Queue.Name, strategy),
 		unsaid(x.Copy),
 	}
@@ -103,7 +103,7 @@ func (x *behindOther) evidence() []string {
 // unsaid quotes that Kueue has said nothing of the copy of an offer.
 func unsaid(o Copy) string {
 	if c := o.Workload.Condition(kueue.QuotaReserved); c != nil {
-		return conditionText(workloadObject(o.Worker, o.Workload), c)
+		return conditionOf(o.Worker, o.Workload, c)
 	}
 	return fmt.Sprintf("%s: %s has no conditions since its creation at %s", o.Worker.Context, named(workloadObject(o.Worker, o.Workload)), stamp(o.Workload.CreationTimestamp))
 }

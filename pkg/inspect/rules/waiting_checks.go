@@ -54,10 +54,10 @@ func reportPendingCheck(v *View, s Submission, state kueue.CheckState) {
 	f := s.Manager
 	o := OfKueue(f, "AdmissionCheck", "", state.Name)
 	evidence := []string{checkText(workloadObject(f, s.Workload), state)}
-	remedy := command.Say("see to the controller that serves it: %s", command.Kubectl(f.Context, "", "describe", "admissionchecks.kueue.x-k8s.io", state.Name))
+	remedy := command.Say("see to the controller that serves it: %s", kubectlOn(o, "describe"))
 	if check, known := v.Check(f, state.Name); check != nil {
 		remedy = command.Say("see to %s, the controller of that check, and to what it says: %s",
-			check.Spec.ControllerName, command.Kubectl(f.Context, s.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", s.Workload.Name))
+			check.Spec.ControllerName, kubectlOn(workloadObject(f, s.Workload), "describe"))
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, conditionText(o, active))
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 func namespaceMissing() Rule {
@@ -130,7 +129,7 @@ func refusedCopy(v *View, w *waiter, without []Copy) []Sighting {
 				fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
 			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; whether Kueue's webhook runs on %s: %s",
-				command.Kubectl(f.Context, kueue.Namespace, "logs", "deployment/kueue-controller-manager"), o.Worker.Context, podsOfKueue(o.Worker.Context)),
+				logsOfKueue(f.Context), o.Worker.Context, podsOfKueue(o.Worker.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.Cluster, Severity: inspect.Warning,
 		}
 		if len(without) == len(w.Nominated()) {

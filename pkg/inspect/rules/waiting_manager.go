@@ -67,7 +67,7 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 	j, f := s.Job(), s.Manager
 	sighting := Sighting{
 		Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Evidence: []string{conditionText(workloadObject(f, s.Workload), c)},
+		Evidence: []string{conditionOf(f, s.Workload, c)},
 	}
 	switch held {
 	case heldForRoom:

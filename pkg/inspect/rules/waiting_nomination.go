@@ -7,7 +7,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // round is how long MultiKueue's incremental dispatcher waits before it nominates
@@ -53,10 +52,8 @@ func detectNobodyNominates(v *View) {
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, named(workload)),
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
-			Remedy: command.Say("%s; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s, and then %s",
-				seeKueue(f.Context, awaited),
-				command.Kubectl(f.Context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
-				command.Kubectl(f.Context, kueue.Namespace, "rollout", "restart", "deployment", "kueue-controller-manager")),
+			Remedy: command.Say("%s; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s",
+				seeKueue(f.Context, awaited), reconfigureKueue(f.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Awaits: awaited,
 		})
 	}

@@ -63,7 +63,7 @@ func heldOtherwiseOn(v *View, w *waiter, those []heldCopy) Sighting {
 	var contexts, evidence []string
 	for _, h := range those {
 		contexts = append(contexts, h.Worker.Context)
-		evidence = append(evidence, conditionText(workloadObject(h.Worker, h.Workload), h.condition))
+		evidence = append(evidence, conditionOf(h.Worker, h.Workload, h.condition))
 	}
 	why := waitFor(first.Workload, c, worker)
 	s := Sighting{
@@ -88,7 +88,7 @@ type wait struct {
 // waitFor reads why Kueue of a context holds a Workload, by the reason of its condition
 // (kueue: apis/kueue/v1beta2/workload_types.go).
 func waitFor(w *kueue.Workload, c *metav1.Condition, context string) wait {
-	describe := command.Kubectl(context, w.Namespace, "describe", kueue.Resource("Workload"), w.Name)
+	describe := describeWorkload(context, w)
 	switch c.Reason {
 	case kueue.PreemptedFirst:
 		return wait{inspect.Info, "room is being made for it: others that were preempted have not ended so far", command.Say("wait; see for whom: %s", describe)}

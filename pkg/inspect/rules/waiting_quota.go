@@ -28,7 +28,7 @@ func (v *View) raiseQuota(f *inspect.Facts, queue string) command.Prose {
 		return command.Say("raise the quota where %s sets it: status.effectiveQuotas of ClusterQueue %s on %s stands above its spec",
 			orchestrator(q), queue, f.Context)
 	}
-	return command.Say("raise the quota: %s", command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", queue))
+	return command.Say("raise the quota: %s", kubectlOn(OfKueue(f, "ClusterQueue", "", queue), "edit"))
 }
 
 // orchestrator is what sets the effective quotas of a ClusterQueue, in words.

@@ -42,7 +42,7 @@ func detectAdmissionNotRecorded(v *View) {
 				j, f := w.Job(), w.Manager
 				workload := workloadObject(f, w.Workload)
 				evidence := []string{
-					conditionText(workloadObject(o.Worker, o.Workload), admitted), checkText(workload, *w.Check),
+					conditionOf(o.Worker, o.Workload, admitted), checkText(workload, *w.Check),
 					fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), strings.Join(w.Nominated(), ", ")),
 				}
 				since := newest(v.On(f.Context, o.Worker.Context, admitted.LastTransitionTime.Time), w.since)

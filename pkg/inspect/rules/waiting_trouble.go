@@ -21,7 +21,7 @@ import (
 // something else than a queue. like is the ClusterQueue that a queue which is
 // missing should lead to, if there is one of that name.
 func (v *View) trouble(f *inspect.Facts, w *kueue.Workload, held hold, c *metav1.Condition, like string) (trouble, bool) {
-	t := trouble{since: c.LastTransitionTime.Time, evidence: []string{conditionText(workloadObject(f, w), c)}}
+	t := trouble{since: c.LastTransitionTime.Time, evidence: []string{conditionOf(f, w, c)}}
 	switch held {
 	case heldForLocalQueue:
 		return v.missingLocalQueue(t, f, w, like)
@@ -128,7 +128,7 @@ func (v *View) stoppedQueue(t trouble, f *inspect.Facts, w *kueue.Workload, c *m
 		return t, false
 	}
 	t.what = "is not active"
-	t.remedy = command.Say("see what it lacks: %s", command.Kubectl(f.Context, "", "describe", "clusterqueues.kueue.x-k8s.io", name))
+	t.remedy = command.Say("see what it lacks: %s", kubectlOn(t.object, "describe"))
 	if queue == nil {
 		return t, true
 	}
@@ -160,7 +160,7 @@ func stoppedByPolicy(t trouble, policy string) trouble {
 	o := t.object
 	t.what, t.isMeant = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, named(o), policy))
-	t.remedy = command.Kubectl(o.Context, o.Namespace, "patch", kueue.Resource(o.Kind), o.Name, "--type", "merge", "-p", command.Patch("None", "spec", "stopPolicy")).Prose()
+	t.remedy = patchOn(o, "None", "spec", "stopPolicy").Prose()
 	return t
 }
 
@@ -184,7 +184,7 @@ func (v *View) excludedNamespace(t trouble, f *inspect.Facts, w *kueue.Workload,
 	}
 	if selector == nil {
 		t.evidence = append(t.evidence, fmt.Sprintf("%s: ClusterQueue %s has no spec.namespaceSelector, which matches no namespace", f.Context, name))
-		t.remedy = command.Kubectl(f.Context, "", "patch", "clusterqueues.kueue.x-k8s.io", name, "--type", "merge", "-p", command.Patch(map[string]any{}, "spec", "namespaceSelector")).Prose()
+		t.remedy = patchOn(t.object, map[string]any{}, "spec", "namespaceSelector").Prose()
 		return t, true
 	}
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.namespaceSelector of ClusterQueue %s is %s", f.Context, name, metav1.FormatLabelSelector(selector)))

@@ -46,18 +46,18 @@ func detectWorkersCheckPending(v *View) {
 }
 
 func workersCheck(w *waiter, o Copy, state kueue.CheckState) Sighting {
+	check := OfKueue(o.Worker, "AdmissionCheck", "", state.Name)
 	s := Sighting{
-		Object: OfKueue(o.Worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
+		Object: check, Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
 		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps %s waiting that have quota there", state.Name, o.Worker.Context, plural(w.Job())),
 		Evidence: []string{checkText(workloadObject(o.Worker, o.Workload), state)},
 		Remedy: command.Say("see why: %s, and %s",
-			command.Kubectl(o.Worker.Context, "", "describe", "admissionchecks.kueue.x-k8s.io", state.Name),
-			command.Kubectl(o.Worker.Context, o.Workload.Namespace, "describe", "workloads.kueue.x-k8s.io", o.Workload.Name)),
+			kubectlOn(check, "describe"), kubectlOn(workloadObject(o.Worker, o.Workload), "describe")),
 		Jobs: []*inspect.Job{w.Job()}, Cause: o.Worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
 	if quota := o.Workload.Condition(kueue.QuotaReserved); isTrue(quota) {
 		s.Since = newest(state.LastTransitionTime.Time, quota.LastTransitionTime.Time)
-		s.Evidence = append(s.Evidence, conditionText(workloadObject(o.Worker, o.Workload), quota))
+		s.Evidence = append(s.Evidence, conditionOf(o.Worker, o.Workload, quota))
 	}
 	if state.State == kueue.CheckRejected {
 		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected %s, so they will never run there", state.Name, o.Worker.Context, plural(w.Job()))
@@ -110,7 +110,7 @@ func reportKueueDown(v *View, w *waiter, o Copy) {
 		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.Worker, o.Workload)),
 			stamp(created))},
 		Remedy: command.Say("start it: %s; if it does not run then, see why: %s",
-			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", "kueue-controller-manager", "--replicas=1"), podsOfKueue(worker)),
+			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", controller, "--replicas=1"), podsOfKueue(worker)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
 	if awaited.isAtWork() {
@@ -148,7 +148,7 @@ func detectPreemptionGated(v *View) {
 		for o := range w.copies() {
 			if gated := o.Workload.Condition(blockedOnGates); isTrue(gated) {
 				contexts = append(contexts, o.Worker.Context)
-				evidence = append(evidence, conditionText(workloadObject(o.Worker, o.Workload), gated))
+				evidence = append(evidence, conditionOf(o.Worker, o.Workload, gated))
 				since = newest(gated.LastTransitionTime.Time, since)
 			}
 		}
