@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -69,7 +70,7 @@ func reportInactiveCheck(v *View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("AdmissionCheck %s dispatches to no worker: %s", c.Name, cmp.Or(active.Message, active.Reason)),
 		Evidence: []string{conditionText(o, active)}, Remedy: seeChecks(f, c.Name),
-		Jobs: v.undispatched(f, names(c)),
+		Jobs: v.undispatched(f, c),
 	}
 	switch {
 	case known && len(u.names()) > 0:
@@ -113,8 +114,7 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 		if !isFalse(active) || q.DeletionTimestamp != nil {
 			continue
 		}
-		o := OfKueue(f, "ClusterQueue", "", q.Name)
-		s := Sighting{Object: o, Since: active.LastTransitionTime.Time, Evidence: []string{conditionText(o, active)}}
+		s := outOfService(v, f, q, active)
 		missing, inactive := brokenChecks(v, f, q)
 		// Of those that nobody serves, it is told once for all queues.
 		inactive = slices.DeleteFunc(inactive, func(name string) bool {
@@ -124,9 +124,7 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 		is, _ := v.dispatches(f, q)
 		switch {
 		case active.Reason == "AdmissionCheckNotFound" && len(missing) > 0:
-			list := strings.Join(missing, " and ")
-			s.Message = fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", q.Name, list)
-			s.Remedy = command.Say("create AdmissionCheck %s on %s, or name another one: %s", list, f.Context, command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name))
+			s.Message, s.Remedy = namesMissing(s.Object, missing)
 		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
 			list := strings.Join(inactive, " and ")
 			s.Message = fmt.Sprintf("ClusterQueue %s is out of service, because AdmissionCheck %s is not active", q.Name, list)
@@ -134,9 +132,21 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 		default:
 			continue
 		}
-		s.Jobs = v.held(f, func(other *kueue.ClusterQueue) bool { return other == q })
 		v.Report(s)
 	}
+}
+
+// outOfService begins to tell of a ClusterQueue that is not active, with what it holds.
+func outOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue, active *metav1.Condition) Sighting {
+	o := OfKueue(f, "ClusterQueue", "", q.Name)
+	return Sighting{Object: o, Since: active.LastTransitionTime.Time, Evidence: []string{conditionText(o, active)}, Jobs: v.heldIn(f, q)}
+}
+
+// namesMissing tells of a ClusterQueue that names AdmissionChecks which do not exist.
+func namesMissing(queue Object, missing []string) (message string, remedy command.Prose) {
+	list := strings.Join(missing, " and ")
+	return fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", queue.Name, list),
+		command.Say("create AdmissionCheck %s on %s, or name another one: %s", list, queue.Context, kubectlOn(queue, "edit"))
 }
 
 // brokenChecks are the AdmissionChecks of a ClusterQueue that do not exist, and
@@ -192,12 +202,8 @@ func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	default:
 		return
 	}
-	o := OfKueue(f, "ClusterQueue", "", q.Name)
-	v.Report(Sighting{
-		Object: o, Since: active.LastTransitionTime.Time,
-		Message:  fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message),
-		Evidence: []string{conditionText(o, active)},
-		Remedy:   command.Say("%s: %s", what, kubectlOn(o, "edit")),
-		Jobs:     v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
-	})
+	s := outOfService(v, f, q, active)
+	s.Message = fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message)
+	s.Remedy = command.Say("%s: %s", what, kubectlOn(s.Object, "edit"))
+	v.Report(s)
 }

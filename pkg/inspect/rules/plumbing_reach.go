@@ -63,7 +63,7 @@ func undispatchedFor(v *View, b brokenWorker) []*inspect.Job {
 			continue
 		}
 		if u, ok := unusableOf(v, b.manager, c); ok && u.areLost() && u.has(b.cluster.Name) {
-			jobs = append(jobs, v.undispatched(b.manager, names(c))...)
+			jobs = append(jobs, v.undispatched(b.manager, c)...)
 		}
 	}
 	return jobs

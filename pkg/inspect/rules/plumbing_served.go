@@ -31,7 +31,7 @@ func reportUnserved(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 		}, f.Context, c.CreationTimestamp.Time)
 		o := OfKueue(f, "AdmissionCheck", "", c.Name)
 		s := Sighting{
-			Object: o, Since: c.CreationTimestamp.Time, Jobs: v.undispatched(f, names(c)),
+			Object: o, Since: c.CreationTimestamp.Time, Jobs: v.undispatched(f, c),
 			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: nobody that goes by %s has ever written its status", c.Name, c.Spec.ControllerName),
 			Evidence: []string{
 				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, named(o), c.Spec.ControllerName),
@@ -104,7 +104,7 @@ func reportMissing(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 			name = c.Spec.Parameters.Name
 		}
 		v.Report(Sighting{
-			Object: o, Jobs: v.undispatched(f, names(c)), Remedy: repairParameters(v, f, c),
+			Object: o, Jobs: v.undispatched(f, c), Remedy: repairParameters(v, f, c),
 			Message:  fmt.Sprintf("AdmissionCheck %s names MultiKueueConfig %q, which does not exist", c.Name, name),
 			Evidence: []string{fmt.Sprintf("%s: spec.parameters.name of %s is %q, and there is no such MultiKueueConfig", f.Context, named(o), name)},
 		})
@@ -115,13 +115,9 @@ func reportMissing(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 		if len(missing) == 0 || q.DeletionTimestamp != nil || !isWell(q.Status.Conditions) {
 			continue
 		}
-		o, list := OfKueue(f, "ClusterQueue", "", q.Name), strings.Join(missing, " and ")
-		v.Report(Sighting{
-			Object: o, Jobs: v.held(f, func(other *kueue.ClusterQueue) bool { return other == q }),
-			Message:  fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", q.Name, list),
-			Evidence: []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, and there is none", f.Context, named(o), list)},
-			Remedy: command.Say("create AdmissionCheck %s on %s, or name another one: %s", list, f.Context,
-				command.Kubectl(f.Context, "", "edit", "clusterqueues.kueue.x-k8s.io", q.Name)),
-		})
+		s := Sighting{Object: OfKueue(f, "ClusterQueue", "", q.Name), Jobs: v.heldIn(f, q)}
+		s.Message, s.Remedy = namesMissing(s.Object, missing)
+		s.Evidence = []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, and there is none", f.Context, named(s.Object), strings.Join(missing, " and "))}
+		v.Report(s)
 	}
 }

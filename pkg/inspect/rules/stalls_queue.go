@@ -45,17 +45,16 @@ func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	if !isFalse(active) || kueue.IsStopped(q.Spec.StopPolicy) || slices.Contains(toldOfQueues(), active.Reason) {
 		return
 	}
-	if is, _ := v.dispatches(f, q); !is || len(v.held(f, func(other *kueue.ClusterQueue) bool { return other == q })) > 0 {
+	if is, _ := v.dispatches(f, q); !is {
 		return
 	}
-	o := OfKueue(f, "ClusterQueue", "", q.Name)
-	v.Report(Sighting{
-		Object: o, Since: active.LastTransitionTime.Time,
-		Message:  fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active)),
-		Evidence: []string{conditionText(o, active)},
-		Remedy: repairQueue(f, q.Name, active.Reason,
-			command.Say("give it what it lacks: %s", kubectlOn(o, "edit"))),
-	})
+	s := outOfService(v, f, q, active)
+	if len(s.Jobs) > 0 {
+		return
+	}
+	s.Message = fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active))
+	s.Remedy = repairQueue(f, q.Name, active.Reason, command.Say("give it what it lacks: %s", kubectlOn(s.Object, "edit")))
+	v.Report(s)
 }
 
 // toldOfQueues are reasons for a ClusterQueue to be inactive that JM008 and JM009 tell

@@ -57,22 +57,35 @@ func (v *View) configOf(f *inspect.Facts, check *kueue.AdmissionCheck) (*kueue.M
 	if !ok || p == nil || p.APIGroup != kueue.Group || p.Kind != "MultiKueueConfig" {
 		return nil, ok
 	}
-	i := slices.IndexFunc(configs, func(c *kueue.MultiKueueConfig) bool { return c.Name == p.Name })
-	if i < 0 {
-		return nil, ok
+	for _, c := range configs {
+		if c.Name == p.Name {
+			return c, ok
+		}
 	}
-	return configs[i], ok
+	return nil, ok
 }
 
-// queueOf is the ClusterQueue that a Job is submitted to; nil if there is none,
-// or if that is not known.
-func (v *View) queueOf(f *inspect.Facts, j *inspect.Job) *kueue.ClusterQueue {
-	local, ok := v.LocalQueue(f, j.Namespace, j.Queue())
+// queueBehind is the ClusterQueue behind a LocalQueue; nil if there is none, or if that is
+// not known.
+func (v *View) queueBehind(f *inspect.Facts, namespace, localQueue string) *kueue.ClusterQueue {
+	local, ok := v.LocalQueue(f, namespace, localQueue)
 	if !ok || local == nil {
 		return nil
 	}
 	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
 	return queue
+}
+
+// isDispatched says whether the ClusterQueue behind a LocalQueue has a check of
+// MultiKueue's; known is false where there is no such LocalQueue or ClusterQueue,
+// or they could not be read.
+func (v *View) isDispatched(f *inspect.Facts, namespace, localQueue string) (dispatched, known bool) {
+	queue := v.queueBehind(f, namespace, localQueue)
+	if queue == nil {
+		return false, false
+	}
+	dispatched, _ = v.dispatches(f, queue)
+	return dispatched, true
 }
 
 // dispatches is whether a ClusterQueue gives what it admits to MultiKueue. known is
@@ -94,24 +107,27 @@ func isLive(s Submission) bool {
 	return !s.IsFinished() && s.Job().Status != delegation.Terminating
 }
 
-// held are the submissions of a manager that wait at a ClusterQueue: it has no
+// heldIn are the submissions of a manager that wait at a ClusterQueue: it has no
 // quota for them yet.
-func (v *View) held(f *inspect.Facts, at func(*kueue.ClusterQueue) bool) []*inspect.Job {
-	return v.submitted(f, at, func(s Submission) bool { return !s.HasQuota() })
+func (v *View) heldIn(f *inspect.Facts, queue *kueue.ClusterQueue) []*inspect.Job {
+	return v.submitted(f, func(q *kueue.ClusterQueue, s *Submission) bool { return q == queue && !s.HasQuota() })
 }
 
-// undispatched are those, and the ones that have quota and wait for a worker.
-func (v *View) undispatched(f *inspect.Facts, at func(*kueue.ClusterQueue) bool) []*inspect.Job {
-	return v.submitted(f, at, func(s Submission) bool { return !s.HasQuota() || s.WaitsForWorkers() })
+// undispatched are those that wait at the ClusterQueues that name a check, and the ones
+// that have quota there and wait for a worker.
+func (v *View) undispatched(f *inspect.Facts, check *kueue.AdmissionCheck) []*inspect.Job {
+	return v.submitted(f, func(q *kueue.ClusterQueue, s *Submission) bool {
+		return names(check)(q) && (!s.HasQuota() || s.WaitsForWorkers())
+	})
 }
 
-func (v *View) submitted(f *inspect.Facts, at func(*kueue.ClusterQueue) bool, is func(Submission) bool) []*inspect.Job {
+func (v *View) submitted(f *inspect.Facts, is func(*kueue.ClusterQueue, *Submission) bool) []*inspect.Job {
 	var jobs []*inspect.Job
 	for _, s := range v.Submissions() {
-		if s.Manager != f || s.Workload == nil || !s.Workload.IsActive() || !isLive(s) || !is(s) {
+		if s.Manager != f || s.Workload == nil || !s.Workload.IsActive() || !isLive(s) {
 			continue
 		}
-		if q := v.queueOf(f, s.Job()); q != nil && at(q) {
+		if q := v.queueBehind(f, s.Job().Namespace, s.Job().Queue()); q != nil && is(q, &s) {
 			jobs = append(jobs, s.Job())
 		}
 	}

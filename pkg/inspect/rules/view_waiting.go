@@ -165,19 +165,3 @@ func (v *View) LocalQueues(f *inspect.Facts, namespace string) ([]*kueue.LocalQu
 	}
 	return found, ok
 }
-
-// isDispatched says whether the ClusterQueue behind a LocalQueue has a check of
-// MultiKueue's; known is false where there is no such LocalQueue or ClusterQueue,
-// or they could not be read.
-func (v *View) isDispatched(f *inspect.Facts, namespace, localQueue string) (dispatched, known bool) {
-	local, ok := v.LocalQueue(f, namespace, localQueue)
-	if !ok || local == nil {
-		return false, false
-	}
-	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
-	if queue == nil {
-		return false, false
-	}
-	dispatched, _ = v.dispatches(f, queue)
-	return dispatched, true
-}

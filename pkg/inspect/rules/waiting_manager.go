@@ -139,17 +139,10 @@ func (v *View) isTold(f *inspect.Facts, t trouble) bool {
 
 // useAnotherQueue is what to do about a Job that names a queue which is not there.
 func (v *View) useAnotherQueue(s Submission, missing trouble) command.Prose {
-	j, f := s.Job(), s.Manager
-	other := ""
-	queues, _ := v.LocalQueues(f, j.Namespace)
-	for _, q := range queues {
-		if dispatched, _ := v.isDispatched(f, q.Namespace, q.Name); dispatched {
-			other = q.Name
-			break
-		}
-	}
+	j := s.Job()
+	other := dispatchingQueue(v, s)
 	switch {
-	case other == "":
+	case other == someQueue:
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue:
 		return kubectlFor(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other).Prose()
