@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,7 +38,7 @@ func rejections(v *View, says string) []rejection {
 			if owner := metav1.GetControllerOf(w); owner != nil {
 				r.owner = *owner
 			}
-			if r.settle(v, v.familyOf(f).byUID) {
+			if r.settle(v) {
 				found = append(found, r)
 			}
 		}
@@ -61,8 +60,8 @@ func rejectedBy(v *View, f *inspect.Facts, w *kueue.Workload) *kueue.CheckState 
 
 // settle finds the owner; false if it is gone, or wants nothing any more. One whose
 // kind was not read has to be taken as there: what has no owner is collected.
-func (r *rejection) settle(v *View, jobs map[string]*inspect.Job) bool {
-	if r.job = jobs[cmp.Or(string(r.owner.UID), r.workload.Labels[delegation.JobUIDLabel])]; r.job == nil {
+func (r *rejection) settle(v *View) bool {
+	if r.job = v.jobOf(r.manager, r.workload); r.job == nil {
 		row, known := delegation.KindOf(r.ownerKind())
 		return !known || !v.KnowsAll(r.manager, row)
 	}

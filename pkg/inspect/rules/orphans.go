@@ -34,20 +34,19 @@ the Job on the worker, and then the Workload.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/2320",
 		Detect: func(v *View) {
 			e := newMultiKueue(v)
-			for _, s := range append(e.strays(), e.strayCopies()...) {
-				d := e.maker(s)
-				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || e.lacksWorkload(s) {
-					continue
-				}
-				if !e.knowsOrigins(d, s) {
-					continue
-				}
-				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
+			for d, s := range e.lost(append(e.strays(), e.strayCopies()...)) {
+				if d.collects(s) && !e.lacksWorkload(s) {
 					v.Report(gone(v, d, s))
 				}
 			}
 		},
 	}
+}
+
+// collects says whether a management cluster's garbage collection looks where a stray is,
+// for what has its mark.
+func (d *dispatcher) collects(s stray) bool {
+	return !d.isCutOff(s.worker.Context) && d.marks.isNow(s.origin)
 }
 
 // gone tells of what is left of an origin that was deleted.
@@ -134,7 +133,7 @@ func (s *stray) delete() command.Prose {
 // deleting is how a stray is deleted that a management cluster made, as far as is known:
 // who else has to be asked first, where it is not certain.
 func (d *dispatcher) deleting(s *stray) command.Prose {
-	if _, certain := mayMark(d.origins, s.origin); certain {
+	if _, certain := d.marks.may(s.origin); certain {
 		return s.delete()
 	}
 	return command.Say("%s, %s", ifNobodyElse(s.worker.Context, s.origin), s.delete())
@@ -173,15 +172,8 @@ kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the mana
 		Link:   "https://github.com/kubernetes-sigs/kueue/releases/tag/v0.16.2",
 		Detect: func(v *View) {
 			e := newMultiKueue(v)
-			for _, s := range e.strays() {
-				d := e.maker(s)
-				if d == nil || d.isCutOff(s.worker.Context) || len(d.origins) > 0 && d.origin() != s.origin || !e.lacksWorkload(s) {
-					continue
-				}
-				if !e.knowsOrigins(d, s) {
-					continue
-				}
-				if _, original, known := e.home(s.worker, s.namespace, s.name); original != nil || !known {
+			for d, s := range e.lost(e.strays()) {
+				if !d.collects(s) || !e.lacksWorkload(s) {
 					continue
 				}
 				v.Report(Sighting{

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -33,23 +31,13 @@ and MultiKueue cleans up within a minute.`,
 		Covers: []string{"JM107"},
 		Detect: func(v *View) {
 			e := newMultiKueue(v)
-			for _, p := range v.Pairs() {
-				d := e.dispatcher(p.Origin.Context)
-				if d == nil || !isMultiKueues(p) {
-					continue
-				}
-				for _, m := range p.Mirrors {
-					if isLiveMirror(m) && d.isCutOff(m.Job.Context) && !e.isPlaced(d, p, m.Job) {
-						v.Report(unreached(d, m.Job, []*inspect.Job{p.Origin, m.Job}))
-					}
+			for d, x := range e.mirrors() {
+				if isLiveJob(x.mirror) && d.isCutOff(x.mirror.Context) && !e.isPlaced(d, x) {
+					v.Report(unreached(d, x.mirror, x.jobs()))
 				}
 			}
-			for _, s := range e.strays() {
-				d := e.maker(s)
-				if d == nil || !d.isCutOff(s.worker.Context) || !e.knowsOrigins(d, s) {
-					continue
-				}
-				if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known {
+			for d, s := range e.lost(e.strays()) {
+				if d.isCutOff(s.worker.Context) {
 					v.Report(unreached(d, s.job, []*inspect.Job{s.job}))
 				}
 			}
@@ -60,13 +48,13 @@ and MultiKueue cleans up within a minute.`,
 // isPlaced is whether a mirror may be where it was put after all: its management
 // cluster has given the Job to a MultiKueueCluster that is there, and no other
 // mirror is found where that seems to lead.
-func (e *multiKueue) isPlaced(d *dispatcher, p inspect.Pair, mirror *inspect.Job) bool {
-	w, known := e.Workload(d.Facts, mirror.Namespace, mirror.Prebuilt())
+func (e *multiKueue) isPlaced(d *dispatcher, x made) bool {
+	w, known := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
 	if w == nil || w.ChosenCluster() == "" {
 		return !known
 	}
 	context, isThere := d.contexts[w.ChosenCluster()]
-	return isThere && !slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
+	return isThere && !slices.ContainsFunc(x.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
 }
 
 func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting {
@@ -135,16 +123,6 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 		s.Object, s.Jobs = Of(j), []*inspect.Job{j}
 	}
 	e.Report(s)
-}
-
-// jobOf is the Job that a Workload was made for on its own cluster, nil if it is
-// not there.
-func (e *multiKueue) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
-	uid := w.Labels[delegation.JobUIDLabel]
-	if owner := metav1.GetControllerOf(w); owner != nil {
-		uid = string(owner.UID)
-	}
-	return e.familyOf(f).byUID[uid]
 }
 
 func keptByWorkload() Rule {

@@ -24,25 +24,14 @@ another management cluster may go by that name. Or set multiKueue.origin back un
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
 			e := newMultiKueue(v)
-			for _, p := range v.Pairs() {
-				d := e.dispatcher(p.Origin.Context)
-				if d == nil || !isMultiKueues(p) {
-					continue
-				}
-				for _, m := range p.Mirrors {
-					if m.Is(inspect.ByMultiKueue) && m.Job.DeletedAt == nil {
-						reportOldName(v, d, m.Job, []*inspect.Job{p.Origin, m.Job})
-					}
+			for d, x := range e.mirrors() {
+				if x.mirror.DeletedAt == nil {
+					reportOldName(v, d, x.mirror, x.jobs())
 				}
 			}
-			for _, s := range e.strays() {
-				d := e.maker(s)
-				if d == nil || !e.knowsOrigins(d, s) {
-					continue
-				}
+			for d, s := range e.lost(e.strays()) {
 				// What is younger than the new name was made by somebody else.
-				isOlder := s.job.CreationTimestamp.Time.Before(d.origins[d.origin()].first)
-				if _, original, known := e.home(s.worker, s.namespace, s.name); isOlder && original == nil && known {
+				if s.job.CreationTimestamp.Time.Before(d.marks[d.marks.now()].first) {
 					reportOldName(v, d, s.job, []*inspect.Job{s.job})
 				}
 			}
@@ -53,17 +42,17 @@ another management cluster may go by that name. Or set multiKueue.origin back un
 // reportOldName reports a mirror that carries another name than its management
 // cluster has now.
 func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) {
-	old, now := mirror.Marks.MultiKueueOrigin, d.origin()
-	if old == now || d.origins[old].last.IsZero() || !d.origins[old].last.Before(d.origins[now].first) {
+	old, now := mirror.Marks.MultiKueueOrigin, d.marks.now()
+	if old == now || d.marks[old].last.IsZero() || !d.marks[old].last.Before(d.marks[now].first) {
 		return
 	}
 	v.Report(Sighting{
-		Object: Of(mirror), Since: newest(d.origins[now].first, timeOf(mirror.FinishedTime)), Jobs: jobs,
+		Object: Of(mirror), Since: newest(d.marks[now].first, timeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "renamed " + d.Context + " " + old + " " + mirror.Kind,
 		Message: fmt.Sprintf("%s calls itself %s now, so it neither follows nor deletes what it made as %s", d.Context, now, old),
 		Evidence: []string{
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
-			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.origins[now].first), now),
+			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.marks[now].first), now),
 		},
 		// Not by the label: somebody else may go by the old name, and be the reason for the new one.
 		Remedy: command.Say("%s, and so for all %s named here; or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
@@ -99,20 +88,12 @@ when nothing of it runs on the workers.`,
 	}
 }
 
-// seeCopies notes how copies of Workloads are marked, for a mirror comes late and
-// may never come.
+// seeCopies adds the marks of copies to those of mirrors.
 func (e *multiKueue) seeCopies() {
-	for _, f := range e.Clusters() {
-		workloads, _ := e.Workloads(f)
-		for _, w := range workloads {
-			origin := w.Labels[delegation.MultiKueueOriginLabel]
-			if origin == "" {
-				continue
-			}
-			for _, d := range e.dispatchers {
-				if e.original(d.Facts, f, w.Namespace, w.Name) != nil && len(d.at(f.Context)) > 0 {
-					d.use(origin, w.CreationTimestamp.Time)
-				}
+	for _, d := range e.dispatchers {
+		for _, f := range e.Clusters() {
+			if len(d.at(f.Context)) > 0 {
+				d.marks.addCopies(e.View, d.Facts, f)
 			}
 		}
 	}
@@ -120,8 +101,8 @@ func (e *multiKueue) seeCopies() {
 
 // reportShared reports two management clusters that share a worker and a name.
 func (e *multiKueue) reportShared(a, b *dispatcher) {
-	name := a.origin()
-	if name == "" || name != b.origin() || a.Context == b.Context {
+	name := a.marks.now()
+	if name == "" || name != b.marks.now() || a.Context == b.Context {
 		return
 	}
 	for _, f := range e.Clusters() {
@@ -141,7 +122,7 @@ func (e *multiKueue) reportShared(a, b *dispatcher) {
 			Remedy: command.Say("set multiKueue.origin in Kueue's configuration on %s to a name of its own, and restart Kueue there", b.Context),
 		}
 		if c, _ := e.MultiKueueCluster(b.Facts, too[0]); c != nil {
-			s.Since = newest(c.CreationTimestamp.Time, a.origins[name].first, b.origins[name].first)
+			s.Since = newest(c.CreationTimestamp.Time, a.marks[name].first, b.marks[name].first)
 		}
 		for _, p := range e.Pairs() {
 			isOfThem := p.Origin.Context == a.Context || p.Origin.Context == b.Context

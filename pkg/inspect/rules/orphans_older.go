@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -27,46 +26,28 @@ annotation kueue.x-k8s.io/multikueue-origin-uid is another uid.`,
 		Remedy: `Delete the old mirror and its Workload on the worker.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Detect: func(v *View) {
-			marks := map[string]sets.Set[string]{}
+			known := map[string]marks{}
 			for _, p := range v.Pairs() {
 				for _, m := range p.Mirrors {
 					if m.Current || m.Relation != inspect.ByMultiKueue || m.Job.DeletedAt != nil || p.Origin.DeletedAt != nil {
 						continue
 					}
-					if marks[p.Origin.Context] == nil {
-						marks[p.Origin.Context] = v.marksOf(p.Origin.Context)
+					of := known[p.Origin.Context]
+					if of == nil {
+						of = v.marksOf(p.Origin.Context)
+						for _, f := range v.Clusters() {
+							of.addCopies(v, factsOf(v, p.Origin), f)
+						}
+						known[p.Origin.Context] = of
 					}
 					// Else it is the mirror of a Job of the same name, of another management cluster.
-					if may, certain := mayMark(marks[p.Origin.Context], m.Job.Marks.MultiKueueOrigin); may {
+					if may, certain := of.may(m.Job.Marks.MultiKueueOrigin); may {
 						reportOlder(v, p.Origin, m.Job, certain)
 					}
 				}
 			}
 		},
 	}
-}
-
-// marksOf are the marks of what a management cluster is known to have made.
-func (v *View) marksOf(context string) sets.Set[string] {
-	marks := sets.Set[string]{}
-	for _, p := range v.Pairs() {
-		for _, m := range p.Mirrors {
-			if p.Origin.Context == context && m.Is(inspect.ByMultiKueue) {
-				marks.Insert(m.Job.Marks.MultiKueueOrigin)
-			}
-		}
-	}
-	manager, _ := v.Facts(context)
-	for _, f := range v.Clusters() {
-		copies, _ := v.Workloads(f)
-		for _, w := range copies {
-			original, _ := v.Workload(manager, w.Namespace, w.Name)
-			if origin := w.Labels[delegation.MultiKueueOriginLabel]; origin != "" && original != nil && f != manager {
-				marks.Insert(origin)
-			}
-		}
-	}
-	return marks
 }
 
 // reportOlder reports a mirror that runs under a Workload of another incarnation

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -13,8 +12,8 @@ import (
 
 // misplaced is a mirror that runs where its management cluster did not put it.
 type misplaced struct {
-	origin, mirror *inspect.Job
-	manager        *dispatcher
+	made
+	manager *dispatcher
 	// workload is the management cluster's, check how MultiKueue's stands for it, nil
 	// if it does not.
 	workload *kueue.Workload
@@ -29,30 +28,24 @@ type misplaced struct {
 // management cluster has given them to.
 func (e *multiKueue) misplaced() []misplaced {
 	var found []misplaced
-	for _, p := range e.Pairs() {
-		d := e.dispatcher(p.Origin.Context)
-		if d == nil || p.Origin.DeletedAt != nil || !isMultiKueues(p) {
+	for d, x := range e.mirrors() {
+		if x.Origin.DeletedAt != nil || !isLiveJob(x.mirror) {
 			continue
 		}
-		for _, m := range p.Mirrors {
-			if !isLiveMirror(m) {
-				continue
-			}
-			w, _ := e.Workload(d.Facts, m.Job.Namespace, m.Job.Prebuilt())
-			if w == nil || !d.Kueue.TellsNominations() {
-				// Before Kueue 0.13, nobody writes down what is told to be deleted here.
-				continue
-			}
-			x := misplaced{origin: p.Origin, mirror: m.Job, manager: d, workload: w, here: d.at(m.Job.Context)}
-			if w.Status.ClusterName != nil {
-				x.chosen = *w.Status.ClusterName
-			}
-			if x.chosen != "" && e.mayBeOn(d.Facts, x.chosen, m.Job) {
-				continue
-			}
-			x.check = e.checkState(d.Facts, w)
-			found = append(found, x)
+		w, _ := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
+		if w == nil || !d.Kueue.TellsNominations() {
+			// Before Kueue 0.13, nobody writes down what is told to be deleted here.
+			continue
 		}
+		m := misplaced{made: x, manager: d, workload: w, here: d.at(x.mirror.Context)}
+		if w.Status.ClusterName != nil {
+			m.chosen = *w.Status.ClusterName
+		}
+		if m.chosen != "" && e.mayBeOn(d.Facts, m.chosen, x.mirror) {
+			continue
+		}
+		m.check = e.checkState(d.Facts, w)
+		found = append(found, m)
 	}
 	return found
 }
@@ -117,7 +110,7 @@ func (x *misplaced) sighting() Sighting {
 	return Sighting{
 		Object: OfKueue(x.manager.Facts, "MultiKueueCluster", "", x.here[0]), Since: x.since(),
 		Evidence: []string{x.place(), stateOf(x.mirror)},
-		Jobs:     []*inspect.Job{x.origin, x.mirror},
+		Jobs:     x.jobs(),
 		Cause:    x.manager.Context + "/" + x.here[0] + " " + x.mirror.Kind,
 	}
 }

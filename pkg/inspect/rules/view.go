@@ -32,6 +32,8 @@ type shared struct {
 	copies map[*inspect.Job][]Copy
 	// submitted are the names of all origins of MultiKueue; nil where nobody has asked.
 	submitted sets.Set[objectName]
+	// marks are those of mirrors, by the contexts of their management clusters.
+	marks map[string]marks
 	// awaiting are the sightings of each rule that was asked which wait for an actor, by its
 	// code.
 	awaiting map[string][]Sighting

@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -35,6 +38,16 @@ func (v *View) familyOf(f *inspect.Facts) *family {
 	}
 	v.shared.families[f] = x
 	return x
+}
+
+// jobOf is the Job that a Workload was made for on its own cluster, nil if it is
+// not there.
+func (v *View) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
+	uid := w.Labels[delegation.JobUIDLabel]
+	if owner := metav1.GetControllerOf(w); owner != nil {
+		uid = cmp.Or(string(owner.UID), uid)
+	}
+	return v.familyOf(f).byUID[uid]
 }
 
 // ownPods are the pods that an object controls, itself or through what it has made.

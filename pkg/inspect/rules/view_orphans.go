@@ -1,12 +1,11 @@
 package rules
 
 import (
+	"iter"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -22,12 +21,9 @@ type dispatcher struct {
 	isWhole bool
 	// hasRun are the contexts on which it has mirrors.
 	hasRun sets.Set[string]
-	// origins are the names by which it has been seen to mark its mirrors.
-	origins map[string]seen
+	// marks are those of what it has been seen to make.
+	marks marks
 }
-
-// seen is when something was seen for the first and the last time.
-type seen struct{ first, last time.Time }
 
 // at are the MultiKueueClusters that a context leads to.
 func (d *dispatcher) at(context string) []string {
@@ -39,44 +35,6 @@ func (d *dispatcher) at(context string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// use notes that a mirror was marked.
-func (d *dispatcher) use(origin string, created time.Time) {
-	s, known := d.origins[origin]
-	if !known || created.Before(s.first) {
-		s.first = created
-	}
-	if created.After(s.last) {
-		s.last = created
-	}
-	d.origins[origin] = s
-}
-
-// origin is the name that it marks its mirrors by now, "" if that is not known.
-func (d *dispatcher) origin() string {
-	newest := ""
-	for name, s := range d.origins {
-		if newest == "" || s.last.After(d.origins[newest].last) {
-			newest = name
-		}
-	}
-	return newest
-}
-
-// defaultOrigin is how MultiKueue marks what it makes unless multiKueue.origin of its
-// configuration says otherwise.
-const defaultOrigin = "multikueue"
-
-// mayMark says whether a management cluster that is known by some marks makes what has
-// a certain one. Where nothing that it made is found, that is known of the default alone,
-// and not for certain: others may dispatch to the same worker, which we have no context for.
-func mayMark[T any](known map[string]T, origin string) (may, certain bool) {
-	if len(known) == 0 {
-		return origin == defaultOrigin, false
-	}
-	_, may = known[origin]
-	return may, true
 }
 
 // multiKueue is all that MultiKueue has on the clusters of a fleet.
@@ -97,26 +55,17 @@ func newMultiKueue(v *View) *multiKueue {
 		if len(clusters) == 0 && !v.Dispatches(f) {
 			continue
 		}
-		d := &dispatcher{Facts: f, contexts: map[string]string{}, isWhole: ok, hasRun: sets.New[string](), origins: map[string]seen{}}
+		d := &dispatcher{Facts: f, contexts: map[string]string{}, isWhole: ok, hasRun: sets.New[string](), marks: v.marksOf(f.Context)}
 		for _, c := range clusters {
 			d.contexts[c.Name] = v.ContextOf(f, c.Name)
 			d.isWhole = d.isWhole && d.contexts[c.Name] != ""
 		}
 		e.dispatchers = append(e.dispatchers, d)
 	}
-	for _, p := range v.Pairs() {
-		if !isMultiKueues(p) {
-			continue
-		}
-		d := e.dispatcher(p.Origin.Context)
-		for _, m := range p.Mirrors {
-			if d != nil && m.Is(inspect.ByMultiKueue) {
-				d.hasRun.Insert(m.Job.Context)
-				d.use(m.Job.Marks.MultiKueueOrigin, m.Job.CreationTimestamp.Time)
-			}
-		}
+	for d, x := range e.mirrors() {
+		d.hasRun.Insert(x.mirror.Context)
 	}
-	if slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.origins) == 0 }) {
+	if slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.marks) == 0 }) {
 		e.seeCopies()
 	}
 	e.hides = slices.ContainsFunc(v.Unseen(), func(context string) bool {
@@ -148,6 +97,32 @@ func (e *multiKueue) dispatcher(context string) *dispatcher {
 	return nil
 }
 
+// made is a mirror that a management cluster has made for an origin.
+type made struct {
+	inspect.Pair
+	mirror *inspect.Job
+}
+
+// jobs are both of them.
+func (x made) jobs() []*inspect.Job { return []*inspect.Job{x.Origin, x.mirror} }
+
+// mirrors are those that were made for the very origins that are there now.
+func (e *multiKueue) mirrors() iter.Seq2[*dispatcher, made] {
+	return func(yield func(*dispatcher, made) bool) {
+		for _, p := range e.Pairs() {
+			d := e.dispatcher(p.Origin.Context)
+			if d == nil || !isMultiKueues(p) {
+				continue
+			}
+			for _, m := range p.Mirrors {
+				if m.Is(inspect.ByMultiKueue) && !yield(d, made{p, m.Job}) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // home finds the Workload that a copy on a worker was made of. known is whether
 // it was found, or looked for wherever it could be.
 func (e *multiKueue) home(worker *inspect.Facts, namespace, name string) (manager *inspect.Facts, w *kueue.Workload, known bool) {
@@ -167,14 +142,6 @@ func (e *multiKueue) home(worker *inspect.Facts, namespace, name string) (manage
 		known = known && (f == worker || wasAsked && hasAnswered && hasWorkloads)
 	}
 	return nil, nil, known
-}
-
-func (e *multiKueue) original(f, worker *inspect.Facts, namespace, name string) *kueue.Workload {
-	w, _ := e.Workload(f, namespace, name)
-	if f == worker || w == nil || w.Labels[delegation.MultiKueueOriginLabel] != "" {
-		return nil
-	}
-	return w
 }
 
 // isCutOff says whether a management cluster certainly has no MultiKueueCluster

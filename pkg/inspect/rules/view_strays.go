@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"iter"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -84,11 +85,27 @@ func (s *stray) since() time.Time {
 // worker, or did, and marks its mirrors like this. nil if that is not known.
 func (e *multiKueue) maker(s stray) *dispatcher {
 	for _, d := range e.dispatchers {
-		isItsMark, _ := mayMark(d.origins, s.origin)
+		isItsMark, _ := d.marks.may(s.origin)
 		dispatchesThere := len(d.at(s.worker.Context)) > 0 || d.hasRun.Has(s.worker.Context)
 		if d.Facts != s.worker && dispatchesThere && isItsMark {
 			return d
 		}
 	}
 	return nil
+}
+
+// lost are those of some strays whose origin is known not to be there, each with the
+// management cluster that made it.
+func (e *multiKueue) lost(strays []stray) iter.Seq2[*dispatcher, stray] {
+	return func(yield func(*dispatcher, stray) bool) {
+		for _, s := range strays {
+			d := e.maker(s)
+			if d == nil || !e.knowsOrigins(d, s) {
+				continue
+			}
+			if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known && !yield(d, s) {
+				return
+			}
+		}
+	}
 }

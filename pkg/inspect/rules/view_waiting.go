@@ -130,16 +130,10 @@ func (w *waiter) isStuck() bool {
 // offered to, of how many usable ones; known is false where that cannot be told.
 func (v *View) notOffered(w *waiter) (config *kueue.MultiKueueConfig, rest []string, known bool) {
 	check, _ := v.Check(w.Manager, w.Check.Name)
-	configs, ok := v.Configs(w.Manager)
-	if !ok || check == nil || check.Spec.Parameters == nil {
+	if check == nil {
 		return nil, nil, false
 	}
-	for _, c := range configs {
-		if c.Name == check.Spec.Parameters.Name {
-			config = c
-		}
-	}
-	if config == nil {
+	if config, known = v.configOf(w.Manager, check); !known || config == nil {
 		return nil, nil, false
 	}
 	for _, name := range config.Spec.Clusters {
