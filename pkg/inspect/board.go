@@ -19,7 +19,7 @@ type Board struct {
 }
 
 type clusterState struct {
-	jobs   map[string]*Job
+	jobs   map[ObjectName]*Job
 	synced bool
 	// err is why it does not answer, or not wholly.
 	err error
@@ -31,7 +31,7 @@ func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}, homes: homes{}}
 	b.isComplete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
 	for _, name := range contexts {
-		b.clusters[name] = &clusterState{jobs: map[string]*Job{}}
+		b.clusters[name] = &clusterState{jobs: map[ObjectName]*Job{}}
 	}
 	return b
 }
@@ -81,11 +81,10 @@ func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
 // them, with j itself if it is on the board, and with their mirrors set. These are
 // the ones of the same namespace and name, and those that its marks name.
 func (b *Board) related(j *Job) []*Job {
-	keys := []string{Key(j)}
+	keys := []ObjectName{NameOf(j)}
 	if j.Marks != nil {
 		for _, p := range []delegation.Place{j.Marks.Origin, j.Marks.Mirror} {
-			kind := j.GetObjectKind().GroupVersionKind().GroupKind()
-			if k := KeyOf(kind, p.Namespace, p.Name); !p.IsZero() && k != keys[0] {
+			if k := NameLike(j, p.Namespace, p.Name); !p.IsZero() && k != keys[0] {
 				keys = append(keys, k)
 			}
 		}
@@ -110,9 +109,9 @@ func (b *Board) apply(c Change) {
 	}
 	switch c.Type {
 	case Added, Modified:
-		s.jobs[Key(c.Job)] = c.Job
+		s.jobs[NameOf(c.Job)] = c.Job
 	case Deleted:
-		delete(s.jobs, Key(c.Job))
+		delete(s.jobs, NameOf(c.Job))
 		b.forget(c.Job)
 	case Synced:
 		s.synced = true

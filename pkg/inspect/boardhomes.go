@@ -36,9 +36,9 @@ func (b *Board) take(c *Change) (isTold bool) {
 	case shown == c.Context:
 		return true
 	case c.Type == Deleted:
-		delete(s.jobs, Key(c.Job))
+		delete(s.jobs, NameOf(c.Job))
 	default:
-		s.jobs[Key(c.Job)] = c.Job
+		s.jobs[NameOf(c.Job)] = c.Job
 	}
 	if b.clusters[shown].err == nil {
 		return false
@@ -59,7 +59,7 @@ func (b *Board) isShown(context string, j *Job) bool {
 // is behind may still tell of it.
 func (b *Board) forget(j *Job) {
 	for _, s := range b.clusters {
-		if other, ok := s.jobs[Key(j)]; ok && idOf(other).isSame(idOf(j)) {
+		if other, ok := s.jobs[NameOf(j)]; ok && idOf(other).isSame(idOf(j)) {
 			return
 		}
 	}

@@ -1,7 +1,5 @@
 package inspect
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
-
 // ChangeType says what a Change tells.
 type ChangeType string
 
@@ -27,14 +25,4 @@ type Change struct {
 	Job *Job
 	// Err is set for Lost.
 	Err error
-}
-
-// Key tells objects of one cluster apart.
-func Key(j *Job) string {
-	return KeyOf(j.GetObjectKind().GroupVersionKind().GroupKind(), j.Namespace, j.Name)
-}
-
-// KeyOf is the Key of an object of a kind.
-func KeyOf(kind schema.GroupKind, namespace, name string) string {
-	return kind.String() + "/" + namespace + "/" + name
 }

@@ -65,12 +65,10 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 	do := func(duty Duty, subject string, began, done time.Time) {
 		did(actor, Deed{Duty: duty, Subject: subject, Began: v.Ours(f.Context, began), Done: v.Ours(f.Context, done)})
 	}
-	jobs := map[string]*Job{}
 	for _, j := range f.Jobs {
-		if !j.Row().IsJob() || !j.ManagedBy.IsBuiltIn() {
+		if !isBuiltInJob(j) {
 			continue
 		}
-		jobs[j.UID] = j
 		// What is in a queue, or was suspended, had to wait.
 		did(actor, Deed{
 			Duty: DutyTakeUp, Subject: j.UID, Held: j.Queue() != "" || j.Suspended,
@@ -80,11 +78,14 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 		do(DutyAny, j.UID, time.Time{}, deref(j.FinishedTime).Time)
 	}
 	for _, p := range f.Pods {
-		if j := jobs[p.JobUID]; j != nil {
+		if j := f.JobOf(p.JobUID); j != nil && isBuiltInJob(j) {
 			do(DutyPods, j.UID, deref(j.StartTime).Time, p.CreationTimestamp.Time)
 		}
 	}
 }
+
+// isBuiltInJob says whether the built-in controller of Jobs runs an object.
+func isBuiltInJob(j *Job) bool { return j.ManagedBy.IsBuiltIn() && j.Row().IsJob() }
 
 // ownerDeeds are those of owners that are not MultiKueue: they write the statuses of
 // what is theirs. Each dispatcher is an actor by itself, known by the Lease that it
@@ -115,7 +116,7 @@ func (v *Inventory) OwnerOf(j *Job) Actor {
 			actor.Name = l.Holder
 		}
 		return actor
-	case j.ManagedBy.IsBuiltIn() && j.Row().IsJob():
+	case isBuiltInJob(j):
 		return Actor{Role: RoleJobController, Context: j.Context}
 	case j.ManagedBy.IsBuiltIn():
 		return Actor{Role: RoleController, Context: j.Context, Name: j.Kind}

@@ -20,17 +20,13 @@ type kueueDeeds struct {
 }
 
 func (k *kueueDeeds) collect() {
-	jobs := map[string]*Job{}
-	for _, j := range k.home.Jobs {
-		jobs[j.UID] = j
-	}
 	for _, w := range k.home.Kueue.Workloads {
 		isCopy := w.Labels[delegation.MultiKueueOriginLabel] != ""
 		k.seen(w, isCopy)
 		if isCopy {
 			continue
 		}
-		j, state := jobs[jobUID(w)], k.check(w)
+		j, state := k.home.JobOf(jobUID(w)), k.check(w)
 		if j != nil {
 			k.forJob(w, j)
 		}

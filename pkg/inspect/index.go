@@ -24,6 +24,8 @@ type index struct {
 	warnings     map[string]*Event
 	// preemptions are events of Workloads.
 	preemptions map[types.NamespacedName][]*Event
+	// objects are nil while nobody has asked for them.
+	objects *objects
 }
 
 func (f *Facts) buildIndex() {

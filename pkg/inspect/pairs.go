@@ -121,42 +121,34 @@ func PairUp(jobs []*Job) *Pairs {
 	return result
 }
 
-// identity is what an origin and a mirror that its owner did not move have in
-// common.
-type identity struct{ kind, namespace, name string }
-
-func identityOf(j *Job) identity {
-	return identity{j.GetObjectKind().GroupVersionKind().GroupKind().String(), j.Namespace, j.Name}
-}
-
 type pairer struct {
 	pairs []*Pair
-	named map[identity][]*Pair
+	named map[ObjectName][]*Pair
 	byUID map[string][]*Pair
 	// places are origins by cluster, namespace and name.
 	places  map[delegation.Place][]*Pair
 	orphans []*Job
 	// submitted are objects of kinds without managedBy that may be origins, and
 	// unmanaged the pairs of those that are.
-	submitted map[identity][]*Job
+	submitted map[ObjectName][]*Job
 	unmanaged map[*Job]*Pair
 }
 
 func newPairer(jobs []*Job) *pairer {
 	p := &pairer{
-		named: make(map[identity][]*Pair, len(jobs)), byUID: make(map[string][]*Pair, len(jobs)), places: make(map[delegation.Place][]*Pair, len(jobs)),
-		submitted: map[identity][]*Job{}, unmanaged: map[*Job]*Pair{},
+		named: make(map[ObjectName][]*Pair, len(jobs)), byUID: make(map[string][]*Pair, len(jobs)), places: make(map[delegation.Place][]*Pair, len(jobs)),
+		submitted: map[ObjectName][]*Job{}, unmanaged: map[*Job]*Pair{},
 	}
 	for _, j := range jobs {
 		if j.Row().IsUnmanaged() && j.Queue() != "" && j.Marks.MultiKueueOrigin == "" {
-			p.submitted[identityOf(j)] = append(p.submitted[identityOf(j)], j)
+			p.submitted[NameOf(j)] = append(p.submitted[NameOf(j)], j)
 		}
 		if !j.IsDelegated() {
 			continue
 		}
 		pair := &Pair{Origin: j}
 		p.pairs = append(p.pairs, pair)
-		p.named[identityOf(j)] = append(p.named[identityOf(j)], pair)
+		p.named[NameOf(j)] = append(p.named[NameOf(j)], pair)
 		p.byUID[j.UID] = append(p.byUID[j.UID], pair)
 		if j.ClusterUID != "" {
 			place := delegation.Place{ClusterUID: j.ClusterUID, Namespace: j.Namespace, Name: j.Name}
@@ -185,7 +177,7 @@ func (p *pairer) byDispatch(j *Job) {
 // whose it is.
 func (p *pairer) byMultiKueue(j *Job) {
 	var candidates []*Pair
-	for _, pair := range elsewhere(p.named[identityOf(j)], j) {
+	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
 		if pair.Origin.ManagedBy != delegation.MultiKueue {
 			continue
 		}
@@ -216,7 +208,7 @@ func (j *Job) hasUnknownSizes() bool {
 // Workload's name, or because there is only one that it can be.
 func (p *pairer) byUnmanaged(j *Job) {
 	var candidates []*Job
-	for _, origin := range p.submitted[identityOf(j)] {
+	for _, origin := range p.submitted[NameOf(j)] {
 		if sameCluster(origin, j) || origin.UID == j.UID {
 			continue
 		}
@@ -248,7 +240,7 @@ func (p *pairer) unmanagedPair(origin *Job) *Pair {
 // marked it did not make it.
 func (p *pairer) byName(j *Job) {
 	var unmarked []*Pair
-	for _, pair := range elsewhere(p.named[identityOf(j)], j) {
+	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
 		if marks(pair.Origin.ManagedBy) {
 			pair.Namesakes = append(pair.Namesakes, j)
 		} else {
@@ -305,7 +297,7 @@ func only(pairs []*Pair) (*Pair, bool) {
 	return pairs[0], true
 }
 
-func sameKind(a, b *Job) bool { return identityOf(a).kind == identityOf(b).kind }
+func sameKind(a, b *Job) bool { return NameOf(a).GroupKind == NameOf(b).GroupKind }
 
 func notBefore(mirror, origin *Job) bool {
 	return mirror.CreationTimestamp.Add(recreated).After(origin.CreationTimestamp.Time)

@@ -24,7 +24,6 @@ type unattended struct {
 // whose Lease nobody holds. Of an owner that is not ours the Lease is the only
 // proof that dispatch runs its Job.
 func (v *View) eachUnattended(visit func(*View, unattended)) {
-	jobs := newJobFinder(v)
 	for _, p := range v.Pairs() {
 		o := p.Origin
 		if o.DeletedAt != nil || !o.IsDispatched() || !mayDispatch(o.Row()) {
@@ -34,7 +33,7 @@ func (v *View) eachUnattended(visit func(*View, unattended)) {
 		if !known || held || lease == nil && o.ManagedBy != delegation.Dispatch {
 			continue
 		}
-		x := unattended{Pair: p, lease: lease, spot: jobs.spotOf(o)}
+		x := unattended{Pair: p, lease: lease, spot: v.spotOf(o)}
 		if x.mirror = x.spot.mirror; x.mirror == nil {
 			x.mirror = dispatchedMirror(p)
 		}

@@ -102,7 +102,7 @@ func (v *View) eachOwnRun(visit func(ownRun)) {
 			continue
 		}
 		r := ownRun{Pair: p, job: j, pods: v.ownPods(f, j)}
-		for _, part := range v.familyOf(f).parts[j.UID] {
+		for _, part := range v.partsOf(f, j) {
 			if part.DeletedAt == nil {
 				r.parts = append(r.parts, part)
 			}

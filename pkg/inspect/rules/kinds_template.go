@@ -44,7 +44,7 @@ func (v *View) reportTemplates(f *inspect.Facts) {
 		}
 	}
 	for uid, those := range grouped(slices.Values(waiting), func(j *inspect.Job) string { return string(j.Controller.UID) }) {
-		template := v.familyOf(f).byUID[uid]
+		template := v.jobOfUID(f, uid)
 		if template == nil || !template.Suspended && template.DeletedAt == nil {
 			v.Report(notTakenOf(template, those))
 		}

@@ -30,7 +30,6 @@ see that the owner's controller runs: MultiKueue then has the Job run again. Wha
 created again.`,
 		Link: docsJobs,
 		Detect: func(v *View) {
-			jobs := newJobFinder(v)
 			for _, p := range v.Pairs() {
 				o := p.Origin
 				if !o.IsOpen() {
@@ -43,10 +42,10 @@ created again.`,
 				switch {
 				case !o.Pinned().IsZero():
 					if dispatchedMirror(p) == nil {
-						reportPlaceEmpty(v, jobs, o)
+						reportPlaceEmpty(v, o)
 					}
 				case o.ManagedBy == delegation.MultiKueue && isRunning && len(p.Current()) == 0:
-					reportWorkerEmpty(v, jobs, p)
+					reportWorkerEmpty(v, p)
 				}
 			}
 		},
@@ -56,7 +55,7 @@ created again.`,
 // reportWorkerEmpty reports a Job that is not on the cluster to which MultiKueue
 // has given it. While it is taken back, or the manager does not reach the
 // cluster, other rules have more to say.
-func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
+func reportWorkerEmpty(v *View, p inspect.Pair) {
 	s := v.submission(p)
 	if s.Workload == nil || s.IsFinished() || s.Chosen() == "" || !hasState(s, kueue.CheckReady) || isEvicted(s) || !worksOn(v, s, s.Chosen()) {
 		return
@@ -66,7 +65,7 @@ func reportWorkerEmpty(v *View, jobs *jobFinder, p inspect.Pair) {
 	isTaken := c.Workload != nil &&
 		(!c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished))
 	j := s.Job()
-	if !ok || isTaken || !jobs.isMissing(c.Worker, j, j.Namespace, j.Name) {
+	if !ok || isTaken || !v.isMissing(c.Worker, j, j.Namespace, j.Name) {
 		return
 	}
 	copied := fmt.Sprintf("%s: there is no Workload %s/%s either", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
@@ -93,8 +92,8 @@ func lastWord(j *inspect.Job, given time.Time) time.Time {
 }
 
 // reportPlaceEmpty reports a Job that is not where its own annotation says.
-func reportPlaceEmpty(v *View, jobs *jobFinder, j *inspect.Job) {
-	x := jobs.spotOf(j)
+func reportPlaceEmpty(v *View, j *inspect.Job) {
+	x := v.spotOf(j)
 	if !x.isGone() {
 		return
 	}
@@ -156,7 +155,7 @@ annotation jobmanagedby.github.io/origin names was read, and has no Job with tha
 				f := v.clusterOf(j.Marks.Origin)
 				// Another namespace may not have been read, nor its kind.
 				isRead := f != nil && j.Marks.Origin.Namespace == j.Namespace && v.KnowsAll(f, j.Row())
-				if !isLeft || !isRead || j.Status == delegation.Unknown || v.familyOf(f).byUID[j.Marks.OriginUID] != nil {
+				if !isLeft || !isRead || j.Status == delegation.Unknown || v.jobOfUID(f, j.Marks.OriginUID) != nil {
 					continue
 				}
 				v.Report(Sighting{

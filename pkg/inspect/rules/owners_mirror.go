@@ -67,25 +67,25 @@ func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
 type originFinder struct {
 	view   *View
 	byUID  map[string][]*inspect.Job
-	byName map[objectName][]*inspect.Job
+	byName map[inspect.ObjectName][]*inspect.Job
 }
 
 // of are the origins on other clusters that a mirror may have.
 func (x *originFinder) of(mirror *inspect.Job) []*inspect.Job {
 	if x.byUID == nil {
-		x.byUID, x.byName = map[string][]*inspect.Job{}, map[objectName][]*inspect.Job{}
+		x.byUID, x.byName = map[string][]*inspect.Job{}, map[inspect.ObjectName][]*inspect.Job{}
 		for _, p := range x.view.Pairs() {
 			o := p.Origin
 			x.byUID[o.UID] = append(x.byUID[o.UID], o)
 			if o.ManagedBy == delegation.MultiKueue {
-				name := nameOf(o, o.Namespace, o.Name)
+				name := inspect.NameOf(o)
 				x.byName[name] = append(x.byName[name], o)
 			}
 		}
 	}
 	origins := x.byUID[mirror.Marks.OriginUID]
 	if mirror.Marks.OriginUID == "" {
-		origins = x.byName[nameOf(mirror, mirror.Namespace, mirror.Name)]
+		origins = x.byName[inspect.NameOf(mirror)]
 	}
 	return slices.DeleteFunc(slices.Clone(origins), func(o *inspect.Job) bool { return o.Context == mirror.Context })
 }

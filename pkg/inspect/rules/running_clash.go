@@ -28,10 +28,9 @@ the Job then goes on by itself. Or delete the origin and create it under a name 
 		Link:   "https://github.com/kubernetes-sigs/kueue/issues/12404",
 		Covers: []string{"JM022"},
 		Detect: func(v *View) {
-			jobs := newJobFinder(v)
 			for s := range underWay(v) {
 				for _, c := range ownerless(v, s) {
-					j := jobs.find(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
+					j := v.jobNamed(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 					if j != nil && !isOf(j, c.Workload) {
 						v.Report(clash(v, s, c, j))
 						break
@@ -110,12 +109,11 @@ On the management cluster the check is Pending without a word, and quota is held
 change the quota, the policy or the Job. Then it goes on by itself.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
-			jobs := newJobFinder(v)
 			for s := range underWay(v) {
 				copies := ownerless(v, s)
 				refused := len(copies) > 0
 				for _, c := range copies {
-					refused = refused && jobs.isMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
+					refused = refused && v.isMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 				}
 				if refused {
 					v.Report(refusal(v, s, copies[0]))

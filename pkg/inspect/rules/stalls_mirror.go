@@ -69,7 +69,7 @@ func isUntouched(v *View, f *inspect.Facts, mirror *inspect.Job) bool {
 		return false
 	}
 	part, _ := delegation.KindNamed(made)
-	if !f.LookedFor(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.familyOf(f).parts[mirror.UID]) > 0 {
+	if !f.LookedFor(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.partsOf(f, mirror)) > 0 {
 		return false
 	}
 	pods, known := v.Pods(f, mirror)

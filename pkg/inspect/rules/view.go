@@ -31,16 +31,12 @@ type shared struct {
 	// copies are those of submissions, by their Jobs.
 	copies map[*inspect.Job][]Copy
 	// submitted are the names of all origins of MultiKueue; nil where nobody has asked.
-	submitted sets.Set[objectName]
+	submitted sets.Set[inspect.ObjectName]
 	// marks are those of mirrors, by the contexts of their management clusters.
 	marks map[string]marks
 	// awaiting are the sightings of each rule that was asked which wait for an actor, by its
 	// code.
 	awaiting map[string][]Sighting
-	// byName are the objects of each cluster, by its context.
-	byName map[string]map[objectName]*inspect.Job
-	// families are what the objects of each cluster are to each other.
-	families map[*inspect.Facts]*family
 }
 
 func newView(v *inspect.Inventory, known *shared) *View {

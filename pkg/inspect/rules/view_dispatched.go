@@ -29,7 +29,7 @@ func (v *View) clusterOf(place delegation.Place) *inspect.Facts {
 // it was not found.
 func (v *View) objectAt(place delegation.Place) (*inspect.Facts, *inspect.Job) {
 	for _, f := range v.Clusters() {
-		if j := v.familyOf(f).byUID[place.UID]; j != nil && place.UID != "" && place.On(f.Cluster()) != delegation.CertainlyOther {
+		if j := v.jobOfUID(f, place.UID); j != nil && place.UID != "" && place.On(f.Cluster()) != delegation.CertainlyOther {
 			return f, j
 		}
 	}
@@ -51,20 +51,20 @@ func (s spot) isGone() bool { return s.isEmpty || s.other != nil }
 
 // spotOf looks where an origin says that its mirror is. A Job of that name is the
 // mirror only by its uid, or by the mark of this very origin.
-func (x *jobFinder) spotOf(origin *inspect.Job) spot {
+func (v *View) spotOf(origin *inspect.Job) spot {
 	place := origin.Pinned()
-	if f, j := x.view.objectAt(place); j != nil && j.UID != origin.UID {
+	if f, j := v.objectAt(place); j != nil && j.UID != origin.UID {
 		return spot{facts: f, mirror: j}
 	}
-	f := x.view.clusterOf(place)
+	f := v.clusterOf(place)
 	if f == nil {
 		return spot{}
 	}
-	j := x.find(f, origin, place.Namespace, place.Name)
+	j := v.jobNamed(f, origin, place.Namespace, place.Name)
 	switch {
 	case j == nil:
 		// Another namespace may not have been read.
-		return spot{facts: f, isEmpty: place.Namespace == origin.Namespace && x.isMissing(f, origin, place.Namespace, place.Name)}
+		return spot{facts: f, isEmpty: place.Namespace == origin.Namespace && v.isMissing(f, origin, place.Namespace, place.Name)}
 	case j.UID == place.UID, j.Marks != nil && j.Marks.OriginUID == origin.UID:
 		return spot{facts: f, mirror: j}
 	}

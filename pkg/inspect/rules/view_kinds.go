@@ -12,34 +12,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
-// family is what the objects of a cluster are to each other.
-type family struct {
-	byUID map[string]*inspect.Job
-	// parts are what an object controls, by the object's uid.
-	parts map[string][]*inspect.Job
-}
-
-// familyOf is the family of a cluster.
-func (v *View) familyOf(f *inspect.Facts) *family {
-	v.read.Insert(inspect.PartJobs)
-	if v.shared.families == nil {
-		v.shared.families = map[*inspect.Facts]*family{}
-	}
-	if known := v.shared.families[f]; known != nil {
-		return known
-	}
-	x := &family{byUID: map[string]*inspect.Job{}, parts: map[string][]*inspect.Job{}}
-	for _, j := range v.Jobs(f) {
-		x.byUID[j.UID] = j
-		if j.Controller != nil {
-			uid := string(j.Controller.UID)
-			x.parts[uid] = append(x.parts[uid], j)
-		}
-	}
-	v.shared.families[f] = x
-	return x
-}
-
 // jobOf is the Job that a Workload was made for on its own cluster, nil if it is
 // not there.
 func (v *View) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
@@ -47,7 +19,7 @@ func (v *View) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
 	if owner := metav1.GetControllerOf(w); owner != nil {
 		uid = cmp.Or(string(owner.UID), uid)
 	}
-	return v.familyOf(f).byUID[uid]
+	return v.jobOfUID(f, uid)
 }
 
 // ownPods are the pods that an object controls, itself or through what it has made.
@@ -55,20 +27,19 @@ func (v *View) jobOf(f *inspect.Facts, w *kueue.Workload) *inspect.Job {
 // are shared by kinds.
 func (v *View) ownPods(f *inspect.Facts, j *inspect.Job) []*inspect.Pod {
 	pods, _ := v.Pods(f, j)
-	x := v.familyOf(f)
 	return slices.DeleteFunc(slices.Clone(pods), func(p *inspect.Pod) bool {
-		return p.CreationTimestamp.Before(&j.CreationTimestamp) || !x.isOf(p, j)
+		return p.CreationTimestamp.Before(&j.CreationTimestamp) || !v.isOf(f, p, j)
 	})
 }
 
 // isOf follows those that control a pod up to an object.
-func (x *family) isOf(p *inspect.Pod, j *inspect.Job) bool {
+func (v *View) isOf(f *inspect.Facts, p *inspect.Pod, j *inspect.Job) bool {
 	const deep = 8
 	for uid, n := p.JobUID, 0; n < deep; n++ {
 		if uid == j.UID {
 			return true
 		}
-		owner := x.byUID[uid]
+		owner := v.jobOfUID(f, uid)
 		if owner == nil {
 			return isNamedByLabel(j.Row())
 		}
@@ -117,9 +88,9 @@ func (v *View) returned() []returned {
 // returnedFrom finds the origin of a mirror on a cluster, where it is not delegated;
 // nil if there is none.
 func (v *View) returnedFrom(f *inspect.Facts, mirror *inspect.Job) *returned {
-	origin := newJobFinder(v).find(f, mirror, mirror.Namespace, mirror.Name)
+	origin := v.jobNamed(f, mirror, mirror.Namespace, mirror.Name)
 	if mirror.Marks.OriginUID != "" {
-		origin = v.familyOf(f).byUID[mirror.Marks.OriginUID]
+		origin = v.jobOfUID(f, mirror.Marks.OriginUID)
 	}
 	if origin == nil || !origin.ManagedBy.IsBuiltIn() || !origin.IsOpen() || origin.IsMirror() {
 		return nil

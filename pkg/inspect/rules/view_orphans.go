@@ -45,7 +45,7 @@ type multiKueue struct {
 	// clusters, so that what is not there may be on one of them.
 	hides bool
 	// submitted are the names of all origins of MultiKueue.
-	submitted sets.Set[objectName]
+	submitted sets.Set[inspect.ObjectName]
 }
 
 func newMultiKueue(v *View) *multiKueue {
@@ -75,12 +75,12 @@ func newMultiKueue(v *View) *multiKueue {
 }
 
 // submittedNames are the names of all origins of MultiKueue, found once for all rules.
-func (v *View) submittedNames() sets.Set[objectName] {
+func (v *View) submittedNames() sets.Set[inspect.ObjectName] {
 	if v.shared.submitted == nil {
-		v.shared.submitted = sets.Set[objectName]{}
+		v.shared.submitted = sets.Set[inspect.ObjectName]{}
 		for _, p := range v.Pairs() {
 			if isMultiKueues(p) {
-				v.shared.submitted.Insert(nameOf(p.Origin, p.Origin.Namespace, p.Origin.Name))
+				v.shared.submitted.Insert(inspect.NameOf(p.Origin))
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -35,44 +34,28 @@ func (v *View) MadeFor(f *inspect.Facts, j *inspect.Job) ([]*kueue.Workload, boo
 	return v.WorkloadsOf(inspect.Pair{Origin: j}, f)
 }
 
-// objectName is what an object is called on its cluster.
-type objectName struct{ group, kind, namespace, name string }
-
-// nameOf is the name of an object of j's kind; j's own, if it is given that.
-func nameOf(j *inspect.Job, namespace, name string) objectName {
-	group, _, hasGroup := strings.Cut(j.APIVersion, "/")
-	if !hasGroup {
-		group = ""
-	}
-	return objectName{group, j.Kind, namespace, name}
-}
-
-// jobFinder finds objects by their names. It indexes a cluster once any rule asks
-// about it, for most rules never have to ask.
-type jobFinder struct{ view *View }
-
-func newJobFinder(v *View) *jobFinder { return &jobFinder{view: v} }
-
-// find is the object of like's kind and of that name on a cluster, nil if there is
+// jobNamed is the object of like's kind and of that name on a cluster, nil if there is
 // none among what was read.
-func (x *jobFinder) find(f *inspect.Facts, like *inspect.Job, namespace, name string) *inspect.Job {
-	known := x.view.shared
-	if known.byName == nil {
-		known.byName = map[string]map[objectName]*inspect.Job{}
-	}
-	jobs := known.byName[f.Context]
-	if jobs == nil {
-		jobs = map[objectName]*inspect.Job{}
-		for _, j := range x.view.Jobs(f) {
-			jobs[nameOf(j, j.Namespace, j.Name)] = j
-		}
-		known.byName[f.Context] = jobs
-	}
-	return jobs[nameOf(like, namespace, name)]
+func (v *View) jobNamed(f *inspect.Facts, like *inspect.Job, namespace, name string) *inspect.Job {
+	v.read.Insert(inspect.PartJobs)
+	return f.JobNamed(inspect.NameLike(like, namespace, name))
 }
 
 // isMissing says whether there certainly is no object of like's kind and of that
 // name on a cluster.
-func (x *jobFinder) isMissing(f *inspect.Facts, like *inspect.Job, namespace, name string) bool {
-	return x.find(f, like, namespace, name) == nil && x.view.KnowsAll(f, like.Row())
+func (v *View) isMissing(f *inspect.Facts, like *inspect.Job, namespace, name string) bool {
+	return v.jobNamed(f, like, namespace, name) == nil && v.KnowsAll(f, like.Row())
+}
+
+// jobOfUID is the object of a cluster that has a uid, nil if there is none among what was
+// read.
+func (v *View) jobOfUID(f *inspect.Facts, uid string) *inspect.Job {
+	v.read.Insert(inspect.PartJobs)
+	return f.JobOf(uid)
+}
+
+// partsOf are what an object controls on its cluster.
+func (v *View) partsOf(f *inspect.Facts, j *inspect.Job) []*inspect.Job {
+	v.read.Insert(inspect.PartJobs)
+	return f.PartsOf(j)
 }

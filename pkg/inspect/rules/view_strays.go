@@ -29,7 +29,7 @@ func (e *multiKueue) strays() []stray {
 	var found []stray
 	for _, j := range e.Orphans() {
 		isOurs := j.Marks.MultiKueueOrigin != "" && j.Marks.OriginUID == "" && j.Prebuilt() != ""
-		if !isOurs || j.DeletedAt != nil || e.submitted.Has(nameOf(j, j.Namespace, j.Name)) {
+		if !isOurs || j.DeletedAt != nil || e.submitted.Has(inspect.NameOf(j)) {
 			continue
 		}
 		if f, ok := e.Facts(j.Context); ok {

@@ -131,13 +131,11 @@ func (v *View) preemptor(s Submission, l loss) (name, how string) {
 		}
 	}
 	for _, f := range clusters {
-		for _, j := range v.Jobs(f) {
-			if j.UID == jobUID {
-				if j.Queue() != "" {
-					how = fmt.Sprintf(", in LocalQueue %s/%s", j.Namespace, j.Queue())
-				}
-				return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + how
+		if j := v.jobOfUID(f, jobUID); j != nil {
+			if j.Queue() != "" {
+				how = fmt.Sprintf(", in LocalQueue %s/%s", j.Namespace, j.Queue())
 			}
+			return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + how
 		}
 	}
 	for _, f := range clusters {
