@@ -32,6 +32,8 @@ type shared struct {
 	copies map[*inspect.Job][]Copy
 	// submitted are the names of all origins of MultiKueue; nil where nobody has asked.
 	submitted sets.Set[inspect.ObjectName]
+	// noKueue is what there is to read of Kueue where that is not; nobody may change it.
+	noKueue inspect.KueueFacts
 	// marks are those of mirrors, by the contexts of their management clusters.
 	marks map[string]marks
 	// awaiting are the sightings of each rule that was asked which wait for an actor, by its
@@ -133,13 +135,19 @@ func (v *View) HasKueue(f *inspect.Facts) (has, ok bool) {
 	return f != nil && f.Kueue != nil, ok
 }
 
+// kueue is what was read of Kueue on a cluster, a part of which a rule reads: nothing where
+// it is not there, or where nobody could ask.
+func (v *View) kueue(f *inspect.Facts, part inspect.Part) (k *inspect.KueueFacts, ok bool) {
+	if ok = v.note(f, part); f == nil || f.Kueue == nil {
+		return &v.shared.noKueue, ok
+	}
+	return f.Kueue, ok
+}
+
 // Workloads are all Workloads of a cluster.
 func (v *View) Workloads(f *inspect.Facts) ([]*kueue.Workload, bool) {
-	ok := v.note(f, inspect.PartWorkloads)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.Workloads, ok
+	k, ok := v.kueue(f, inspect.PartWorkloads)
+	return k.Workloads, ok
 }
 
 // Workload finds a Workload by namespace and name; nil if there is none.
@@ -156,74 +164,50 @@ func (v *View) WorkloadsOf(p inspect.Pair, f *inspect.Facts) ([]*kueue.Workload,
 
 // LocalQueue finds a LocalQueue; nil if there is none.
 func (v *View) LocalQueue(f *inspect.Facts, namespace, name string) (*kueue.LocalQueue, bool) {
-	ok := v.note(f, inspect.PartQueues)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.LocalQueueNamed(namespace, name), ok
+	k, ok := v.kueue(f, inspect.PartQueues)
+	return k.LocalQueueNamed(namespace, name), ok
 }
 
 // ClusterQueue finds a ClusterQueue; nil if there is none.
 func (v *View) ClusterQueue(f *inspect.Facts, name string) (*kueue.ClusterQueue, bool) {
-	ok := v.note(f, inspect.PartQueues)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.ClusterQueueNamed(name), ok
+	k, ok := v.kueue(f, inspect.PartQueues)
+	return k.ClusterQueueNamed(name), ok
 }
 
 // ClusterQueues are all ClusterQueues of a cluster.
 func (v *View) ClusterQueues(f *inspect.Facts) ([]*kueue.ClusterQueue, bool) {
-	ok := v.note(f, inspect.PartQueues)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.ClusterQueues, ok
+	k, ok := v.kueue(f, inspect.PartQueues)
+	return k.ClusterQueues, ok
 }
 
 // Checks are all AdmissionChecks of a cluster.
 func (v *View) Checks(f *inspect.Facts) ([]*kueue.AdmissionCheck, bool) {
-	ok := v.note(f, inspect.PartChecks)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.Checks, ok
+	k, ok := v.kueue(f, inspect.PartChecks)
+	return k.Checks, ok
 }
 
 // Check finds an AdmissionCheck; nil if there is none.
 func (v *View) Check(f *inspect.Facts, name string) (*kueue.AdmissionCheck, bool) {
-	ok := v.note(f, inspect.PartChecks)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.CheckNamed(name), ok
+	k, ok := v.kueue(f, inspect.PartChecks)
+	return k.CheckNamed(name), ok
 }
 
 // Configs are all MultiKueueConfigs of a cluster.
 func (v *View) Configs(f *inspect.Facts) ([]*kueue.MultiKueueConfig, bool) {
-	ok := v.note(f, inspect.PartConfigs)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.Configs, ok
+	k, ok := v.kueue(f, inspect.PartConfigs)
+	return k.Configs, ok
 }
 
 // MultiKueueClusters are all MultiKueueClusters of a cluster.
 func (v *View) MultiKueueClusters(f *inspect.Facts) ([]*kueue.MultiKueueCluster, bool) {
-	ok := v.note(f, inspect.PartClusters)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.Clusters, ok
+	k, ok := v.kueue(f, inspect.PartClusters)
+	return k.Clusters, ok
 }
 
 // MultiKueueCluster finds a MultiKueueCluster; nil if there is none.
 func (v *View) MultiKueueCluster(f *inspect.Facts, name string) (*kueue.MultiKueueCluster, bool) {
-	ok := v.note(f, inspect.PartClusters)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
-	return f.Kueue.ClusterNamed(name), ok
+	k, ok := v.kueue(f, inspect.PartClusters)
+	return k.ClusterNamed(name), ok
 }
 
 // ContextOf is the context that reaches a MultiKueueCluster of a manager, "" if
@@ -237,15 +221,13 @@ func (v *View) ContextOf(f *inspect.Facts, cluster string) string {
 // of its context, "" if that cannot be told; f is nil where it was not asked or
 // did not answer.
 func (v *View) Worker(manager *inspect.Facts, cluster string) (f *inspect.Facts, known string) {
-	known = v.ContextOf(manager, cluster)
-	if known == "" {
+	if known = v.ContextOf(manager, cluster); known == "" {
 		return nil, ""
 	}
-	f, ok := v.Facts(known)
-	if !ok {
-		return nil, known
+	if f, ok := v.Facts(known); ok {
+		return f, known
 	}
-	return f, known
+	return nil, known
 }
 
 // Pods are the pods that a Job controls.

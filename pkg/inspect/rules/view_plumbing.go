@@ -18,11 +18,8 @@ import (
 // ServerOf is the API server that the Secret of a MultiKueueCluster leads to, ""
 // if that is not known.
 func (v *View) ServerOf(manager *inspect.Facts, cluster string) string {
-	v.note(manager, inspect.PartSecrets)
-	if manager.Kueue == nil {
-		return ""
-	}
-	return manager.Kueue.Addresses[cluster].Server
+	k, _ := v.kueue(manager, inspect.PartSecrets)
+	return k.Addresses[cluster].Server
 }
 
 // IsItself is whether a MultiKueueCluster of a manager is the manager. One address

@@ -147,12 +147,9 @@ func (v *View) notOffered(w *waiter) (config *kueue.MultiKueueConfig, rest []str
 
 // LocalQueues are those of a namespace.
 func (v *View) LocalQueues(f *inspect.Facts, namespace string) ([]*kueue.LocalQueue, bool) {
-	ok := v.note(f, inspect.PartQueues)
-	if f == nil || f.Kueue == nil {
-		return nil, ok
-	}
+	k, ok := v.kueue(f, inspect.PartQueues)
 	var found []*kueue.LocalQueue
-	for _, q := range f.Kueue.LocalQueues {
+	for _, q := range k.LocalQueues {
 		if q.Namespace == namespace {
 			found = append(found, q)
 		}
