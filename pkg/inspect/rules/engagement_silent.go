@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -123,13 +122,8 @@ func reportItself(v *View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 			jobs = append(jobs, s.Job())
 		}
 	}
-	var configs []string
 	all, _ := v.Configs(f)
-	for _, config := range all {
-		if slices.Contains(config.Spec.Clusters, c.Name) {
-			configs = append(configs, config.Name)
-		}
-	}
+	configs := naming(all, c.Name)
 	remedy := kubectlOn(OfKueue(f, "MultiKueueCluster", "", c.Name), "delete").Prose()
 	if len(configs) > 0 {
 		remedy = command.Say("take %s off the clusters of %s: %s, and then %s",

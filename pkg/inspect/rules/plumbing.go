@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
@@ -103,51 +102,41 @@ func brokenWorkers(v *View, code string) []brokenWorker {
 	return broken
 }
 
-// advice says what to do about one broken worker, and what else there is to see.
-type advice func(*View, brokenWorker) (remedy command.Prose, evidence []string)
+// advice says of one broken worker what to do about it, and whatever else there is to say.
+type advice func(*View, brokenWorker, *Sighting)
 
-// readsOfBroken are the parts that detectBroken reads.
-func readsOfBroken(more ...inspect.Part) []inspect.Part {
-	return append(more, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters)
-}
-
-// detectBroken reports the MultiKueueClusters whose fault has that code, each once
-// with the Jobs that hang on it.
-func detectBroken(code string, advise advice) func(*View) {
-	return detectBrokenWith(code, advise, func(*View, brokenWorker) []*inspect.Job { return nil })
-}
-
-// detectBrokenWith does so where further Jobs may hang on it.
-func detectBrokenWith(code string, advise advice, also func(*View, brokenWorker) []*inspect.Job) func(*View) {
-	return func(v *View) {
-		broken := brokenWorkers(v, code)
-		if len(broken) == 0 {
-			return
-		}
-		hanging := hangingOn(v)
-		for _, b := range broken {
-			remedy, more := advise(v, b)
+// ofBroken makes it the rule of the MultiKueueClusters whose fault has its code, each told
+// once with the Jobs that hang on it. more are the parts that the advice reads.
+func (r Rule) ofBroken(advise advice, more ...inspect.Part) Rule {
+	r.Severity = inspect.Error
+	r.Reads = slices.Concat(more, []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters})
+	r.Detect = func(v *View) {
+		for _, b := range brokenWorkers(v, r.Code) {
 			s := Sighting{
 				Object: b.object(), Since: b.active.LastTransitionTime.Time,
 				Message:  fmt.Sprintf("%s cannot use worker %s: %s", b.manager.Context, b.cluster.Name, b.why()),
-				Evidence: append([]string{conditionText(b.object(), b.active)}, more...), Remedy: remedy,
-				Jobs: append(hanging[worker{b.manager, b.cluster.Name}], also(v, b)...),
+				Evidence: []string{conditionText(b.object(), b.active)}, Jobs: slices.Clone(v.hangingOn(b.manager, b.cluster.Name)),
 			}
-			if len(s.Jobs) == 0 && !isUsed(v, b) {
+			advise(v, b, &s)
+			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(naming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no MultiKueueConfig names it", b.manager.Context))
 			}
 			v.Report(s)
 		}
 	}
+	return r
 }
 
-// isUsed is whether a MultiKueueConfig names the worker, as far as that is known.
-func isUsed(v *View, b brokenWorker) bool {
-	configs, ok := v.Configs(b.manager)
-	return !ok || slices.ContainsFunc(configs, func(c *kueue.MultiKueueConfig) bool {
-		return slices.Contains(c.Spec.Clusters, b.cluster.Name)
-	})
+// naming are the names of those configs that have any of some clusters.
+func naming(configs []*kueue.MultiKueueConfig, clusters ...string) []string {
+	var found []string
+	for _, c := range configs {
+		if slices.ContainsFunc(clusters, func(name string) bool { return slices.Contains(c.Spec.Clusters, name) }) {
+			found = append(found, c.Name)
+		}
+	}
+	return found
 }
 
 // worker is a MultiKueueCluster by its manager and name.
@@ -157,25 +146,28 @@ type worker struct {
 }
 
 // hangingOn are the Jobs that cannot go on without a worker: those that were given
-// to it, and those that may go to no other that is usable.
-func hangingOn(v *View) map[worker][]*inspect.Job {
-	found := map[worker][]*inspect.Job{}
-	for _, s := range v.Submissions() {
-		if s.IsFinished() {
-			continue
-		}
-		if chosen := s.Chosen(); chosen != "" {
-			found[worker{s.Manager, chosen}] = append(found[worker{s.Manager, chosen}], s.Job())
-			continue
-		}
-		if anyUsable(v, s.Manager, s.Nominated()) {
-			continue
-		}
-		for _, name := range s.Nominated() {
-			found[worker{s.Manager, name}] = append(found[worker{s.Manager, name}], s.Job())
+// to it, and those that may go to no other that is usable. They are found once for all rules.
+func (v *View) hangingOn(manager *inspect.Facts, name string) []*inspect.Job {
+	submissions := v.Submissions()
+	if v.shared.hanging == nil {
+		v.shared.hanging = map[worker][]*inspect.Job{}
+		for _, s := range submissions {
+			names := s.Nominated()
+			switch chosen := s.Chosen(); {
+			case s.IsFinished():
+				continue
+			case chosen != "":
+				names = []string{chosen}
+			case anyUsable(v, s.Manager, names):
+				continue
+			}
+			for _, name := range names {
+				at := worker{s.Manager, name}
+				v.shared.hanging[at] = append(v.shared.hanging[at], s.Job())
+			}
 		}
 	}
-	return found
+	return v.shared.hanging[worker{manager, name}]
 }
 
 func anyUsable(v *View, manager *inspect.Facts, clusters []string) bool {

@@ -16,8 +16,7 @@ import (
 
 func workerOutOfReach() Rule {
 	return Rule{
-		Code: "JM004", Title: "a worker is out of the manager's reach", Severity: inspect.Error,
-		Reads: readsOfBroken(inspect.PartSecrets, inspect.PartQueues),
+		Code: "JM004", Title: "a worker is out of the manager's reach",
 		Why: `The manager gets no connection to the API server of a worker: the cluster or the way to it is down, its
 address has changed, or the certificate that it shows is not signed by the authority in the kubeconfig. The manager
 tries again and again, at last every five minutes. Jobs that run there go on, but their status stands still; after
@@ -26,30 +25,31 @@ workerLostTimeout (15 minutes) the manager gives them to another worker, while t
 a refused connection, a timeout, a name that is not known or x509, and of the next attempt.`,
 		Remedy: `Restore the connection between the two API servers, or correct server and certificate-authority-data in
 the Secret. Do it within workerLostTimeout to keep the Jobs that run there.`,
-		Link:   "https://github.com/kubernetes-sigs/kueue/issues/13091",
-		Detect: detectBrokenWith("JM004", adviseUnreachable, undispatchedFor),
-	}
+		Link: "https://github.com/kubernetes-sigs/kueue/issues/13091",
+	}.ofBroken(adviseUnreachable, inspect.PartSecrets, inspect.PartQueues)
 }
 
-func adviseUnreachable(v *View, b brokenWorker) (command.Prose, []string) {
+func adviseUnreachable(v *View, b brokenWorker, s *Sighting) {
+	s.Jobs = append(s.Jobs, undispatchedFor(v, b)...)
 	if strings.Contains(b.active.Message, "x509") {
-		return newKubeconfig(b, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
+		s.Remedy = newKubeconfig(b, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name))
+		return
 	}
 	server := cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name)
 	facts, context := v.Worker(b.manager, b.cluster.Name)
 	switch {
 	case context == "" || context == b.manager.Context:
-		return command.Say("restore the connection from %s to %s", b.manager.Context, server), nil
+		s.Remedy = command.Say("restore the connection from %s to %s", b.manager.Context, server)
 	case facts != nil:
-		return command.Say("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context),
-			[]string{fmt.Sprintf("%s: the worker's API server answers us", context)}
+		s.Remedy = command.Say("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us", context))
+	default:
+		s.Remedy = command.Say("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
+			server, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
+		if v.Failed(context) != nil {
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker does not answer us either", context))
+		}
 	}
-	remedy := command.Say("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
-		server, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
-	if err := v.Failed(context); err != nil {
-		return remedy, []string{fmt.Sprintf("%s: the worker does not answer us either", context)}
-	}
-	return remedy, nil
 }
 
 // undispatchedFor are the Jobs that no worker can be offered to while this one,
@@ -96,8 +96,7 @@ func onWorker(v *View, b brokenWorker, words ...string) command.Command {
 
 func kindMissingOnWorker() Rule {
 	return Rule{
-		Code: "JM005", Title: "a kind that Kueue is set up for is missing on a worker", Severity: inspect.Error,
-		Reads: readsOfBroken(inspect.PartSecrets),
+		Code: "JM005", Title: "a kind that Kueue is set up for is missing on a worker",
 		Why: `The manager watches on each worker every kind that its integrations.frameworks lists. If the worker does not
 serve one of them, the whole worker is unusable, for Jobs of every kind.`,
 		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and a message such as
@@ -105,18 +104,16 @@ no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha2".`,
 		Remedy: `Install the operator of that kind, or at least its CRD, on the worker; or take the framework off the
 manager's integrations.frameworks.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/3582",
-		Detect: detectBroken("JM005", func(v *View, b brokenWorker) (command.Prose, []string) {
-			kind := missingKind(b)
-			return command.Say("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
-				kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context), nil
-		}),
-	}
+	}.ofBroken(func(v *View, b brokenWorker, s *Sighting) {
+		kind := missingKind(b)
+		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
+			kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context)
+	}, inspect.PartSecrets)
 }
 
 func workerForbids() Rule {
 	return Rule{
-		Code: "JM006", Title: "a worker forbids the manager what it needs", Severity: inspect.Error,
-		Reads: readsOfBroken(inspect.PartSecrets),
+		Code: "JM006", Title: "a worker forbids the manager what it needs",
 		Why: `The manager logs in to the worker, and its role there does not allow to list and watch one of the kinds that
 the manager is set up for. One kind is enough to make the worker unusable for all. The role that Kueue's sample script
 makes does not name every kind that is enabled by default.`,
@@ -124,8 +121,7 @@ makes does not name every kind that is enabled by default.`,
 forbidden, the user, the verb and the resource.`,
 		Remedy: `Add the verb and the resource to the ClusterRole that the manager's user has on the worker.`,
 		Link:   setup,
-		Detect: detectBroken("JM006", func(v *View, b brokenWorker) (command.Prose, []string) { return allow(v, b), nil }),
-	}
+	}.ofBroken(func(v *View, b brokenWorker, s *Sighting) { s.Remedy = allow(v, b) }, inspect.PartSecrets)
 }
 
 // forbiddenPattern finds who may not do what.
@@ -148,26 +144,23 @@ func allow(v *View, b brokenWorker) command.Prose {
 
 func workerKueueTooOld() Rule {
 	return Rule{
-		Code: "JM007", Title: "a worker has no Kueue, or one that is too old", Severity: inspect.Error,
-		Reads: readsOfBroken(inspect.PartSecrets, inspect.PartKueue),
+		Code: "JM007", Title: "a worker has no Kueue, or one that is too old",
 		Why: `The manager speaks kueue.x-k8s.io/v1beta2 to its workers. A worker without Kueue does not serve it, nor does
 one with a Kueue before 0.15.`,
 		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and the message no
 matches for kind "Workload" in version "kueue.x-k8s.io/v1beta2".`,
 		Remedy: `Install Kueue on the worker, or upgrade it there; upgrade workers before the manager.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/installation/",
-		Detect: detectBroken("JM007", func(v *View, b brokenWorker) (command.Prose, []string) {
-			var evidence []string
-			if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
-				switch has, known := v.HasKueue(f); {
-				case has:
-					evidence = []string{fmt.Sprintf("%s: kueue.x-k8s.io is served as %s", context, f.Kueue.Version)}
-				case known:
-					evidence = []string{fmt.Sprintf("%s: kueue.x-k8s.io is not served", context)}
-				}
+	}.ofBroken(func(v *View, b brokenWorker, s *Sighting) {
+		if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
+			switch has, known := v.HasKueue(f); {
+			case has:
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: kueue.x-k8s.io is served as %s", context, f.Kueue.Version))
+			case known:
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: kueue.x-k8s.io is not served", context))
 			}
-			return command.Say("install Kueue 0.15 or later on %s: %s",
-				b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml")), evidence
-		}),
-	}
+		}
+		s.Remedy = command.Say("install Kueue 0.15 or later on %s: %s",
+			b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"))
+	}, inspect.PartSecrets, inspect.PartKueue)
 }

@@ -14,8 +14,7 @@ const setup = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/"
 
 func kubeconfigMissing() Rule {
 	return Rule{
-		Code: "JM001", Title: "the kubeconfig of a worker cannot be read", Severity: inspect.Error,
-		Reads: readsOfBroken(),
+		Code: "JM001", Title: "the kubeconfig of a worker cannot be read",
 		Why: `A MultiKueueCluster names a Secret in Kueue's own namespace, or a file in the manager's container, that
 holds the kubeconfig of the worker. The Secret does not exist, is in another namespace, or keeps the kubeconfig under
 another key than kubeconfig; or the file is missing or outside /etc/multikueue/kubeconfigs. A Secret that does
@@ -26,14 +25,13 @@ missing.`,
 		Remedy: `Put the kubeconfig under the key kubeconfig of a Secret of that name in the namespace that Kueue runs in.
 The change is seen at once.`,
 		Link: setup,
-		Detect: detectBroken("JM001", func(_ *View, b brokenWorker) (command.Prose, []string) {
-			if b.cluster.SecretName() == "" {
-				return command.Say("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
-					b.cluster.Name, b.cluster.Name, b.manager.Context), nil
-			}
-			return putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose(), nil
-		}),
-	}
+	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) {
+		s.Remedy = putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose()
+		if b.cluster.SecretName() == "" {
+			s.Remedy = command.Say("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
+				b.cluster.Name, b.cluster.Name, b.manager.Context)
+		}
+	})
 }
 
 // putKubeconfig is the command that writes a worker's Secret from a file, whether or
@@ -56,8 +54,7 @@ func newKubeconfig(b brokenWorker, by string) command.Prose {
 
 func kubeconfigRefused() Rule {
 	return Rule{
-		Code: "JM002", Title: "the kubeconfig of a worker is refused", Severity: inspect.Error,
-		Reads: readsOfBroken(),
+		Code: "JM002", Title: "the kubeconfig of a worker is refused",
 		Why: `Kueue takes no kubeconfig that could read files of the manager or run programs in it, or that does not
 check the server's certificate. It refuses tokenFile, exec plugins, auth providers, user name and password,
 insecure-skip-tls-verify, a certificate-authority that is a file, and a server that is neither a host name nor an
@@ -67,16 +64,14 @@ rule that was broken.`,
 		Remedy: `Write a kubeconfig with certificate-authority-data and with a token, or with client-certificate-data and
 client-key-data, and replace the Secret's content.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/7439",
-		Detect: detectBroken("JM002", func(_ *View, b brokenWorker) (command.Prose, []string) {
-			return newKubeconfig(b, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name)), nil
-		}),
-	}
+	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) {
+		s.Remedy = newKubeconfig(b, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name))
+	})
 }
 
 func credentialsRefused() Rule {
 	return Rule{
-		Code: "JM003", Title: "a worker does not accept the manager's credentials", Severity: inspect.Error,
-		Reads: readsOfBroken(),
+		Code: "JM003", Title: "a worker does not accept the manager's credentials",
 		Why: `The worker answers, and does not know who the manager is: the token or the client certificate in the
 kubeconfig has expired or was revoked, or its service account was deleted. Tokens of service accounts that kubectl
 create token makes last an hour unless told otherwise.`,
@@ -85,16 +80,14 @@ Unauthorized, asks for credentials, or speaks of system:anonymous.`,
 		Remedy: `Make new credentials on the worker and replace the content of the Secret; Kueue watches it and connects
 again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/9280",
-		Detect: detectBroken("JM003", func(_ *View, b brokenWorker) (command.Prose, []string) {
-			return newKubeconfig(b, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", b.cluster.Name, b.cluster.Name)), nil
-		}),
-	}
+	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) {
+		s.Remedy = newKubeconfig(b, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", b.cluster.Name, b.cluster.Name))
+	})
 }
 
 func clusterProfileUnusable() Rule {
 	return Rule{
-		Code: "JM010", Title: "a worker's ClusterProfile cannot be used", Severity: inspect.Error,
-		Reads: readsOfBroken(),
+		Code: "JM010", Title: "a worker's ClusterProfile cannot be used",
 		Why: `The MultiKueueCluster names a ClusterProfile in place of a kubeconfig. That takes the manager's feature gate
 MultiKueueClusterProfile, which is off by default, a ClusterProfile of that name in Kueue's namespace, and an access
 provider in the manager's configuration that knows how to log in to it.`,
@@ -103,17 +96,16 @@ BadClusterProfile or BadRestConfig.`,
 		Remedy: `Turn the feature gate on, correct the name of the ClusterProfile or of the provider, or give the
 MultiKueueCluster a kubeconfig Secret.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
-		Detect: detectBroken("JM010", func(_ *View, b brokenWorker) (command.Prose, []string) {
-			profile := ""
-			if s := b.cluster.Spec.Source; s != nil && s.ClusterProfileRef != nil {
-				profile = " " + s.ClusterProfileRef.Name
-			}
-			if strings.Contains(b.active.Reason, "FeatureDisabled") {
-				return command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
-					b.manager.Context, b.cluster.Name), nil
-			}
-			return command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
-				profile, kueue.Namespace, b.manager.Context), nil
-		}),
-	}
+	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) {
+		profile := ""
+		if source := b.cluster.Spec.Source; source != nil && source.ClusterProfileRef != nil {
+			profile = " " + source.ClusterProfileRef.Name
+		}
+		s.Remedy = command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
+			profile, kueue.Namespace, b.manager.Context)
+		if strings.Contains(b.active.Reason, "FeatureDisabled") {
+			s.Remedy = command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
+				b.manager.Context, b.cluster.Name)
+		}
+	})
 }

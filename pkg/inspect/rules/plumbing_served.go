@@ -80,7 +80,7 @@ func reportUnservedClusters(v *View, f *inspect.Facts) {
 			Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
 		v.Report(Sighting{
-			Object: o, Since: c.CreationTimestamp.Time, Jobs: hangingOn(v)[worker{f, c.Name}], Awaits: awaited,
+			Object: o, Since: c.CreationTimestamp.Time, Jobs: v.hangingOn(f, c.Name), Awaits: awaited,
 			Message:  fmt.Sprintf("nobody connects to MultiKueueCluster %s: its status was never written", c.Name),
 			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, named(o), stamp(c.CreationTimestamp))},
 			Remedy:   command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", podsOfKueue(f.Context)),

@@ -59,7 +59,7 @@ func reportSameCluster(v *View, f *inspect.Facts) {
 			Message:  fmt.Sprintf("MultiKueueClusters %s are one cluster, which several MultiKueueConfigs name", strings.Join(group, " and ")),
 			Evidence: whyTheSame(v, f, group),
 			Remedy: command.Say("name it in each of them as %s, so that nothing of it is counted twice: %s", group[0],
-				command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(naming(configs, group[1:])...)),
+				command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(naming(configs, group[1:]...)...)),
 		})
 	}
 }
@@ -75,17 +75,6 @@ func isWithinOne(configs []*kueue.MultiKueueConfig, group []string) bool {
 		}
 		return n > 1
 	})
-}
-
-// naming are the configs that have any of some clusters.
-func naming(configs []*kueue.MultiKueueConfig, clusters []string) []string {
-	var found []string
-	for _, c := range configs {
-		if slices.ContainsFunc(clusters, func(name string) bool { return slices.Contains(c.Spec.Clusters, name) }) {
-			found = append(found, c.Name)
-		}
-	}
-	return found
 }
 
 // sameAmong are those of some MultiKueueClusters that lead to one cluster, in groups of

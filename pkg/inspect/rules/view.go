@@ -32,6 +32,8 @@ type shared struct {
 	copies map[*inspect.Job][]Copy
 	// submitted are the names of all origins of MultiKueue; nil where nobody has asked.
 	submitted sets.Set[inspect.ObjectName]
+	// hanging are the Jobs that cannot go on without a worker.
+	hanging map[worker][]*inspect.Job
 	// noKueue is what there is to read of Kueue where that is not; nobody may change it.
 	noKueue inspect.KueueFacts
 	// marks are those of mirrors, by the contexts of their management clusters.
