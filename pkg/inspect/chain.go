@@ -90,7 +90,7 @@ func (w *way) orphan() {
 		h.Namespace, h.Name = place.Namespace, place.Name
 	}
 	if unseen := w.inventory.Unseen(); len(unseen) > 0 {
-		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin may be where nobody looked: "+some(unseen)
+		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin may be where nobody looked: "+Some(unseen)
 	}
 	w.add(0, h)
 	if f := w.inventory.Facts(j.Context); f != nil {
@@ -205,11 +205,9 @@ func (w *way) multiKueue(f *Facts) {
 			"Kueue has made none for this "+w.pair.Origin.Kind))
 	}
 	for _, name := range w.checks(f, queue, workloads) {
-		check := f.Kueue.CheckNamed(name)
-		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
-			continue
+		if config, ok := f.Kueue.configOf(name); ok {
+			w.clusters(f, config, workloads)
 		}
-		w.clusters(f, check.Spec.Parameters.Name, workloads)
 	}
 }
 

@@ -26,12 +26,12 @@ func (k *kueueDeeds) collect() {
 		if isCopy {
 			continue
 		}
-		j, state := k.home.JobOf(jobUID(w)), k.check(w)
+		j, state := k.home.JobOf(jobUID(w)), k.home.Kueue.StateOf(w)
 		if j != nil {
 			k.forJob(w, j)
 		}
 		if state != nil {
-			k.Dispatched(w, state)
+			k.dispatched(w, state)
 		}
 		if j != nil && state != nil {
 			k.resumed(w, state, j)
@@ -88,19 +88,8 @@ func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
 	}
 }
 
-// check is how MultiKueue's check stands for a Workload, nil if it has none.
-func (k *kueueDeeds) check(w *kueue.Workload) *kueue.CheckState {
-	for i := range w.Status.AdmissionChecks {
-		state := &w.Status.AdmissionChecks[i]
-		if check := k.home.Kueue.CheckNamed(state.Name); check != nil && check.IsMultiKueue() {
-			return state
-		}
-	}
-	return nil
-}
-
 // dispatched notes how far MultiKueue has come with a Workload.
-func (k *kueueDeeds) Dispatched(w *kueue.Workload, state *kueue.CheckState) {
+func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	offered := k.offered(w, state)
 	nominated := k.Ours(k.home.Context, NominatedAt(w))
 	var ready time.Time

@@ -263,6 +263,50 @@ func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
 }
 
+// MultiKueueCheck is the first AdmissionCheck of MultiKueue's; nil if there is none.
+func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
+	for _, c := range k.Checks {
+		if c.IsMultiKueue() {
+			return c
+		}
+	}
+	return nil
+}
+
+// StateOf is how MultiKueue's check stands for a Workload, nil if it has none.
+func (k *KueueFacts) StateOf(w *kueue.Workload) *kueue.CheckState {
+	for i := range w.Status.AdmissionChecks {
+		state := &w.Status.AdmissionChecks[i]
+		if check := k.CheckNamed(state.Name); check != nil && check.IsMultiKueue() {
+			return state
+		}
+	}
+	return nil
+}
+
+// configOf is the name of the MultiKueueConfig that a check leads to; ok is false where
+// there is no such check, or it is none of MultiKueue's, or names none.
+func (k *KueueFacts) configOf(check string) (name string, ok bool) {
+	c := k.CheckNamed(check)
+	if c == nil || !c.IsMultiKueue() || c.Spec.Parameters == nil {
+		return "", false
+	}
+	return c.Spec.Parameters.Name, true
+}
+
+// ClustersBehind are the MultiKueueClusters that some checks lead to, as far as these and
+// their configs are known.
+func (k *KueueFacts) ClustersBehind(checks []string) []string {
+	var names []string
+	for _, check := range checks {
+		name, ok := k.configOf(check)
+		if config := k.ConfigNamed(name); ok && config != nil {
+			names = append(names, config.Spec.Clusters...)
+		}
+	}
+	return names
+}
+
 // Parts are all of them, in the order in which they are told.
 func Parts() []Part {
 	return []Part{

@@ -135,8 +135,8 @@ func (v *Inventory) Unseen() []string {
 	return names
 }
 
-// some are a few of many names, in words.
-func some(names []string) string {
+// Some are a few of many names, in words.
+func Some(names []string) string {
 	const few = 3
 	if len(names) <= few {
 		return strings.Join(names, ", ")

@@ -33,9 +33,9 @@ func (v *Inventory) outOfSight(unseen []string) string {
 	}
 	where := " where it was looked"
 	if len(seen) > 0 {
-		where = " on " + some(seen)
+		where = " on " + Some(seen)
 	}
-	return fmt.Sprintf("%s; not looked at: %s", where, some(namedOnly(unseen)))
+	return fmt.Sprintf("%s; not looked at: %s", where, Some(namedOnly(unseen)))
 }
 
 // unseenMirror says that a mirror may well be where its origin says, "" if that place
@@ -53,7 +53,7 @@ func (v *Inventory) unseenMirror(place delegation.Place, unseen []string) string
 	}
 	text := fmt.Sprintf("dispatched to %s/%s on %s, which was not looked at", place.Namespace, place.Name, cluster)
 	if len(unseen) > 0 {
-		text += "; it may be what " + some(namedOnly(unseen)) + " would lead to"
+		text += "; it may be what " + Some(namedOnly(unseen)) + " would lead to"
 	}
 	return text
 }

@@ -3,9 +3,6 @@ package placement
 import (
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -13,11 +10,7 @@ import (
 // What would be in its way is for the dispatch command to find out, which asks servers to
 // try it; here is told what can be seen without.
 func forDispatch(v *inspect.Inventory, o *inspect.Job) []inspect.Placement {
-	r := Request{Namespace: o.Namespace}
-	job := &batchv1.Job{}
-	if o.Object != nil && o.Row().IsJob() && runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) == nil {
-		r.PodSets = OfJob(job, "").PodSets
-	}
+	r := Request{Namespace: o.Namespace, PodSets: podSetsOf(o)}
 	var all []inspect.Placement
 	for _, f := range v.Clusters {
 		if f.Context != o.Context {

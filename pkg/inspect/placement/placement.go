@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -151,13 +149,7 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 			return r
 		}
 	}
-	if o.Object == nil || !o.Row().IsJob() {
-		return r
-	}
-	job := &batchv1.Job{}
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) == nil {
-		r.PodSets = OfJob(job, r.Queue).PodSets
-	}
+	r.PodSets = podSetsOf(o)
 	return r
 }
 
@@ -174,15 +166,7 @@ func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload)
 		}
 		names = append(names, submitted.Status.Nominated...)
 	}
-	for _, name := range checks {
-		check := k.CheckNamed(name)
-		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
-			continue
-		}
-		if config := k.ConfigNamed(check.Spec.Parameters.Name); config != nil {
-			names = append(names, config.Spec.Clusters...)
-		}
-	}
+	names = append(names, k.ClustersBehind(checks)...)
 	var unique []string
 	for _, name := range names {
 		if !slices.Contains(unique, name) {
@@ -327,7 +311,7 @@ func Outlook(all []inspect.Placement) string {
 	case len(all) == 0:
 		return "no cluster was found that it could be given to"
 	case verdict == inspect.Fits:
-		return "there is room on " + enough(names)
+		return "there is room on " + inspect.Some(names)
 	case verdict == inspect.Waits:
 		return "it would have to wait"
 	case verdict == inspect.Never:

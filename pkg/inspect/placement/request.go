@@ -12,6 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -70,6 +71,16 @@ func OfJob(j *batchv1.Job, queue string) Request {
 	}
 	set.Topology = topologyOf(&j.Spec.Template)
 	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}}
+}
+
+// podSetsOf are the pods of an object, by its own template; nil if they are not known, as of
+// other kinds than Job.
+func podSetsOf(o *inspect.Job) []kueue.PodTemplate {
+	job := &batchv1.Job{}
+	if o.Object == nil || !o.Row().IsJob() || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) != nil {
+		return nil
+	}
+	return OfJob(job, "").PodSets
 }
 
 // asked is what the pods of one kind need: so many pods, and how much of each resource

@@ -240,10 +240,10 @@ func (s *site) waits(result *assignment) {
 		}
 	}
 	if len(names) > 0 {
-		text += "; " + enough(names)
+		text += "; " + inspect.Some(names)
 	}
 	if s.preempts(fr, lacks) {
-		text += "; could preempt " + enough(victims)
+		text += "; could preempt " + inspect.Some(victims)
 	}
 	s.suggest(result)
 	s.decide(inspect.Waits, "%s", text)
@@ -258,12 +258,4 @@ func (s *site) describe(h inspect.Holder) string {
 		text += ", in ClusterQueue " + h.ClusterQueue
 	}
 	return text + ")"
-}
-
-// enough are as many as are named.
-func enough(names []string) string {
-	if len(names) > few {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-	}
-	return strings.Join(names, ", ")
 }

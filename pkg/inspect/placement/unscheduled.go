@@ -5,10 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
@@ -36,11 +34,7 @@ func onNodes(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 // forPods judges the pods of a Job by the nodes of its cluster. What runs on these is not
 // looked at: the scheduler did, and its words are quoted.
 func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
-	r := Request{Namespace: j.Namespace}
-	job := &batchv1.Job{}
-	if j.Object != nil && j.Row().IsJob() && runtime.DefaultUnstructuredConverter.FromUnstructured(j.Object.Object, job) == nil {
-		r.PodSets = OfJob(job, "").PodSets
-	}
+	r := Request{Namespace: j.Namespace, PodSets: podSetsOf(j)}
 	s := &site{facts: f, request: &r, now: v.Now, Placement: inspect.NewPlacement(f.Context)}
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")

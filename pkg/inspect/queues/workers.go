@@ -45,16 +45,7 @@ func (c *cluster) workers(n *capacity.Node, resource string) *inspect.WorkersQuo
 
 // clustersBehind are the MultiKueueClusters that the checks of a queue lead to.
 func (c *cluster) clustersBehind(q *kueue.ClusterQueue) []string {
-	var names []string
-	for _, name := range q.Checks() {
-		check := c.facts.Kueue.CheckNamed(name)
-		if check == nil || !check.IsMultiKueue() || check.Spec.Parameters == nil {
-			continue
-		}
-		if config := c.facts.Kueue.ConfigNamed(check.Spec.Parameters.Name); config != nil {
-			names = append(names, config.Spec.Clusters...)
-		}
-	}
+	names := c.facts.Kueue.ClustersBehind(q.Checks())
 	slices.Sort(names)
 	return slices.Compact(names)
 }

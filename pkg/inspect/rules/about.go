@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // About are the findings that concern a trace: those of its Jobs, and those of
@@ -46,7 +45,7 @@ func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 func HangsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
 	var managers int
 	for _, f := range v.Clusters {
-		if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || slices.ContainsFunc(f.Kueue.Checks, (*kueue.AdmissionCheck).IsMultiKueue)) {
+		if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
 			managers++
 		}
 	}

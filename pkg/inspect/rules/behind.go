@@ -144,11 +144,9 @@ func (v *View) pace(actor inspect.Actor, counts func(inspect.Deed) bool) int {
 // Object if it has none.
 func (v *View) multiKueueCheck(context string) Object {
 	f, _ := v.Facts(context)
-	checks, _ := v.Checks(f)
-	for _, c := range checks {
-		if c.IsMultiKueue() {
-			return OfKueue(f, "AdmissionCheck", "", c.Name)
-		}
+	k, _ := v.kueue(f, inspect.PartChecks)
+	if check := k.MultiKueueCheck(); check != nil {
+		return OfKueue(f, "AdmissionCheck", "", check.Name)
 	}
 	return Object{}
 }

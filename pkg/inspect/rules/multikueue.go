@@ -2,7 +2,6 @@ package rules
 
 import (
 	"iter"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,8 +116,8 @@ func (v *View) findSubmissions() []Submission {
 
 // Dispatches is whether a cluster has an AdmissionCheck of MultiKueue's.
 func (v *View) Dispatches(f *inspect.Facts) bool {
-	checks, _ := v.Checks(f)
-	return slices.ContainsFunc(checks, (*kueue.AdmissionCheck).IsMultiKueue)
+	k, _ := v.kueue(f, inspect.PartChecks)
+	return k.MultiKueueCheck() != nil
 }
 
 func (v *View) submission(p inspect.Pair) Submission {
@@ -136,13 +135,8 @@ func (v *View) submission(p inspect.Pair) Submission {
 
 // checkState is how MultiKueue's check stands for a Workload, nil if it has none.
 func (v *View) checkState(f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
-	for i := range w.Status.AdmissionChecks {
-		state := &w.Status.AdmissionChecks[i]
-		if check, _ := v.Check(f, state.Name); check != nil && check.IsMultiKueue() {
-			return state
-		}
-	}
-	return nil
+	k, _ := v.kueue(f, inspect.PartChecks)
+	return k.StateOf(w)
 }
 
 // Copy is the Workload that MultiKueue made of a submission on a worker.
