@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,5 +73,10 @@ func (l *FindingList) DeepCopyObject() runtime.Object {
 
 // IsAtLeast says whether a severity is as bad as another one, or worse.
 func (s Severity) IsAtLeast(other Severity) bool {
-	return slices.Index(Severities(), s) <= slices.Index(Severities(), other)
+	return s.Compare(other) <= 0
+}
+
+// Compare is negative where s is worse than another severity.
+func (s Severity) Compare(other Severity) int {
+	return cmp.Compare(slices.Index(Severities(), s), slices.Index(Severities(), other))
 }

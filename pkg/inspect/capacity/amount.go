@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 // Amount is how much there is of a resource: thousandths of cpu, and whole units of
@@ -66,4 +68,15 @@ func (a Amount) Text(name string) string {
 	}
 	q := a.Quantity(name)
 	return q.String()
+}
+
+// HeldBy is what a Workload holds of a resource in a flavor.
+func HeldBy(claim *kueue.Claim, fr FlavorResource) Amount {
+	var total Amount
+	for _, h := range claim.Holds {
+		if h.Flavor == fr.Flavor && h.Resource == fr.Resource {
+			total = total.Plus(AmountOf(h.Resource, h.Quantity))
+		}
+	}
+	return total
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 )
 
 func (s *site) change(c inspect.PlacementChange) { s.Changes = append(s.Changes, c) }
@@ -25,14 +26,14 @@ func createNamespace(context, name string) inspect.PlacementChange {
 func resume(context, kind, namespace, name string) inspect.PlacementChange {
 	return inspect.PlacementChange{
 		Message: fmt.Sprintf("let %s go on, on %s", name, context),
-		Command: command.Kubectl(context, namespace, "patch", kind, name, "--type", "merge", "-p", command.Patch("None", "spec", "stopPolicy")).Shell(),
+		Command: kueue.Resume(context, kind, namespace, name).Shell(),
 	}
 }
 
-func activate(context, namespace, name string) inspect.PlacementChange {
+func activate(context string, w *kueue.Workload) inspect.PlacementChange {
 	return inspect.PlacementChange{
 		Message: fmt.Sprintf("activate its Workload again, on %s", context),
-		Command: command.Kubectl(context, namespace, "patch", "workloads.kueue.x-k8s.io", name, "--type", "merge", "-p", command.Patch(true, "spec", "active")).Shell(),
+		Command: kueue.Activate(context, w).Shell(),
 	}
 }
 
@@ -139,7 +140,7 @@ func (s *site) patchQuota(at [3]int, fr capacity.FlavorResource, wanted capacity
 		map[string]any{"op": "test", "path": quota + "/name", "value": fr.Resource},
 		map[string]any{"op": "replace", "path": quota + "/nominalQuota", "value": text},
 	})
-	return command.Kubectl(s.Context, "", "patch", "clusterqueues.kueue.x-k8s.io", s.queue.Name, "--type", "json", "-p", patch).Shell()
+	return kueue.Kubectl(s.Context, "patch", "ClusterQueue", "", s.queue.Name).With("--type", "json", "-p", patch).Shell()
 }
 
 func amountOf(h inspect.Holder) capacity.Amount {

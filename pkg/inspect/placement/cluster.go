@@ -126,7 +126,7 @@ func (s *site) isHeld() bool {
 		return true
 	}
 	if !s.own.IsActive() {
-		s.change(activate(s.Context, s.own.Namespace, s.own.Name))
+		s.change(activate(s.Context, s.own))
 		return s.decide(inspect.Never, "it was deactivated (spec.active of its Workload is false)")
 	}
 	quota := s.own.Condition(kueue.QuotaReserved)
@@ -204,7 +204,7 @@ func (s *site) hasQueue() bool {
 		return s.decide(inspect.Never, "there is no LocalQueue %s/%s", r.Namespace, r.Queue)
 	case kueue.IsStopped(local.Spec.StopPolicy):
 		s.condition(name, inspect.No, "stopped")
-		s.change(resume(s.Context, "localqueues.kueue.x-k8s.io", local.Namespace, local.Name))
+		s.change(resume(s.Context, "LocalQueue", local.Namespace, local.Name))
 		return s.decide(inspect.Never, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
 	}
 	s.local = local
@@ -228,7 +228,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 	switch {
 	case kueue.IsStopped(q.Spec.StopPolicy):
 		s.condition(name, inspect.No, "stopped")
-		s.change(resume(s.Context, "clusterqueues.kueue.x-k8s.io", "", q.Name))
+		s.change(resume(s.Context, "ClusterQueue", "", q.Name))
 		return s.decide(inspect.Never, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")

@@ -135,13 +135,7 @@ func (s *site) holders(fr capacity.FlavorResource) []inspect.Holder {
 	var found []inspect.Holder
 	for _, n := range s.sharers() {
 		for _, c := range n.Claims {
-			var amount capacity.Amount
-			for _, h := range c.Holds {
-				if h.Flavor == fr.Flavor && h.Resource == fr.Resource {
-					amount = amount.Plus(capacity.AmountOf(h.Resource, h.Quantity))
-				}
-			}
-			if amount > 0 {
+			if amount := capacity.HeldBy(c, fr); amount > 0 {
 				found = append(found, s.holderOf(c, fr, amount, s.mayPreempt(n, c, fr)))
 			}
 		}

@@ -134,11 +134,7 @@ func (p passage) used(flavor, resource string) *string {
 	}
 	var total capacity.Amount
 	for _, claim := range p.claims {
-		for _, h := range claim.Holds {
-			if h.Flavor == flavor && h.Resource == resource {
-				total = total.Plus(capacity.AmountOf(h.Resource, h.Quantity))
-			}
-		}
+		total = total.Plus(capacity.HeldBy(claim, capacity.FlavorResource{Flavor: flavor, Resource: resource}))
 	}
 	return text(total, resource)
 }

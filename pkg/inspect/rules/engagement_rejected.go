@@ -95,7 +95,7 @@ func (r *rejection) sighting() Sighting {
 
 // again is how to have it tried again.
 func (r *rejection) again() command.Command {
-	return activate(r.manager, r.workload)
+	return kueue.Activate(r.manager.Context, r.workload)
 }
 
 func kindHasNoAdapter() Rule {

@@ -284,9 +284,8 @@ func (j *judged) about() iter.Seq[Object] {
 }
 
 func byWeight(a, b inspect.Finding) int {
-	severities := inspect.Severities()
 	return cmp.Or(
-		cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
+		a.Severity.Compare(b.Severity),
 		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Context, b.Context),
 		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 	)

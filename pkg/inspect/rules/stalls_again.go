@@ -83,7 +83,7 @@ func startedAgain(v *View, s Submission, n int32) Sighting {
 // describeWorkload is the command that shows what Kueue on a context says of a Workload of
 // that namespace and name.
 func describeWorkload(context string, w *kueue.Workload) command.Command {
-	return kubectlOn(Object{Context: context, Kind: "Workload", Namespace: w.Namespace, Name: w.Name}, "describe")
+	return kueue.Kubectl(context, "describe", "Workload", w.Namespace, w.Name)
 }
 
 // seeWhatPutsOut is how to find out why a Job is started again and again, by what is said

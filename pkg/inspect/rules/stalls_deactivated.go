@@ -48,7 +48,7 @@ func switchedOff(s Submission) Sighting {
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, named(workloadObject(s.Manager, w))),
 		},
-		Remedy: command.Say("once that is settled: %s", activate(s.Manager, w)),
+		Remedy: command.Say("once that is settled: %s", kueue.Activate(s.Manager.Context, w)),
 	}
 	runs := slices.ContainsFunc(s.Pair.Mirrors, isLiveMirror)
 	if runs {
@@ -96,7 +96,7 @@ func reportCopiesOff(v *View, s Submission) {
 			Object: Of(j), Since: v.On(j.Context, c.Worker.Context, since), Jobs: []*inspect.Job{j},
 			Message:  fmt.Sprintf("the copy of its Workload on %s (%s) was deactivated there, so that this worker does not run it", c.Cluster, c.Worker.Context),
 			Evidence: []string{fmt.Sprintf("%s: spec.active of %s is false", c.Worker.Context, named(workloadObject(c.Worker, w)))},
-			Remedy:   command.Say("once that is settled: %s", activate(c.Worker, w)),
+			Remedy:   command.Say("once that is settled: %s", kueue.Activate(c.Worker.Context, w)),
 		})
 	}
 }
@@ -110,9 +110,4 @@ func deactivation(w *kueue.Workload) *metav1.Condition {
 		}
 	}
 	return nil
-}
-
-// activate is how to have Kueue take up a Workload again.
-func activate(f *inspect.Facts, w *kueue.Workload) command.Command {
-	return patchOn(workloadObject(f, w), true, "spec", "active")
 }

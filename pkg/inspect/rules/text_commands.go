@@ -24,12 +24,12 @@ func deleteJob(j *inspect.Job) command.Command { return kubectlFor(j, "delete") 
 
 // kubectlOn is a command of kubectl's with a verb for an object of Kueue's.
 func kubectlOn(o Object, verb string) command.Command {
-	return command.Kubectl(o.Context, o.Namespace, verb, kueue.Resource(o.Kind), o.Name)
+	return kueue.Kubectl(o.Context, verb, o.Kind, o.Namespace, o.Name)
 }
 
 // patchOn is the command that gives a field of an object of Kueue's a value.
 func patchOn(o Object, value any, path ...string) command.Command {
-	return kubectlOn(o, "patch").With("--type", "merge", "-p", command.Patch(value, path...))
+	return kueue.Patch(o.Context, o.Kind, o.Namespace, o.Name, value, path...)
 }
 
 // podsOfKueue is the command that shows whether Kueue runs on a context.

@@ -179,10 +179,7 @@ func heldOnWorkers(w *waiter, key string, troubles []trouble) Sighting {
 // reportWorstFirst reports sightings so that where several become one finding, the
 // worst gives it its severity.
 func reportWorstFirst(v *View, sightings []Sighting) {
-	severities := inspect.Severities()
-	slices.SortStableFunc(sightings, func(a, b Sighting) int {
-		return cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity))
-	})
+	slices.SortStableFunc(sightings, func(a, b Sighting) int { return a.Severity.Compare(b.Severity) })
 	for _, s := range sightings {
 		v.Report(s)
 	}

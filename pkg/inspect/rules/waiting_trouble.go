@@ -160,7 +160,7 @@ func stoppedByPolicy(t trouble, policy string) trouble {
 	o := t.object
 	t.what, t.isMeant = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, named(o), policy))
-	t.remedy = patchOn(o, "None", "spec", "stopPolicy").Prose()
+	t.remedy = kueue.Resume(o.Context, o.Kind, o.Namespace, o.Name).Prose()
 	return t
 }
 
