@@ -6,6 +6,7 @@
 package kueue
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -296,16 +297,23 @@ func (c *MultiKueueCluster) SecretName() string {
 // first until Kueue 0.18.
 var admittedOn = regexp.MustCompile(`^The workload (?:got reservation|was admitted) on "([^"]+)"$`)
 
-// ChosenCluster is the MultiKueueCluster that a Workload was given to, "" if none. Before
-// Kueue 0.13 that stands in no field, and what MultiKueue says with its check tells it.
+// ChosenCluster is the MultiKueueCluster that a Workload was given to, "" if none.
 func (w *Workload) ChosenCluster() string {
+	name, _ := w.Chosen()
+	return name
+}
+
+// Chosen is the MultiKueueCluster that a Workload was given to, "" if none, and the field that
+// tells that. Before Kueue 0.13 there is none of its own, and what MultiKueue says with its
+// check tells it.
+func (w *Workload) Chosen() (cluster, field string) {
 	if w.Status.ClusterName != nil {
-		return *w.Status.ClusterName
+		return *w.Status.ClusterName, "status.clusterName"
 	}
 	for _, c := range w.Status.AdmissionChecks {
 		if found := admittedOn.FindStringSubmatch(c.Message); found != nil && c.State == CheckReady {
-			return found[1]
+			return found[1], fmt.Sprintf("the cluster in status.admissionChecks[%s].message", c.Name)
 		}
 	}
-	return ""
+	return "", "status.clusterName"
 }

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"fmt"
 	"iter"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,6 +44,12 @@ func (s *Submission) Chosen() string {
 		return ""
 	}
 	return s.Workload.ChosenCluster()
+}
+
+// chosenOf quotes to which MultiKueueCluster a Workload was given.
+func chosenOf(context string, w *kueue.Workload) string {
+	chosen, field := w.Chosen()
+	return fmt.Sprintf("%s: %s of Workload %s/%s is %s", context, field, w.Namespace, w.Name, cmp.Or(chosen, "not set"))
 }
 
 // Nominated are the MultiKueueClusters that may have it.

@@ -90,11 +90,7 @@ func (e *multiKueue) isConfigured(x misplaced) (is bool, config string, known bo
 
 // place quotes to which cluster the management cluster has given the Job.
 func (x *misplaced) place() string {
-	w := fmt.Sprintf("Workload %s/%s", x.workload.Namespace, x.workload.Name)
-	if x.chosen == "" {
-		return fmt.Sprintf("%s: status.clusterName of %s is not set since %s", x.manager.Context, w, day(x.since()))
-	}
-	return fmt.Sprintf("%s: status.clusterName of %s is %s since %s", x.manager.Context, w, x.chosen, day(x.since()))
+	return fmt.Sprintf("%s since %s", chosenOf(x.manager.Context, x.workload), day(x.since()))
 }
 
 // elsewhere says where else the Job runs, or waits to.

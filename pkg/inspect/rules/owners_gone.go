@@ -79,7 +79,7 @@ func reportWorkerEmpty(v *View, p inspect.Pair) {
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
 		Evidence: []string{
 			checkOf(s), stateOf(j),
-			fmt.Sprintf("%s: there is no %s, which status.clusterName %s of the Workload means", c.Worker.Context, named(Of(j)), s.Chosen()),
+			chosenOf(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			copied,
 		},
 		Remedy: command.Say("%s; it should have the %s run again; or delete it: %s", seeKueue(j.Context, awaited), j.Kind, deleteJob(j)),

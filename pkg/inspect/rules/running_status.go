@@ -191,7 +191,7 @@ func reportAdmittedNowhere(v *View, s Submission) {
 	case chosen == "":
 		sighting.Since = newest(sighting.Since, s.Check.LastTransitionTime.Time)
 		sighting.Message = "it counts as admitted, and was given to no worker"
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.clusterName of Workload %s/%s is not set", j.Context, s.Workload.Namespace, s.Workload.Name))
+		sighting.Evidence = append(sighting.Evidence, chosenOf(j.Context, s.Workload))
 	default:
 		c, ok := v.CopyOn(s, chosen)
 		// What has finished is not admitted any more, by right.

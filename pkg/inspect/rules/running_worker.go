@@ -82,8 +82,7 @@ func lost(v *View, s Submission) *metav1.Condition {
 
 func lostSighting(v *View, s Submission, active *metav1.Condition) Sighting {
 	j := s.Job()
-	given := fmt.Sprintf("%s: status.clusterName of Workload %s/%s is %s; %s",
-		j.Context, s.Workload.Namespace, s.Workload.Name, s.Chosen(), strings.TrimPrefix(frozen(j), j.Context+": "))
+	given := fmt.Sprintf("%s; %s", chosenOf(j.Context, s.Workload), strings.TrimPrefix(frozen(j), j.Context+": "))
 	if j.StatusWrittenAt != nil {
 		given += ", last written " + stamp(*j.StatusWrittenAt)
 	}
