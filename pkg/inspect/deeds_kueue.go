@@ -84,8 +84,24 @@ func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
 	if j.FinishedTime != nil {
 		k.do(DutyEnd, "", w, k.ours(*j.FinishedTime), k.ours(*j.StatusWrittenAt))
 	} else {
-		k.do(DutyStatus, "", w, time.Time{}, k.ours(*j.StatusWrittenAt))
+		written := k.ours(*j.StatusWrittenAt)
+		// A mirror that nobody has touched for long may be told of anew, which took no time.
+		k.note(w, Deed{Duty: DutyStatus, Began: k.changedBefore(w, written), Done: written, Held: true})
 	}
+}
+
+// changedBefore is when the status of a Workload's mirror was written last before a time;
+// the zero time where it was written since, or there is none.
+func (k *kueueDeeds) changedBefore(w *kueue.Workload, t time.Time) (changed time.Time) {
+	for _, worker := range k.Clusters {
+		if mirror := worker.mirrorUnder(w); mirror != nil && worker != k.home && mirror.StatusWrittenAt != nil {
+			changed = later(changed, k.Ours(worker.Context, mirror.StatusWrittenAt.Time))
+		}
+	}
+	if changed.After(t) {
+		return time.Time{}
+	}
+	return changed
 }
 
 // dispatched notes how far MultiKueue has come with a Workload.

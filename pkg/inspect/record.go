@@ -63,7 +63,7 @@ func NewRecord(deeds []Deed) *Record {
 // one.
 func (r *Record) Standing(t Turn, now time.Time) Standing {
 	var s Standing
-	var overtaken bool
+	var overtaken, served bool
 	slowest := blink
 	for d := range r.others(t) {
 		s.Last = d
@@ -77,15 +77,18 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 		if took, known := d.latency(); known {
 			slowest = max(slowest, took)
 		}
+		// Of what is not known to have waited there is no telling in whose turn it was.
+		served = served || isSame && !d.Began.IsZero() && d.Done.After(t.Since)
 		overtaken = overtaken || isSame && d.Began.After(t.Since)
 	}
-	s.State = s.judge(t, now, slowest, overtaken)
+	s.State = s.judge(t, now, slowest, served && !overtaken, overtaken)
 	return s
 }
 
 // judge tells the state from what was found out of the others: how long the slowest of
-// them took of late, and whether one whose turn came later was served.
-func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, overtaken bool) StandingState {
+// them took of late, whether those that were served since were in line before it, and
+// whether one whose turn came later was served.
+func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, inOrder, overtaken bool) StandingState {
 	waits, idle := now.Sub(t.Since), now.Sub(s.Last.Done)
 	// Where others had to wait as long, it is no sign that nobody was served since.
 	isUsual := waits <= slowest && idle <= lately
@@ -94,7 +97,7 @@ func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, overtaken
 	switch {
 	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since) || idle > lately:
 		return Unseen
-	case waits <= 2*max(slowest, breath) || s.Like.Done.After(t.Since) && !overtaken && !hasStopped:
+	case waits <= 2*max(slowest, breath) || inOrder && !hasStopped:
 		return Behind
 	case hasStopped && !overtaken:
 		return Unseen

@@ -44,6 +44,7 @@ func TestStanding(t *testing.T) {
 		{"all are slow", 600, []inspect.Deed{mirror("ml/a", 900, 500), mirror("ml/b", 500, 55)}, inspect.Behind},
 		{"it works through a long queue", 3600, []inspect.Deed{mirror("ml/a", 5000, 400), mirror("ml/b", 4000, 3)}, inspect.Behind},
 		{"it does the same for another cluster", 600, []inspect.Deed{did(inspect.DutyMirror, "tokyo", "ml/a", 60, 55)}, inspect.PassedOver},
+		{"others are served, whose turns nobody knows", 55, []inspect.Deed{mirror("ml/a", 0, 5)}, inspect.PassedOver},
 		{"it does other things", 600, []inspect.Deed{did(inspect.DutyStatus, "", "ml/a", 0, 55)}, inspect.PassedOver},
 		{"it does other things, so far", 20, []inspect.Deed{did(inspect.DutyAny, "", "ml/a", 0, 5)}, inspect.Behind},
 		{"all that it does takes that long", 50, []inspect.Deed{did(inspect.DutyNominate, "", "ml/a", 60, 20)}, inspect.Behind},

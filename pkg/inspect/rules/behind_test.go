@@ -94,3 +94,16 @@ func TestBehindIsNoCover(t *testing.T) {
 		})
 	}
 }
+
+// TestTurnOfStatus: MultiKueue's turn to copy a status came when the mirror's was written, so
+// that it shows who was served out of turn.
+func TestTurnOfStatus(t *testing.T) {
+	v := testCase{name: "turn", code: "of status", base: "running", edits: []edit{writtenAt("kwok-w1", "30"), writtenAt("kwok-mgr", "31")}}.inventory(t)
+	for _, d := range v.RecordOf(inspect.Actor{Role: inspect.RoleKueue, Context: "kwok-mgr"}).Deeds {
+		if d.Duty == inspect.DutyStatus {
+			assert.Equal(t, d.Done.Sub(d.Began), time.Second)
+			return
+		}
+	}
+	t.Fatal("no status was copied")
+}

@@ -112,12 +112,14 @@ func delegatedCases() []testCase {
 	}
 }
 
+// writtenAt has the status of a Job be written at a second.
+func writtenAt(context, second string) edit {
+	return patch(context, "Job/train", `{metadata: {managedFields: [{manager: kueue, operation: Update, apiVersion: batch/v1,
+		fieldsType: FieldsV1, fieldsV1: {}, subresource: status, time: "2026-11-20T23:43:`+second+`Z"}]}}`)
+}
+
 func staleCases() []testCase {
 	behind := patch("kwok-mgr", "Job/train", `{status: {ready: 0}}`)
-	writtenAt := func(context, second string) edit {
-		return patch(context, "Job/train", `{metadata: {managedFields: [{manager: kueue, operation: Update, apiVersion: batch/v1,
-			fieldsType: FieldsV1, fieldsV1: {}, subresource: status, time: "2026-11-20T23:43:`+second+`Z"}]}}`)
-	}
 	return []testCase{
 		{name: "MultiKueue has stopped to copy", code: "JM104", base: "running", fires: true, edits: []edit{
 			behind, writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30"),
