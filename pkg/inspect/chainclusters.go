@@ -123,7 +123,7 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 	if len(copies) == 0 && isWanted && !isOver {
 		why := cmp.Or(f.Gaps[PartWorkloads], f.Gaps[PartKueue])
 		w.add(2, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Name: workloads[0].Name, Context: target}, why,
-			"MultiKueue has made no copy there"))
+			"there is no copy of it there"))
 	}
 	if found := w.jobsOn(target); isChosen && !found && !isOver && !w.pair.Origin.Status.IsFinished() {
 		w.add(2, missing(Hop{Kind: w.pair.Origin.Kind, Namespace: w.pair.Origin.Namespace, Name: w.pair.Origin.Name, Context: target}, nil,

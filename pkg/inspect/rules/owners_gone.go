@@ -26,8 +26,9 @@ its annotation jobmanagedby.github.io/mirror names was read, and has no Job of t
 uid that the annotation names nor the origin's as jobmanagedby.github.io/origin-uid.`,
 		Remedy: `What was dispatched: dispatch --new-mirror runs it again from the start, and cancel ends it. If somebody
 else's Job stands in the mirror's place, that one has to go first, or the origin has to be ended and created again. Else
-see that the owner's controller runs: MultiKueue then has the Job run again. What no controller looks after has to be
-created again.`,
+see that the owner's controller runs: MultiKueue then has the Job run again, but not before workerLostTimeout, 15
+minutes unless configured otherwise, has gone by since it gave it to the worker. What no controller looks after has to
+be created again.`,
 		Link: docsJobs,
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
@@ -82,8 +83,19 @@ func reportWorkerEmpty(v *View, p inspect.Pair) {
 			chosenOf(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
 			copied,
 		},
-		Remedy: command.Say("%s; it should have the %s run again; or delete it: %s", seeKueue(j.Context, awaited), j.Kind, deleteJob(j)),
+		Remedy: command.Say("%s; or delete it: %s", v.runsAgain(s, c, awaited), deleteJob(j)),
 	})
+}
+
+// runsAgain says what has a Job run again whose mirror is gone. Where nothing of it is on the
+// worker, MultiKueue waits on purpose for as long as a worker may be lost (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
+func (v *View) runsAgain(s Submission, c Copy, awaited *Awaited) command.Prose {
+	again := s.Check.LastTransitionTime.Add(workerLost)
+	if c.Workload == nil && v.Now().Before(v.inventory.Ours(s.Manager.Context, again)) {
+		return command.Say("wait: MultiKueue has the %s run again after workerLostTimeout, by default at %s", s.Job().Kind, again.UTC().Format(time.RFC3339))
+	}
+	return command.Say("%s; it should have the %s run again", seeKueue(s.Manager.Context, awaited), s.Job().Kind)
 }
 
 // lastWord is the last time at which an origin's mirror was certainly there.

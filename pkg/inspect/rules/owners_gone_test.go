@@ -1,0 +1,33 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestGoneMirrorRunsAgain: MultiKueue waits on purpose before it has a Job run again of which
+// nothing is left on its worker; only where it does not, Kueue is to be looked at.
+func TestGoneMirrorRunsAgain(t *testing.T) {
+	noJob, noCopy := remove("kwok-w1", "Job/train"), remove("kwok-w1", "Workload/job-train-1c348")
+	for name, tt := range map[string]struct {
+		edits []edit
+		later time.Duration
+		want  string
+	}{
+		"nothing is left":                  {[]edit{noJob, noCopy}, 0, "wait: MultiKueue has the Job run again after workerLostTimeout, by default at 2026-11-20T23:58:19Z"},
+		"nothing is left, for long":        {[]edit{noJob, noCopy}, time.Hour, "see whether Kueue runs on kwok-mgr"},
+		"the copy of its Workload is left": {[]edit{noJob}, 0, "see whether Kueue runs on kwok-mgr"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, _ := rules.ByCode("JM105")
+			found := judge(t, testCase{name: name, code: "JM105", base: "running", edits: tt.edits, later: tt.later}.inventory(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), 1)
+			assert.Assert(t, strings.HasPrefix(found[0].Remedy, tt.want), found[0].Remedy)
+		})
+	}
+}
