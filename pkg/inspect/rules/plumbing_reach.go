@@ -41,7 +41,8 @@ func adviseUnreachable(v *View, b brokenWorker, s *Sighting) {
 	case context == "" || context == b.manager.Context:
 		s.Remedy = command.Say("restore the connection from %s to %s", b.manager.Context, server)
 	case facts != nil:
-		s.Remedy = command.Say("restore the connection from the Kueue manager on %s to %s; it answers us as context %s", b.manager.Context, server, context)
+		s.Remedy = command.Say("it answers us as context %s, so the Kueue manager on %s may find it back by itself: it tries again and again, at last every five minutes; if that fails, too, restore the connection from there to %s",
+			context, b.manager.Context, server)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us", context))
 	default:
 		s.Remedy = command.Say("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
