@@ -1,6 +1,8 @@
 package kueue
 
 import (
+	"encoding/json"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,13 +141,24 @@ type PodTemplate struct {
 	Count    int32                  `json:"count"`
 	MinCount *int32                 `json:"minCount,omitempty"`
 	Template corev1.PodTemplateSpec `json:"template"`
-	// Topology is not nil where the pods have to be near each other.
+	// Topology is how they have to be placed. Every Workload of a Job has it, with the label
+	// that tells a pod's index.
 	Topology *TopologyRequest `json:"topologyRequest,omitempty"`
 }
 
 // TopologyRequest is how near to each other pods have to be.
 type TopologyRequest struct {
-	Required      *string `json:"required,omitempty"`
-	Preferred     *string `json:"preferred,omitempty"`
-	Unconstrained *bool   `json:"unconstrained,omitempty"`
+	Required      *string           `json:"required,omitempty"`
+	Preferred     *string           `json:"preferred,omitempty"`
+	Unconstrained *bool             `json:"unconstrained,omitempty"`
+	SliceRequired *string           `json:"podSetSliceRequiredTopology,omitempty"`
+	SliceSize     *int32            `json:"podSetSliceSize,omitempty"`
+	Slices        []json.RawMessage `json:"podsetSliceRequiredTopologyConstraints,omitempty"`
+}
+
+// IsExplicit says whether whoever made the pods asks for a topology (kueue:
+// pkg/workload, IsExplicitlyRequestingTAS).
+func (r *TopologyRequest) IsExplicit() bool {
+	return r != nil && (r.Required != nil || r.Preferred != nil || r.Unconstrained != nil ||
+		r.SliceRequired != nil || r.SliceSize != nil || len(r.Slices) > 0)
 }

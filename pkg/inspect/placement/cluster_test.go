@@ -259,6 +259,29 @@ func waiting(name, cpu string) string {
  status: {resourceRequests: [{name: main, resources: {cpu: ` + cpu + `}}]}}`
 }
 
+// TestTopologyOfAWorkload: Kueue writes down in each Workload which label tells a pod's
+// index, whether a topology is asked for or not.
+func TestTopologyOfAWorkload(t *testing.T) {
+	w := parse[world](t, simple("4"))
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	for asked, verdict := range map[string]string{
+		`{podIndexLabel: batch.kubernetes.io/job-completion-index}`:                               "fits",
+		`{podIndexLabel: i, subGroupIndexLabel: g, subGroupCount: 2}`:                             "fits",
+		`{podIndexLabel: i, required: rack}`:                                                      "never",
+		`{preferred: rack}`:                                                                       "never",
+		`{unconstrained: true}`:                                                                   "never",
+		`{podSetSliceRequiredTopology: rack, podSetSliceSize: 2}`:                                 "never",
+		`{podsetSliceRequiredTopologyConstraints: [{topology: rack, size: 2}], subGroupCount: 2}`: "never",
+	} {
+		var topology kueue.TopologyRequest
+		assert.NilError(t, yaml.Unmarshal([]byte(asked), &topology))
+		r.PodSets[0].Topology = &topology
+		assert.Equal(t, string(placement.On(w.facts(), &r, nil, time.Time{}).Verdict), verdict, asked)
+	}
+}
+
 // TestSmallest: of all clusters' changes, the one that asks for least.
 func TestSmallest(t *testing.T) {
 	far, near := judged(t, simple("2"), pods("8", "cpu: 1")), judged(t, simple("7"), pods("8", "cpu: 1"))

@@ -31,22 +31,17 @@ func topologyAnnotations() []string {
 	return []string{
 		"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology",
 		"kueue.x-k8s.io/podset-unconstrained-topology", "kueue.x-k8s.io/podset-slice-required-topology",
+		"kueue.x-k8s.io/podset-slice-required-topology-constraints",
 	}
-}
-
-func topologyOf(template *corev1.PodTemplateSpec) *kueue.TopologyRequest {
-	for _, key := range topologyAnnotations() {
-		if value, ok := template.Annotations[key]; ok {
-			return &kueue.TopologyRequest{Required: &value}
-		}
-	}
-	return nil
 }
 
 // isBound is whether a podset has to be placed by topology, which hangs on nodes and pods
 // that nobody here looks at.
 func isBound(set *kueue.PodTemplate) bool {
-	return set.Topology != nil || topologyOf(&set.Template) != nil
+	return set.Topology.IsExplicit() || slices.ContainsFunc(topologyAnnotations(), func(key string) bool {
+		_, isAsked := set.Template.Annotations[key]
+		return isAsked
+	})
 }
 
 // suits says whether a flavor is one for the pods of a podset: its taints are tolerated,

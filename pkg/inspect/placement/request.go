@@ -69,7 +69,6 @@ func OfJob(j *batchv1.Job, queue string) Request {
 	if least, ok := numberIn(j.Annotations[delegation.MinParallelism]); ok {
 		set.MinCount = &least
 	}
-	set.Topology = topologyOf(&j.Spec.Template)
 	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}}
 }
 
