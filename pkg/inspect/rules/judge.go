@@ -169,6 +169,8 @@ type judged struct {
 	// jobs are its Jobs, each once, and known the same: one cause may bring about thousands.
 	jobs  []*inspect.Job
 	known sets.Set[*inspect.Job]
+	// isEarly is whether it is in progress, so that it covers others and is not told itself.
+	isEarly bool
 }
 
 // concerns says whether a finding is about objects of a kind.
@@ -181,7 +183,7 @@ func (j *judged) isSame(other judged) bool {
 }
 
 // findings makes findings of what a rule has seen for long enough, but for what waits for
-// an actor that is just behind.
+// an actor that is just behind. What is younger is among them where it covers others.
 func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Duration) []judged {
 	var found []judged
 	byCause := map[string]int{}
@@ -194,6 +196,11 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 		case r.Goes && age >= period:
 			s.Severity = inspect.Warning
 		case age < period && (!r.Goes || age < inspect.Settling):
+			if len(r.Covers) > 0 {
+				early := r.finding(s)
+				early.isEarly = true
+				found = append(found, early)
+			}
 			continue
 		}
 		if i, known := byCause[s.Cause]; known && s.Cause != "" {
@@ -244,7 +251,7 @@ func (j *judged) addJobs(jobs []*inspect.Job) {
 }
 
 // uncovered drops the findings that another one about the same object, or the
-// same Job, explains.
+// same Job, explains, be it in progress.
 func uncovered(found []judged) []judged {
 	type told struct {
 		code  string
@@ -259,6 +266,9 @@ func uncovered(found []judged) []judged {
 		}
 	}
 	return slices.DeleteFunc(found, func(f judged) bool {
+		if f.isEarly {
+			return true
+		}
 		for about := range f.about() {
 			if !covered.Has(told{f.Code, about}) {
 				return false

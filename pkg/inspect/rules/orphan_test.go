@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -126,6 +127,13 @@ func twiceCases() []testCase {
 		{name: "held back there", code: "JM055", base: base, edits: []edit{heldBack}},
 
 		{name: "the lost worker is back", code: "JM056", base: base, fires: true, edits: []edit{inConfig}},
+		{name: "MultiKueue has gone back to it", code: "JM056", base: base, fires: true, edits: []edit{
+			inConfig, remove("kwok-w2", "Job/train"), remove("kwok-w2", "Workload/job-train-267ae"),
+		}},
+		{name: "and its status is copied", code: "JM056", base: base, edits: []edit{
+			inConfig, remove("kwok-w2", "Job/train"), remove("kwok-w2", "Workload/job-train-267ae"),
+			patch("kwok-mgr", "Job/train", `{status: {startTime: "2026-11-20T23:48:50Z"}}`),
+		}},
 		{name: "given to nobody yet", code: "JM056", base: base, edits: []edit{
 			inConfig, patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: null}}`),
 		}},
@@ -134,6 +142,27 @@ func twiceCases() []testCase {
 		{name: "taken out of the config", code: "JM056", base: base},
 		{name: "runs where it should", code: "JM056", base: "running"},
 	}
+}
+
+// TestLostWorkerIsBack: MultiKueue deletes one of the mirrors by itself once it reaches both
+// workers again. Who deletes another at that moment has none.
+func TestLostWorkerIsBack(t *testing.T) {
+	connected := patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: [
+		{type: Active, status: "True", reason: Active, message: Connected, lastTransitionTime: "2026-11-21T00:49:00Z"}]}}`)
+	c := testCase{name: "a lost worker is back", base: "cluster-removed-from-config", later: time.Hour, edits: []edit{
+		patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1, worker2]}}`), connected,
+	}}
+	twice := func(grace time.Duration) string {
+		var codes []string
+		for _, code := range codesOf(judge(t, c.inventory(t), rules.All(), grace)) {
+			if code == "JM056" || code == "JM107" {
+				codes = append(codes, code)
+			}
+		}
+		return strings.Join(codes, " ")
+	}
+	assert.Equal(t, twice(5*time.Minute), "")
+	assert.Equal(t, twice(0), "JM056")
 }
 
 func leftCases() []testCase {

@@ -22,6 +22,8 @@ type misplaced struct {
 	// lead to the mirror.
 	chosen string
 	here   []string
+	// isAlone is whether no mirror is seen to run where it was given to.
+	isAlone bool
 }
 
 // misplaced are the mirrors that run on another cluster than the one that their
@@ -45,9 +47,18 @@ func (e *multiKueue) misplaced() []misplaced {
 			continue
 		}
 		m.check = e.checkState(d.Facts, w)
+		_, place := e.Worker(d.Facts, m.chosen)
+		m.isAlone = !hasLive(x.Pair, place)
 		found = append(found, m)
 	}
 	return found
+}
+
+// hasLive is whether a mirror of a pair is seen to run on a context.
+func hasLive(p inspect.Pair, context string) bool {
+	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool {
+		return m.Current && m.Job.Context == context && isLiveJob(m.Job)
+	})
 }
 
 // mayBeOn says whether a mirror may be on a MultiKueueCluster of a manager: it was found
@@ -116,6 +127,23 @@ func (x *misplaced) remedy() command.Prose {
 	return command.Say("%s, and so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), plural(x.mirror))
 }
 
+// isHeard is whether MultiKueue can go on with the mirror: the origin has its start time,
+// or may still have it. Only that of a Job cannot be changed any more.
+func (x *misplaced) isHeard() bool {
+	return !x.Origin.Row().IsJob() || x.Origin.StartTime == nil || x.mirror.StartTime == nil || x.Origin.StartTime.Equal(x.mirror.StartTime)
+}
+
+// tellAlone says that the mirror is the last one that there is, so that nobody deletes it
+// for a second one.
+func (x *misplaced) tellAlone(s *Sighting) {
+	s.Cause += " alone"
+	s.Message = fmt.Sprintf("what was taken from %s runs there alone: %s was given it too, and has it no more", x.here[0], x.chosen)
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status.startTime of %s is %s, which keeps the status of the mirror from being copied",
+		x.Origin.Context, named(Of(x.Origin)), stamp(*x.Origin.StartTime)))
+	s.Remedy = command.Say("nothing else runs it, and MultiKueue cannot copy how it ends: have it end on %s, and keep what it has made; "+
+		"then, or if it may start from the beginning, %s", x.mirror.Context, x.remedy())
+}
+
 func takenOut() Rule {
 	return Rule{
 		Code: "JM055", Title: "runs on a cluster that was taken out of the MultiKueueConfig", Severity: inspect.Error,
@@ -157,11 +185,14 @@ func cameBack() Rule {
 		},
 		Why: `A worker that is not reached for 15 minutes (workerLostTimeout) counts as lost, and its Jobs are given to
 others, while they run on where they are. When the worker comes back, MultiKueue takes the copy that was admitted
-first for the right one, whatever the Workload's clusterName says, which cannot be changed any more; so it may not
-come to rest.`,
+first for the right one, whatever the Workload's clusterName says, and deletes the other. The origin has the start
+time of that one already, which cannot be changed any more, so that the status of the first is not copied until it is
+deleted, too.`,
 		Shows: `A mirror runs on a worker, and the Workload's status.clusterName on the management cluster names another
 one.`,
-		Remedy: `Delete the mirror and its Workload on the cluster that is not the Workload's clusterName.`,
+		Remedy: `Where both run, delete the mirror and its Workload on the cluster that is not the Workload's clusterName,
+before MultiKueue reaches it. Where the other one is gone, this one is the only run: have it end, and delete it then,
+which has MultiKueue start the Job once more; or delete it at once.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Covers: []string{"JM107"},
 		Detect: func(v *View) {
@@ -176,6 +207,14 @@ one.`,
 					s.Since = newest(s.Since, active.LastTransitionTime.Time)
 					s.Evidence = append(s.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is %s since %s",
 						x.manager.Context, x.here[0], active.Status, stamp(active.LastTransitionTime)))
+				}
+				if x.isAlone {
+					if x.isHeard() {
+						continue
+					}
+					x.tellAlone(&s)
+					v.Report(s)
+					continue
 				}
 				s.Message = fmt.Sprintf("what was taken from %s still runs there, %s", x.here[0], x.elsewhere())
 				s.Awaits = v.awaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)

@@ -108,7 +108,10 @@ func sickOnManager() []sick {
 		{"it was created again", "running", []edit{patch(mgr, "Job/train", `{metadata: {uid: "0000"}, spec: {suspend: true}, status: null}`)}, "JM017 JM063", "an older Job"},
 		{"its status is not copied", "running", []edit{patch(mgr, "Job/train", `{metadata: {managedFields: null}, status: null}`)}, "JM104", "does not copy its status"},
 		{"the record of its worker is lost", "running", m(`{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], ` + withConditions(gotQuota) + `, admissionChecks: [{name: multikueue, state: Pending, lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`), "JM022", "has not written that down"},
-		{"it was given to another worker", "running", m(`{status: {clusterName: worker2}}`), "JM056", "worker2 was given it too"},
+		{
+			"MultiKueue has gone back to another worker", "running", append(m(`{status: {clusterName: worker2}}`),
+				patch(mgr, "Job/train", `{status: {startTime: "2026-11-20T23:43:59Z"}}`)), "JM056", "worker2 was given it too, and has it no more",
+		},
 		{"the MultiKueueConfig is gone", "running", []edit{remove(mgr, "MultiKueueConfig/fleet")}, "JM008", `MultiKueueConfig "fleet", which does not exist`},
 		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
 		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr leads to kwok-w1"},
