@@ -73,7 +73,7 @@ func resizeNotApplied() Rule {
 needs the right to patch Jobs on the worker for that, which the script that sets up the worker's account did not give
 in some versions of Kueue.`,
 		Shows: `The Job has the annotation kueue.x-k8s.io/elastic-job: "true", all of its Workloads are admitted, and
-spec.parallelism of origin and mirror differ.`,
+the number of pods that origin and mirror run at once differ: spec.parallelism, and no more than spec.completions.`,
 		Remedy: `Give the account that MultiKueue has on the worker the verbs update and patch on jobs.batch, and update
 on workloads.kueue.x-k8s.io.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/pull/13649",
@@ -104,8 +104,23 @@ func allAdmitted(v *View, s Submission) bool {
 	return ok
 }
 
+// atOnce is how many pods a Job runs at once, which is the size that Kueue knows.
+func atOnce(j *inspect.Job) int32 {
+	n := int32(1)
+	if j.Parallelism != nil {
+		n = *j.Parallelism
+	}
+	if j.Completions != nil {
+		n = min(n, *j.Completions)
+	}
+	return n
+}
+
 func reportSize(v *View, s Submission, m inspect.Mirror) {
 	j := s.Job()
+	if atOnce(j) == atOnce(m.Job) {
+		return
+	}
 	for _, d := range v.Differences(s.Pair, m) {
 		if d.Lag || d.Field != "spec.parallelism" && d.Field != "spec.completions" {
 			continue

@@ -339,17 +339,15 @@ ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: `+owner+`,
 	}
 	const mirror = "3669332a-c7a6-4bee-ae29-2f5fdaf72828"
 	ownerless := patch("kwok-w1", workload, "{metadata: {ownerReferences: null, labels: {kueue.x-k8s.io/job-uid: null}}}")
-	elastic := patch("kwok-mgr", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}, spec: {parallelism: 4}}`)
+	elastic := patch("kwok-mgr", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}, spec: {parallelism: 1}}`)
 	return []testCase{
 		{name: "an older Kueue on the worker", code: "JM040", base: recordedRunning, fires: true, edits: []edit{ownerless, second(mirror)}},
 		{name: "not taken up yet", code: "JM040", base: recordedRunning, edits: []edit{ownerless}},
 		{name: "another Job's", code: "JM040", base: recordedRunning, edits: []edit{ownerless, second("another")}},
 		{name: "both are the mirror's", code: "JM040", base: recordedRunning, edits: []edit{second(mirror)}},
-		{name: "larger than its mirror", code: "JM050", base: recordedRunning, fires: true, edits: []edit{elastic}},
-		{
-			name: "the mirror follows", code: "JM050", base: recordedRunning,
-			edits: []edit{elastic, patch("kwok-w1", "Job/train", "{spec: {parallelism: 4}}")},
-		},
+		{name: "another size than its mirror", code: "JM050", base: recordedRunning, fires: true, edits: []edit{elastic}},
+		{name: "more at once than it has completions", code: "JM050", base: recordedRunning, edits: []edit{elastic, patch("kwok-mgr", "Job/train", "{spec: {parallelism: 4}}")}},
+		{name: "the mirror follows", code: "JM050", base: recordedRunning, edits: []edit{elastic, patch("kwok-w1", "Job/train", "{spec: {parallelism: 1}}")}},
 		{
 			name: "the larger one waits for quota", code: "JM050", base: recordedRunning,
 			edits: []edit{elastic, add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload,
