@@ -24,8 +24,7 @@ type index struct {
 	warnings     map[string]*Event
 	// preemptions are events of Workloads.
 	preemptions map[types.NamespacedName][]*Event
-	// objects are nil while nobody has asked for them.
-	objects *objects
+	objects     objects
 }
 
 func (f *Facts) buildIndex() {

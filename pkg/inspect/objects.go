@@ -22,7 +22,7 @@ func NameLike(j *Job, namespace, name string) ObjectName {
 	}
 }
 
-// objects finds the objects of a cluster.
+// objects finds the objects of a cluster; each map is nil while nobody has asked for it.
 type objects struct {
 	byUID  map[string]*Job
 	byName map[ObjectName]*Job
@@ -30,30 +30,41 @@ type objects struct {
 	parts map[string][]*Job
 }
 
-// objects are those of the cluster, put in order once somebody asks: most never do.
-func (f *Facts) objects() *objects {
-	if f.index == nil {
-		return &objects{}
-	}
-	if f.index.objects == nil {
-		x := &objects{byUID: map[string]*Job{}, byName: map[ObjectName]*Job{}, parts: map[string][]*Job{}}
+// JobOf finds an object by its uid; nil if there is none among what was read.
+func (f *Facts) JobOf(uid string) *Job {
+	x := &f.index.objects
+	if x.byUID == nil {
+		x.byUID = make(map[string]*Job, len(f.Jobs))
 		for _, j := range f.Jobs {
-			x.byUID[j.UID], x.byName[NameOf(j)] = j, j
-			if j.Controller != nil {
-				uid := string(j.Controller.UID)
-				x.parts[uid] = append(x.parts[uid], j)
-			}
+			x.byUID[j.UID] = j
 		}
-		f.index.objects = x
 	}
-	return f.index.objects
+	return x.byUID[uid]
 }
 
-// JobOf finds an object by its uid; nil if there is none among what was read.
-func (f *Facts) JobOf(uid string) *Job { return f.objects().byUID[uid] }
-
 // JobNamed finds an object by its name; nil if there is none among what was read.
-func (f *Facts) JobNamed(name ObjectName) *Job { return f.objects().byName[name] }
+func (f *Facts) JobNamed(name ObjectName) *Job {
+	x := &f.index.objects
+	if x.byName == nil {
+		x.byName = make(map[ObjectName]*Job, len(f.Jobs))
+		for _, j := range f.Jobs {
+			x.byName[NameOf(j)] = j
+		}
+	}
+	return x.byName[name]
+}
 
 // PartsOf are what an object controls.
-func (f *Facts) PartsOf(j *Job) []*Job { return f.objects().parts[j.UID] }
+func (f *Facts) PartsOf(j *Job) []*Job {
+	x := &f.index.objects
+	if x.parts == nil {
+		x.parts = map[string][]*Job{}
+		for _, part := range f.Jobs {
+			if part.Controller != nil {
+				uid := string(part.Controller.UID)
+				x.parts[uid] = append(x.parts[uid], part)
+			}
+		}
+	}
+	return x.parts[j.UID]
+}

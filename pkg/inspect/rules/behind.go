@@ -33,8 +33,8 @@ clientConnection.qps and clientConnection.burst in Kueue's configuration on the 
 			for _, f := range v.Clusters() {
 				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 			}
-			for actor, waiting := range v.turns((*Awaited).isBehind) {
-				v.Report(behind(v, actor, waiting))
+			for _, g := range v.turns((*Awaited).isBehind) {
+				v.Report(behind(v, g.key, g.values))
 			}
 		},
 	}
@@ -42,16 +42,15 @@ clientConnection.qps and clientConnection.burst in Kueue's configuration on the 
 
 // turns are those sightings of the rules that sum nothing up which rest on a certain kind
 // of turn, by the actors whose turn it is, in the order in which these were seen.
-func (v *View) turns(are func(*Awaited) bool) iter.Seq2[inspect.Actor, []Sighting] {
-	waiting := func(yield func(Sighting) bool) {
-		for _, r := range All() {
-			if r.SumsUp {
-				continue
-			}
-			for _, s := range v.shared.awaitingOf(r, v.inventory) {
-				if are(s.Awaits) && !yield(s) {
-					return
-				}
+func (v *View) turns(are func(*Awaited) bool) []group[inspect.Actor, Sighting] {
+	var waiting []Sighting
+	for _, r := range All() {
+		if r.SumsUp {
+			continue
+		}
+		for _, s := range v.shared.awaitingOf(r, v.inventory) {
+			if are(s.Awaits) {
+				waiting = append(waiting, s)
 			}
 		}
 	}
@@ -121,9 +120,9 @@ func (v *View) backlog(actor inspect.Actor, waiting []Sighting) []string {
 // longest.
 func waitingFor(actor inspect.Actor, waiting []Sighting) iter.Seq2[string, *Awaited] {
 	return func(yield func(string, *Awaited) bool) {
-		for duty, those := range grouped(slices.Values(waiting), func(s Sighting) string { return s.Awaits.duty() }) {
-			oldest := oldestOf(those).Awaits
-			if !yield(fmt.Sprintf("%s: %d wait for %s, %s since %s", actor.Context, len(those), duty, oldest.Subject, day(oldest.Since)), oldest) {
+		for _, those := range grouped(waiting, func(s Sighting) string { return s.Awaits.duty() }) {
+			oldest := oldestOf(those.values).Awaits
+			if !yield(fmt.Sprintf("%s: %d wait for %s, %s since %s", actor.Context, len(those.values), those.key, oldest.Subject, day(oldest.Since)), oldest) {
 				return
 			}
 		}

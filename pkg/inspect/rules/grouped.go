@@ -1,24 +1,27 @@
 package rules
 
-import "iter"
+// group is what some values have in common, and these.
+type group[K comparable, V any] struct {
+	key    K
+	values []V
+}
 
 // grouped are values by what they have in common, in the order in which that was first
 // seen.
-func grouped[K comparable, V any](values iter.Seq[V], by func(V) K) iter.Seq2[K, []V] {
-	var order []K
-	groups := map[K][]V{}
-	for v := range values {
+func grouped[K comparable, V any](values []V, by func(V) K) []group[K, V] {
+	if len(values) == 0 {
+		return nil
+	}
+	var groups []group[K, V]
+	at := map[K]int{}
+	for _, v := range values {
 		key := by(v)
-		if groups[key] == nil {
-			order = append(order, key)
+		i, known := at[key]
+		if !known {
+			i = len(groups)
+			at[key], groups = i, append(groups, group[K, V]{key: key})
 		}
-		groups[key] = append(groups[key], v)
+		groups[i].values = append(groups[i].values, v)
 	}
-	return func(yield func(K, []V) bool) {
-		for _, key := range order {
-			if !yield(key, groups[key]) {
-				return
-			}
-		}
-	}
+	return groups
 }

@@ -43,10 +43,10 @@ func (v *View) reportTemplates(f *inspect.Facts) {
 			waiting = append(waiting, j)
 		}
 	}
-	for uid, those := range grouped(slices.Values(waiting), func(j *inspect.Job) string { return string(j.Controller.UID) }) {
-		template := v.jobOfUID(f, uid)
+	for _, those := range grouped(waiting, func(j *inspect.Job) string { return string(j.Controller.UID) }) {
+		template := v.jobOfUID(f, those.key)
 		if template == nil || !template.Suspended && template.DeletedAt == nil {
-			v.Report(notTakenOf(template, those))
+			v.Report(notTakenOf(template, those.values))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"fmt"
-	"iter"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -173,30 +172,41 @@ func (v *View) Copies(s Submission) []Copy {
 
 func (v *View) findCopies(s Submission) []Copy {
 	var copies []Copy
-	for cluster, worker := range v.workersOf(s.Manager) {
-		workloads, _ := v.WorkloadsOf(s.Pair, worker)
+	for _, worker := range v.workersOf(s.Manager) {
+		workloads, _ := v.WorkloadsOf(s.Pair, worker.facts)
 		for _, w := range workloads {
-			copies = append(copies, Copy{cluster, worker, w})
+			copies = append(copies, Copy{worker.cluster, worker.facts, w})
 		}
 	}
 	return copies
 }
 
-// workersOf are the MultiKueueClusters of a manager, by their names, each with what was
-// read of it; nil where nothing was, or where it is the manager itself.
-func (v *View) workersOf(manager *inspect.Facts) iter.Seq2[string, *inspect.Facts] {
-	return func(yield func(string, *inspect.Facts) bool) {
-		clusters, _ := v.MultiKueueClusters(manager)
+// workerOf is a MultiKueueCluster of a manager, and what was read of it; nil where nothing
+// was, or where it is the manager itself.
+type workerOf struct {
+	cluster string
+	facts   *inspect.Facts
+}
+
+// workersOf are the MultiKueueClusters of a manager. They are found once for all rules.
+func (v *View) workersOf(manager *inspect.Facts) []workerOf {
+	clusters, _ := v.MultiKueueClusters(manager)
+	v.read.Insert(inspect.PartSecrets)
+	workers, known := v.shared.workers[manager]
+	if !known {
 		for _, c := range clusters {
-			worker, _ := v.Worker(manager, c.Name)
-			if worker == manager {
-				worker = nil
+			facts, _ := v.Worker(manager, c.Name)
+			if facts == manager {
+				facts = nil
 			}
-			if !yield(c.Name, worker) {
-				return
-			}
+			workers = append(workers, workerOf{c.Name, facts})
 		}
+		if v.shared.workers == nil {
+			v.shared.workers = map[*inspect.Facts][]workerOf{}
+		}
+		v.shared.workers[manager] = workers
 	}
+	return workers
 }
 
 // activeOf is what a manager says of its connection to a MultiKueueCluster; nil where it

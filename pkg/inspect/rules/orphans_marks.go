@@ -26,13 +26,13 @@ another management cluster may go by that name. Or set multiKueue.origin back un
 			e := newMultiKueue(v)
 			for d, x := range e.mirrors() {
 				if x.mirror.DeletedAt == nil {
-					reportOldName(v, d, x.mirror, x.jobs())
+					reportOldName(v, d, x.mirror, x.Origin)
 				}
 			}
 			for d, s := range e.lost(e.strays()) {
 				// What is younger than the new name was made by somebody else.
 				if s.job.CreationTimestamp.Time.Before(d.marks[d.marks.now()].first) {
-					reportOldName(v, d, s.job, []*inspect.Job{s.job})
+					reportOldName(v, d, s.job)
 				}
 			}
 		},
@@ -41,13 +41,13 @@ another management cluster may go by that name. Or set multiKueue.origin back un
 
 // reportOldName reports a mirror that carries another name than its management
 // cluster has now.
-func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) {
+func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, origins ...*inspect.Job) {
 	old, now := mirror.Marks.MultiKueueOrigin, d.marks.now()
 	if old == now || d.marks[old].last.IsZero() || !d.marks[old].last.Before(d.marks[now].first) {
 		return
 	}
 	v.Report(Sighting{
-		Object: Of(mirror), Since: newest(d.marks[now].first, timeOf(mirror.FinishedTime)), Jobs: jobs,
+		Object: Of(mirror), Since: newest(d.marks[now].first, timeOf(mirror.FinishedTime)), Jobs: append(origins, mirror),
 		Cause:   "renamed " + d.Context + " " + old + " " + mirror.Kind,
 		Message: fmt.Sprintf("%s calls itself %s now, so it neither follows nor deletes what it made as %s", d.Context, now, old),
 		Evidence: []string{

@@ -174,8 +174,29 @@ it again.`,
 }
 
 func reportAdmittedNowhere(v *View, s Submission) {
-	j := s.Job()
-	admitted := s.Workload.Condition(kueue.Admitted)
+	chosen := s.Chosen()
+	if chosen == "" {
+		// Where the check is ready, it is about to be told which.
+		if !hasState(s, kueue.CheckReady) {
+			v.Report(admittedNowhereOn(v, s, Copy{}))
+		}
+		return
+	}
+	c, ok := v.CopyOn(s, chosen)
+	// What has finished is not admitted any more, by right.
+	if !ok || c.Workload == nil || !worksOn(v, s, chosen) || c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished) {
+		return
+	}
+	// Older versions wait for no more than quota: the worker may have checks of its own.
+	if !strings.Contains(s.Check.Message, "got reservation") || !c.Workload.Is(kueue.QuotaReserved) {
+		v.Report(admittedNowhereOn(v, s, c))
+	}
+}
+
+// admittedNowhereOn tells of a submission that counts as admitted: it was given to no worker,
+// or that has not admitted its copy.
+func admittedNowhereOn(v *View, s Submission, c Copy) Sighting {
+	j, admitted := s.Job(), s.Workload.Condition(kueue.Admitted)
 	activate := func(active bool) command.Command {
 		return kubectlOn(workloadObject(s.Manager, s.Workload), "patch").With("--type=merge", "-p", command.Patch(active, "spec", "active"))
 	}
@@ -184,30 +205,17 @@ func reportAdmittedNowhere(v *View, s Submission) {
 		Evidence: []string{conditionOf(s.Manager, s.Workload, admitted), checkOf(s)},
 		Remedy:   command.Say("%s, and then %s", activate(false), activate(true)),
 	}
-	switch chosen := s.Chosen(); {
-	case chosen == "" && hasState(s, kueue.CheckReady):
-		// It is about to be told which.
-		return
-	case chosen == "":
+	if c.Workload == nil {
 		sighting.Since = newest(sighting.Since, s.Check.LastTransitionTime.Time)
 		sighting.Message = "it counts as admitted, and was given to no worker"
 		sighting.Evidence = append(sighting.Evidence, chosenOf(j.Context, s.Workload))
-	default:
-		c, ok := v.CopyOn(s, chosen)
-		// What has finished is not admitted any more, by right.
-		if !ok || c.Workload == nil || !worksOn(v, s, chosen) || c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished) {
-			return
-		}
-		if strings.Contains(s.Check.Message, "got reservation") && c.Workload.Is(kueue.QuotaReserved) {
-			// Older versions wait for no more than that: the worker may have checks of its own.
-			return
-		}
-		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", chosen, c.Worker.Context)
+	} else {
+		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker, c.Workload, kueue.Admitted))
 		if not := c.Workload.Condition(kueue.Admitted); not != nil {
 			sighting.Since = newest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
 	sighting.Awaits = v.awaitsKueue(s.Manager, s.Workload, inspect.DutyRecord, "", j.Context, sighting.Since)
-	v.Report(sighting)
+	return sighting
 }

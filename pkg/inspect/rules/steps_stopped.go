@@ -31,8 +31,8 @@ copy or mirror that it wrote for anybody is from before.`,
 			for _, f := range v.Clusters() {
 				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 			}
-			for actor, waiting := range v.turns((*Awaited).isUnserved) {
-				v.reportStopped(actor, waiting)
+			for _, g := range v.turns((*Awaited).isUnserved) {
+				v.reportStopped(g.key, g.values)
 			}
 		},
 	}

@@ -32,6 +32,8 @@ type shared struct {
 	copies map[*inspect.Job][]Copy
 	// submitted are the names of all origins of MultiKueue; nil where nobody has asked.
 	submitted sets.Set[inspect.ObjectName]
+	// workers are the MultiKueueClusters of each manager.
+	workers map[*inspect.Facts][]workerOf
 	// hanging are the Jobs that cannot go on without a worker.
 	hanging map[worker][]*inspect.Job
 	// noKueue is what there is to read of Kueue where that is not; nobody may change it.

@@ -21,6 +21,8 @@ type waiter struct {
 	// could not be read, or it is not known which context reaches it, and the Workload where
 	// there is no copy.
 	offers []Copy
+	// copies are those offers of which there is a copy.
+	copies []Copy
 }
 
 // waiters are the submissions that wait for a worker, and for nothing else. They are found
@@ -37,9 +39,16 @@ func (v *View) findWaiters() []waiter {
 	var found []waiter
 	for _, s := range v.Submissions() {
 		// While it is evicted, nobody offers it to anyone.
-		if s.WaitsForWorkers() && isQueued(s) && !s.Workload.Is(kueue.Evicted) {
-			found = append(found, waiter{Submission: s, since: offeredSince(s), offers: v.offers(s)})
+		if !s.WaitsForWorkers() || !isQueued(s) || s.Workload.Is(kueue.Evicted) {
+			continue
 		}
+		offers := v.offers(s)
+		lacks := func(o Copy) bool { return o.Workload == nil }
+		copies := offers
+		if slices.ContainsFunc(offers, lacks) {
+			copies = slices.DeleteFunc(slices.Clone(offers), lacks)
+		}
+		found = append(found, waiter{Submission: s, since: offeredSince(s), offers: offers, copies: copies})
 	}
 	return found
 }
@@ -65,15 +74,15 @@ func offeredSince(s Submission) time.Time {
 // Workload that waits counts: an elastic Job has others.
 func (v *View) offers(s Submission) []Copy {
 	var offers []Copy
-	for cluster, worker := range v.workersOf(s.Manager) {
-		o := Copy{Cluster: cluster}
-		if worker != nil {
-			if w, ok := v.Workload(worker, s.Workload.Namespace, s.Workload.Name); ok {
-				o.Worker, o.Workload = worker, w
+	for _, worker := range v.workersOf(s.Manager) {
+		o := Copy{Cluster: worker.cluster}
+		if worker.facts != nil {
+			if w, ok := v.Workload(worker.facts, s.Workload.Namespace, s.Workload.Name); ok {
+				o.Worker, o.Workload = worker.facts, w
 			}
 		}
 		// Before Kueue 0.13, nominations were not written down.
-		if o.Workload != nil || slices.Contains(s.Nominated(), cluster) {
+		if o.Workload != nil || slices.Contains(s.Nominated(), o.Cluster) {
 			offers = append(offers, o)
 		}
 	}
@@ -86,17 +95,6 @@ func (v *View) untaken() iter.Seq[*waiter] {
 		waiters := v.waiters()
 		for i := range waiters {
 			if w := &waiters[i]; !w.isTaken() && !yield(w) {
-				return
-			}
-		}
-	}
-}
-
-// copies are those offers of which there is a copy.
-func (w *waiter) copies() iter.Seq[Copy] {
-	return func(yield func(Copy) bool) {
-		for _, o := range w.offers {
-			if o.Workload != nil && !yield(o) {
 				return
 			}
 		}

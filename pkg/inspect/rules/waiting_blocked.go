@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,14 +31,14 @@ first, or that is equal to it, has QuotaReserved=False for want of quota.`,
 func detectWaitsBehind(v *View) {
 	for w := range v.untaken() {
 		var waits []behindOther
-		for o := range w.copies() {
+		for _, o := range w.copies {
 			if b, _ := v.blockerOf(o); b != nil {
 				waits = append(waits, behindOther{o, b, v.submittedAs(w.Manager, b.Workload)})
 			}
 		}
-		for _, those := range grouped(slices.Values(waits), func(x behindOther) string { return x.other }) {
-			s := waitsBehindOn(v, w, those[0])
-			for _, x := range those {
+		for _, those := range grouped(waits, func(x behindOther) string { return x.other }) {
+			s := waitsBehindOn(v, w, those.values[0])
+			for _, x := range those.values {
 				s.Evidence = append(s.Evidence, x.evidence()...)
 			}
 			v.Report(s)

@@ -131,13 +131,13 @@ func reportHeld(v *View, holds ...hold) {
 	var sightings []Sighting
 	for w := range v.untaken() {
 		var troubles []trouble
-		for o := range w.copies() {
+		for _, o := range w.copies {
 			if t, ok := v.troubleOf(w, o, holds); ok {
 				troubles = append(troubles, t)
 			}
 		}
-		for key, those := range grouped(slices.Values(troubles), func(t trouble) string { return named(t.object) }) {
-			sightings = append(sightings, heldOnWorkers(w, key, those))
+		for _, those := range grouped(troubles, func(t trouble) string { return named(t.object) }) {
+			sightings = append(sightings, heldOnWorkers(w, those.key, those.values))
 		}
 	}
 	reportWorstFirst(v, sightings)

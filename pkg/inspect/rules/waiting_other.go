@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,14 +35,14 @@ func detectHeldOtherwise(v *View) {
 	var sightings []Sighting
 	for w := range v.untaken() {
 		var others []heldCopy
-		for o := range w.copies() {
+		for _, o := range w.copies {
 			held, c := holdOf(o.Workload)
 			if held == heldForOthers || held == heldByItself || held == heldByMistake {
 				others = append(others, heldCopy{o, held, c})
 			}
 		}
-		for _, those := range grouped(slices.Values(others), func(h heldCopy) string { return h.condition.Reason + " " + h.condition.Message }) {
-			sightings = append(sightings, heldOtherwiseOn(v, w, those))
+		for _, those := range grouped(others, func(h heldCopy) string { return h.condition.Reason + " " + h.condition.Message }) {
+			sightings = append(sightings, heldOtherwiseOn(v, w, those.values))
 		}
 	}
 	reportWorstFirst(v, sightings)

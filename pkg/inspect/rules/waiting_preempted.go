@@ -33,8 +33,8 @@ type loss struct {
 func (v *View) preempted(s Submission) (p preemption, ok bool) {
 	places := []*inspect.Facts{s.Manager}
 	for _, worker := range v.workersOf(s.Manager) {
-		if worker != nil {
-			places = append(places, worker)
+		if worker.facts != nil {
+			places = append(places, worker.facts)
 		}
 	}
 	var all []loss

@@ -44,7 +44,7 @@ func orchestrator(q *kueue.ClusterQueue) string {
 func (v *View) raiseQuotaThere(w *waiter) command.Prose {
 	text := command.Say("raise the quota of the ClusterQueue behind LocalQueue %s/%s on one of the workers", w.Job().Namespace, w.Workload.Spec.QueueName)
 	var set []string
-	for o := range w.copies() {
+	for _, o := range w.copies {
 		if q := v.queueBehind(o.Worker, o.Workload.Namespace, o.Workload.Spec.QueueName); q != nil && q.Status.EffectiveQuotas != nil {
 			set = append(set, fmt.Sprintf("that of ClusterQueue %s on %s is set by %s, above its spec", q.Name, o.Worker.Context, orchestrator(q)))
 		}

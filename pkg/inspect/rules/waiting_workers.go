@@ -33,7 +33,7 @@ status.admissionChecks is Pending, Retry or Rejected.`,
 func detectWorkersCheckPending(v *View) {
 	var sightings []Sighting
 	for w := range v.untaken() {
-		for o := range w.copies() {
+		for _, o := range w.copies {
 			for _, state := range o.Workload.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
 				if isRejected || state.State != kueue.CheckReady && o.Workload.Is(kueue.QuotaReserved) {
@@ -88,7 +88,7 @@ explains that (JM115), and no other Workload there has changed since; or others 
 
 func detectKueueDown(v *View) {
 	for w := range v.untaken() {
-		for o := range w.copies() {
+		for _, o := range w.copies {
 			if len(o.Workload.Status.Conditions) > 0 {
 				continue
 			}
@@ -145,7 +145,7 @@ func detectPreemptionGated(v *View) {
 	for w := range v.untaken() {
 		var contexts, evidence []string
 		since := w.since
-		for o := range w.copies() {
+		for _, o := range w.copies {
 			if gated := o.Workload.Condition(blockedOnGates); isTrue(gated) {
 				contexts = append(contexts, o.Worker.Context)
 				evidence = append(evidence, conditionOf(o.Worker, o.Workload, gated))
