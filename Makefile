@@ -126,6 +126,14 @@ test-skew: build clusters ## Have clusters of Kubernetes 1.31 to 1.37 work toget
 	VERSIONS=management=v1.33.13,worker-1=v1.35.4,worker-2=v1.31.0 $(SKEW)
 	VERSIONS=management=v1.35.4,worker-2=v1.33.13 $(SKEW) -run TestSkew
 
+# One from before Kueue wrote down to which cluster it has given a Workload, and a newer one.
+KUEUES := v0.12.10 v0.16.2
+
+.PHONY: test-kueue
+test-kueue: clusters ## Run the plugin on a live MultiKueue, of older and newer versions of Kueue; builds them, once
+	test/kueue/install.sh $(BIN)/kueue $(KUEUES)
+	for version in $(KUEUES); do KUEUE=$(CURDIR)/$(BIN)/kueue/$$version go test -count=1 -timeout 30m -v ./test/kueue || exit; done
+
 # For how long each is looked for. What breaks something is left below the package's
 # testdata/fuzz, where go test finds it from then on.
 FUZZTIME ?= 10m

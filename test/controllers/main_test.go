@@ -18,6 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/controller"
 )
 
 const (
@@ -65,7 +66,7 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 	running, err := startAll(ctx)
 	defer func() {
 		for _, m := range running {
-			err = errors.Join(err, m.stop(ctx))
+			err = errors.Join(err, m.Stop(ctx))
 		}
 	}()
 	if err != nil {
@@ -75,7 +76,7 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 }
 
 // startAll has both clusters serve all kinds, and starts the controllers.
-func startAll(ctx context.Context) (running []*manager, err error) {
+func startAll(ctx context.Context) (running []*controller.Running, err error) {
 	var group errgroup.Group
 	var mu sync.Mutex
 	for _, cluster := range []string{management, worker} {

@@ -95,7 +95,7 @@ func TestTrainerThatIgnoresManagedBy(t *testing.T) {
 	newTrainJob(t, ns, forHours, management, worker)
 	m, err := start(t.Context(), management, trainer)
 	assert.NilError(t, err)
-	t.Cleanup(func() { assert.NilError(t, m.stop(context.Background())) })
+	t.Cleanup(func() { assert.NilError(t, m.Stop(context.Background())) })
 	runsOn(t, management, ns, 2)
 	eventuallyFinds(t, ns, "JM013 management\nJM301 management")
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")

@@ -1,0 +1,196 @@
+package kueue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// onKueue skips a test where there is no Kueue: it is built for make test-kueue alone.
+func onKueue(t *testing.T) {
+	t.Helper()
+	if f == nil {
+		t.Skip("KUEUE names no folder with a Kueue; make test-kueue does")
+	}
+}
+
+// submit makes Jobs of one pod each, in the queue of a namespace.
+func submit(t *testing.T, ns, cpu, lasts string, names ...string) {
+	t.Helper()
+	var text strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&text, `---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: %s, labels: {kueue.x-k8s.io/queue-name: batch}}
+spec:
+  suspend: true
+  template:
+    metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: %s}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1, resources: {requests: {cpu: %q}}}]}
+`, name, ns, lasts, cpu)
+	}
+	_, err := f.kubectl(t.Context(), text.String(), "--context", management, "create", "-f", "-")
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		_, err := f.kubectl(context.Background(), "", "--context", management, "-n", ns, "delete", "jobs", "--all")
+		assert.NilError(t, err)
+	})
+}
+
+// patch changes an object on the manager, by a merge patch.
+func patch(t *testing.T, what, change string) {
+	t.Helper()
+	args := append(strings.Fields(what), "--type=merge", "-p", change)
+	_, err := f.kubectl(t.Context(), "", append([]string{"--context", management, "patch"}, args...)...)
+	assert.NilError(t, err)
+}
+
+// read runs a command of the plugin that prints a document.
+func read[T any](t *testing.T, args ...string) T {
+	t.Helper()
+	out, err := f.kubectl(t.Context(), "", append([]string{"jobs-managedby"}, append(args, "--all-contexts", "-o", "json")...)...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 3 {
+		err = nil // There are findings.
+	}
+	assert.NilError(t, err)
+	var document T
+	assert.NilError(t, json.Unmarshal([]byte(out), &document))
+	return document
+}
+
+// statuses are those of the origins of a namespace.
+func statuses(t *testing.T, ns string) map[delegation.Status]int {
+	t.Helper()
+	counts := map[delegation.Status]int{}
+	for _, group := range read[inspect.OwnerList](t, "ls", "-n", ns, "--managed-by", string(delegation.MultiKueue)).Items {
+		for status, n := range group.Counts {
+			counts[status] += n
+		}
+	}
+	return counts
+}
+
+// found is what check finds in a namespace, a line each.
+func found(t *testing.T, ns string, grace time.Duration) string {
+	t.Helper()
+	var all []string
+	for _, finding := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", grace.String()).Items {
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", finding.Code, finding.Severity, finding.Name)))
+	}
+	return strings.Join(all, "\n")
+}
+
+// eventually waits until something is so, which is told where it is not.
+func eventually(t *testing.T, want string, is func() string) {
+	t.Helper()
+	got := ""
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, 5*time.Minute, true, func(context.Context) (bool, error) {
+		got = is()
+		return got == want, nil
+	})
+	assert.NilError(t, err, "it is %q, and not %q", got, want)
+}
+
+func running(t *testing.T, ns string, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: n}), func() string { return fmt.Sprint(statuses(t, ns)) })
+}
+
+// TestBurst: while MultiKueue works through many Jobs at once, nothing is said to be wrong.
+func TestBurst(t *testing.T) {
+	onKueue(t)
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("job-%d", i))
+	}
+	submit(t, "burst", "1", "2s", names...)
+	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: len(names)}), func() string {
+		for _, finding := range read[inspect.FindingList](t, "check", "-n", "burst", "--grace", "30s").Items {
+			assert.Equal(t, finding.Severity, inspect.Info, "%s %s: %s\n%s", finding.Code, finding.Name, finding.Message, strings.Join(finding.Evidence, "\n"))
+		}
+		return fmt.Sprint(statuses(t, "burst"))
+	})
+	way := read[inspect.Trace](t, "trace", "job-7", "-n", "burst")
+	assert.Assert(t, slices.ContainsFunc(way.Hops, func(h inspect.Hop) bool { return h.Kind == "Workload" && h.State == "Finished" }), "%+v", way.Hops)
+}
+
+// TestRoom: what no worker has room for is told as that.
+func TestRoom(t *testing.T) {
+	onKueue(t)
+	submit(t, "room", "9", "1h", "too-large-for-workers")
+	eventually(t, "JM029 error too-large-for-workers", func() string { return found(t, "room", 0) })
+}
+
+// TestMirrorGone: MultiKueue says that a Job runs whose mirror somebody has deleted, though it
+// goes on to serve others.
+func TestMirrorGone(t *testing.T) {
+	onKueue(t)
+	submit(t, "gone", "1", "1h", "deleted")
+	running(t, "gone", 1)
+	for _, cluster := range []string{worker1, worker2} {
+		_, err := f.kubectl(t.Context(), "", "--context", cluster, "-n", "gone", "delete", "job", "deleted", "--ignore-not-found")
+		assert.NilError(t, err)
+	}
+	submit(t, "gone", "1", "1h", "served")
+	eventually(t, "JM105 error deleted", func() string { return found(t, "gone", 5*time.Second) })
+}
+
+// TestWorkerLost: a worker that the manager cannot reach is told, with what runs there, and
+// nothing is told any more once it is back.
+func TestWorkerLost(t *testing.T) {
+	onKueue(t)
+	if f.api == "v1beta1" {
+		t.Skip("Kueue 0.12 says that it is connected by a kubeconfig that is none")
+	}
+	submit(t, "lost", "8", "1h", "one", "two")
+	running(t, "lost", 2)
+	secret, err := f.kubectl(t.Context(), "", "--context", management, "-n", "kueue-system", "get", "secret", worker1, "-o", "jsonpath={.data}")
+	assert.NilError(t, err)
+	patch(t, "secret "+worker1+" -n kueue-system", `{"data":{"kubeconfig":"bm9uZQ=="}}`)
+	eventually(t, "JM002 error "+worker1, func() string {
+		first, _, _ := strings.Cut(found(t, "lost", 5*time.Second), "\n")
+		return first
+	})
+	patch(t, "secret "+worker1+" -n kueue-system", `{"data":`+secret+`}`)
+	eventually(t, "", func() string { return found(t, "lost", 0) })
+	running(t, "lost", 2)
+}
+
+// TestKueueAway: where Kueue does not run on the manager, what has ended on workers is told, and
+// all is well once it runs again.
+func TestKueueAway(t *testing.T) {
+	onKueue(t)
+	submit(t, "away", "1", "10s", "ends")
+	running(t, "away", 1)
+	assert.NilError(t, f.running[management].Stop(t.Context()))
+	eventually(t, "JM110 error ends", func() string { return found(t, "away", 5*time.Second) })
+	assert.NilError(t, f.start(t.Context(), management))
+	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, "away")) })
+	assert.Equal(t, found(t, "away", 0), "")
+}
+
+// TestDeactivated: a Workload that somebody has deactivated is told as that.
+func TestDeactivated(t *testing.T) {
+	onKueue(t)
+	submit(t, "idle", "1", "1h", "deactivated")
+	running(t, "idle", 1)
+	name, err := f.kubectl(t.Context(), "", "--context", management, "-n", "idle", "get", "workloads.kueue.x-k8s.io", "-o", "name")
+	assert.NilError(t, err)
+	patch(t, strings.TrimSpace(name)+" -n idle", `{"spec":{"active":false}}`)
+	eventually(t, "JM124 info deactivated", func() string {
+		return strings.TrimPrefix(found(t, "idle", 5*time.Second), "JM046 error deactivated\n") // Kueue 0.12 goes on to hold its quota.
+	})
+}
