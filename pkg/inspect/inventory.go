@@ -135,6 +135,14 @@ func (v *Inventory) Unseen() []string {
 	return names
 }
 
+// Count is a number of things in words, by the noun for one.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // Some are a few of many names, in words.
 func Some(names []string) string {
 	const few = 3

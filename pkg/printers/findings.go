@@ -130,11 +130,8 @@ func CountFindings(list *inspect.FindingList) string {
 	words := map[inspect.Severity]string{inspect.Error: "error", inspect.Warning: "warning", inspect.Info: "note"}
 	var parts []string
 	for _, s := range inspect.Severities() {
-		switch n := counts[s]; {
-		case n == 1:
-			parts = append(parts, "1 "+words[s])
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, words[s]))
+		if counts[s] > 0 {
+			parts = append(parts, inspect.Count(counts[s], words[s]))
 		}
 	}
 	return strings.Join(parts, ", ")

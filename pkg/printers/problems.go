@@ -137,9 +137,9 @@ func (g problemGroup) objectOf(problem preflight.Problem) string {
 	case len(g.jobs) == 1:
 		return kind + " " + strings.TrimPrefix(g.jobs[0], strings.ToLower(g.kind)+" ")
 	case g.mixed:
-		return fmt.Sprintf("%d objects", len(g.jobs))
+		return inspect.Count(len(g.jobs), "object")
 	}
-	return fmt.Sprintf("%d %ss", len(g.jobs), kind)
+	return inspect.Count(len(g.jobs), kind)
 }
 
 func (g problemGroup) title(all bool) string {

@@ -100,7 +100,7 @@ func placementOf(v *verdict) inspect.Placement {
 	condition := inspect.PlacementCondition{Name: inspect.ConditionPreflight, State: inspect.Yes, Text: "passes"}
 	switch {
 	case len(blocking) > 0:
-		condition.State, condition.Text = inspect.No, counted(len(blocking), "problem")
+		condition.State, condition.Text = inspect.No, inspect.Count(len(blocking), "problem")
 		// What others use of a quota may be free one day.
 		if p.Verdict = inspect.Never; isQuota {
 			p.Verdict = inspect.Waits
@@ -112,7 +112,7 @@ func placementOf(v *verdict) inspect.Placement {
 	default:
 		p.Verdict, p.Message = inspect.Fits, "preflight has nothing against it"
 		if len(others) > 0 {
-			condition.Text = counted(len(others), "warning")
+			condition.Text = inspect.Count(len(others), "warning")
 			p.Message += "; " + inOneLine(others[0])
 		}
 	}
@@ -122,10 +122,3 @@ func placementOf(v *verdict) inspect.Placement {
 
 // inOneLine is a problem without its remedy.
 func inOneLine(p preflight.Problem) string { return strings.TrimSpace(p.Object + " " + p.Message) }
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -36,7 +36,7 @@ func (s *site) countNodes() {
 			fewest = min(fewest, s.nodesFor(set, nodes))
 		}
 	}
-	all := countOf(len(nodes), "node")
+	all := inspect.Count(len(nodes), "node")
 	if fewest > 0 {
 		s.condition(inspect.ConditionPods, inspect.Yes, "%d of %s", fewest, all)
 		return

@@ -96,7 +96,7 @@ func (s *site) noNodeFits(set *kueue.PodTemplate) {
 		m.add(n, whyNot(n, requests, &set.Template.Spec, &kueue.ResourceFlavor{}))
 	}
 	for _, taint := range slices.Sorted(maps.Keys(m.byTaint)) {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create it again with pods that tolerate the taint %s, of %s on %s", taint, countOf(m.byTaint[taint], "node"), s.Context)})
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create it again with pods that tolerate the taint %s, of %s on %s", taint, inspect.Count(m.byTaint[taint], "node"), s.Context)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.most)) {
 		has, asked := m.most[name], requests[name]
@@ -105,7 +105,7 @@ func (s *site) noNodeFits(set *kueue.PodTemplate) {
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
 		})
 	}
-	text := fmt.Sprintf("none of its %s could take the pods, even if it were empty", countOf(len(s.facts.Site.Nodes), "node"))
+	text := fmt.Sprintf("none of its %s could take the pods, even if it were empty", inspect.Count(len(s.facts.Site.Nodes), "node"))
 	for _, why := range []struct {
 		count int
 		text  string
@@ -117,11 +117,4 @@ func (s *site) noNodeFits(set *kueue.PodTemplate) {
 		}
 	}
 	s.decide(inspect.Unknown, "%s; whether nodes will be added is not known", text)
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -66,11 +66,11 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 		s.Jobs = append(s.Jobs, w.Jobs...)
 		for _, j := range w.Jobs {
 			jobs.Insert(inspect.RefOf(j))
-			kind = plural(j)
+			kind = j.Kind
 		}
 	}
-	if slices.ContainsFunc(s.Jobs, func(j *inspect.Job) bool { return plural(j) != kind }) {
-		kind = "objects"
+	if slices.ContainsFunc(s.Jobs, func(j *inspect.Job) bool { return j.Kind != kind }) {
+		kind = "object"
 	}
 	who := actor.String()
 	if actor.Role == inspect.RoleKueue {
@@ -80,7 +80,7 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 	}
 	s.Since = v.inventory.Theirs(s.Object.Context, oldest.Awaits.Since)
 	since := stamp(oldest.Awaits.Since)
-	s.Message = fmt.Sprintf("%s is behind: %d %s wait for it, the oldest since %s", who, jobs.Len(), kind, since)
+	s.Message = fmt.Sprintf("%s is behind with %s, the oldest of which waits since %s", who, inspect.Count(jobs.Len(), kind), since)
 	isWaitedFor := func(d inspect.Deed) bool {
 		return slices.ContainsFunc(waiting, func(s Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
 	}
@@ -122,7 +122,7 @@ func waitingFor(actor inspect.Actor, waiting []Sighting) iter.Seq2[string, *Awai
 	return func(yield func(string, *Awaited) bool) {
 		for _, those := range grouped(waiting, func(s Sighting) string { return s.Awaits.duty() }) {
 			oldest := oldestOf(those.values).Awaits
-			if !yield(fmt.Sprintf("%s: %d wait for %s, %s since %s", actor.Context, len(those.values), those.key, oldest.Subject, day(oldest.Since)), oldest) {
+			if !yield(fmt.Sprintf("%s: %s: %d waiting, %s since %s", actor.Context, those.key, len(those.values), oldest.Subject, day(oldest.Since)), oldest) {
 				return
 			}
 		}

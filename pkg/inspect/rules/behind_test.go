@@ -52,8 +52,8 @@ func TestBehind(t *testing.T) {
 	}
 	f := judge(t, inventory(t, recordings+"/burst-1"), rules.All(), 0)[0]
 	assert.Equal(t, f.Kind+" "+f.Name, "AdmissionCheck multikueue")
-	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr is behind: 52 Jobs wait for it, the oldest since 2026-11-22T04:43:42Z, and it takes about 276 such steps a minute")
-	assert.Equal(t, f.Evidence[0], "kwok-mgr: 30 wait for a nomination of clusters, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
+	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr is behind with 52 Jobs, the oldest of which waits since 2026-11-22T04:43:42Z, and it takes about 276 such steps a minute")
+	assert.Equal(t, f.Evidence[0], "kwok-mgr: a nomination of clusters: 30 waiting, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
 		"the last was done at 2026-11-22T04:43:52Z, and about 96 in a minute")
 }
 

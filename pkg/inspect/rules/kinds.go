@@ -117,7 +117,7 @@ func (v *View) eachOwnRun(visit func(ownRun)) {
 func (r *ownRun) what() string {
 	switch {
 	case len(r.parts) == 0:
-		return fmt.Sprintf("runs %s of it", podCount(len(r.pods)))
+		return fmt.Sprintf("runs %s of it", inspect.Count(len(r.pods), "pod"))
 	case len(r.parts) > 1:
 		return fmt.Sprintf("has made %s and %d more of it", named(Of(r.parts[0])), len(r.parts)-1)
 	}
@@ -142,7 +142,7 @@ func (r *ownRun) sighting() Sighting {
 			last = newest(last, pod.CreationTimestamp.Time)
 		}
 		names := r.podNames()
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s: %s", j.Context, podCount(len(names)), named(Of(j)), strings.Join(names[:min(few, len(names))], ", ")))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s: %s", j.Context, inspect.Count(len(names), "pod"), named(Of(j)), strings.Join(names[:min(few, len(names))], ", ")))
 	}
 	for _, m := range r.Mirrors {
 		if m.Current {
@@ -154,14 +154,6 @@ func (r *ownRun) sighting() Sighting {
 		s.Severity = inspect.Warning
 	}
 	return s
-}
-
-// podCount is a number of pods in words.
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
 }
 
 func (r *ownRun) podNames() []string {

@@ -147,7 +147,7 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 		sighting.Evidence = append(sighting.Evidence, stateOf(j))
 	}
 	if j.Active > 0 {
-		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %d active pods that are gone", j.Active)
+		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %s as active that are gone", inspect.Count(int(j.Active), "pod"))
 		sighting.Remedy = command.Say("%s; or %s",
 			kubectlFor(j, "patch").With("--subresource=status", "--type=merge", "-p", command.Patch(map[string]any{"active": 0, "ready": 0}, "status")), startAgain(j))
 	}

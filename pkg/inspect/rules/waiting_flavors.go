@@ -177,14 +177,6 @@ func (v *View) madeForName(f *inspect.Facts, w *kueue.Workload) string {
 	return named(workloadObject(f, w))
 }
 
-// enoughHolders are as many as are named.
-func enoughHolders(holders []string) string {
-	if len(holders) > few {
-		return fmt.Sprintf("%s and %d others", strings.Join(holders[:few], ", "), len(holders)-few)
-	}
-	return strings.Join(holders, ", ")
-}
-
 // waitsForRoomThere tells of a submission for which there is no room so far.
 func (v *View) waitsForRoomThere(s *Sighting, w *waiter, all reserved) {
 	j := w.Job()
@@ -213,7 +205,7 @@ func (v *View) tellRoom(s *Sighting, w *waiter, all reserved) (needs string) {
 	v.tellQuota(s, w)
 	j := w.Job()
 	if holders := v.holders(w, all); len(holders) > 0 {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, w.Workload.Spec.QueueName, enoughHolders(holders)))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, w.Workload.Spec.QueueName, inspect.Some(holders)))
 	}
 	if lacks := lacksOn(w.offers); len(lacks) > 0 {
 		needs = ": " + texts(lacks)
