@@ -117,7 +117,7 @@ func (w *way) mirror(depth, i int) {
 	case !m.Current:
 		h.Health, h.Message = HealthBad, "the mirror of an older "+m.Job.Kind+" of this name"
 	case w.chosen != "" && w.chosen != m.Job.Context:
-		h.Health, h.Message = HealthBad, "a second mirror: MultiKueue has given the "+m.Job.Kind+" to "+w.chosen
+		h.Health, h.Message = HealthBad, "a mirror where there should be none: MultiKueue has given the "+m.Job.Kind+" to "+w.chosen
 	case m.Relation == ByName:
 		h.Message = "its mirror, as far as the name tells"
 	case w.trace.Mirrors[i].InStep && w.inventory.isBehind(w.pair.Origin, m):

@@ -138,6 +138,7 @@ func twiceCases() []testCase {
 			inConfig, patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: null}}`),
 		}},
 		{name: "where it was given to does not answer, and may be seen by another address", code: "JM056", base: base, edits: []edit{inConfig, unreachable("kwok-w2")}},
+		{name: "Jobs where it was given to may not be read", code: "JM056", base: base, edits: []edit{inConfig, forbidden("kwok-w2", "jobs.batch")}},
 		{name: "held back there", code: "JM056", base: base, edits: []edit{inConfig, heldBack}},
 		{name: "taken out of the config", code: "JM056", base: base},
 		{name: "runs where it should", code: "JM056", base: "running"},

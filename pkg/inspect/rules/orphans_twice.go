@@ -22,8 +22,9 @@ type misplaced struct {
 	// lead to the mirror.
 	chosen string
 	here   []string
-	// isAlone is whether no mirror is seen to run where it was given to.
-	isAlone bool
+	// isSeen is whether it is known if there is a mirror where it was given to, and isAlone
+	// whether there is none.
+	isSeen, isAlone bool
 }
 
 // misplaced are the mirrors that run on another cluster than the one that their
@@ -47,18 +48,18 @@ func (e *multiKueue) misplaced() []misplaced {
 			continue
 		}
 		m.check = e.checkState(d.Facts, w)
-		_, place := e.Worker(d.Facts, m.chosen)
-		m.isAlone = !hasLive(x.Pair, place)
+		f, place := e.Worker(d.Facts, m.chosen)
+		isThere := hasOn(x.Pair, place)
+		m.isSeen = isThere || e.KnowsAll(f, x.Origin.Row())
+		m.isAlone = m.isSeen && !isThere
 		found = append(found, m)
 	}
 	return found
 }
 
-// hasLive is whether a mirror of a pair is seen to run on a context.
-func hasLive(p inspect.Pair, context string) bool {
-	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool {
-		return m.Current && m.Job.Context == context && isLiveJob(m.Job)
-	})
+// hasOn is whether a pair has a mirror on a context.
+func hasOn(p inspect.Pair, context string) bool {
+	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Current && m.Job.Context == context })
 }
 
 // mayBeOn says whether a mirror may be on a MultiKueueCluster of a manager: it was found
@@ -199,7 +200,8 @@ which has MultiKueue start the Job once more; or delete it at once.`,
 			e := newMultiKueue(v)
 			for _, x := range e.misplaced() {
 				is, _, known := e.isConfigured(x)
-				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) {
+				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) || !x.isSeen {
+					// What may be the only one that runs is told nobody to delete.
 					continue
 				}
 				s := x.sighting()
