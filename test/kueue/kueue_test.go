@@ -179,7 +179,7 @@ func TestKueueAway(t *testing.T) {
 	eventually(t, "JM110 error ends", func() string { return found(t, "away", 5*time.Second) })
 	assert.NilError(t, f.start(t.Context(), management))
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, "away")) })
-	assert.Equal(t, found(t, "away", 0), "")
+	eventually(t, "", func() string { return found(t, "away", 0) })
 }
 
 // TestDeactivated: a Workload that somebody has deactivated is told as that.
