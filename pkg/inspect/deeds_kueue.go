@@ -181,7 +181,7 @@ func NominatedAt(w *kueue.Workload) time.Time {
 // mirrorUnder is the mirror that runs under a Workload's copy on a worker, nil if
 // there is none.
 func (f *Facts) mirrorUnder(w *kueue.Workload) *Job {
-	if f.index == nil {
+	if !f.isIndexed() {
 		return nil
 	}
 	return f.index.mirrors[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]

@@ -87,7 +87,7 @@ func jobUID(w *kueue.Workload) string {
 
 // Workload finds a Workload by namespace and name; nil if there is none.
 func (f *Facts) Workload(namespace, name string) *kueue.Workload {
-	if f == nil || f.index == nil {
+	if !f.isIndexed() {
 		return nil
 	}
 	return f.index.workloads[types.NamespacedName{Namespace: namespace, Name: name}]
@@ -97,7 +97,7 @@ func (f *Facts) Workload(namespace, name string) *kueue.Workload {
 // that Kueue made for it, elsewhere those of the same name that came from there,
 // and those that a mirror runs under.
 func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
-	if f == nil || f.index == nil || f.Kueue == nil {
+	if !f.isIndexed() || f.Kueue == nil {
 		return nil
 	}
 	var found []*kueue.Workload
@@ -147,7 +147,7 @@ func Present(workloads []*kueue.Workload) *kueue.Workload {
 // PodsOf are the pods that a Job controls, or those that say so by their kind's
 // label, where what controls them is controlled in turn.
 func (f *Facts) PodsOf(j *Job) []*Pod {
-	if f == nil || f.index == nil {
+	if !f.isIndexed() {
 		return nil
 	}
 	if pods := f.index.podsOfJob[j.UID]; len(pods) > 0 || j.PodLabelValue() == "" {
@@ -160,7 +160,7 @@ func labelled(namespace, label, value string) string { return namespace + "/" + 
 
 // LastWarning is the latest warning about a Job, nil if there is none.
 func (f *Facts) LastWarning(j *Job) *Event {
-	if f == nil || f.index == nil {
+	if !f.isIndexed() {
 		return nil
 	}
 	return f.index.warnings[j.UID]

@@ -30,8 +30,14 @@ type objects struct {
 	parts map[string][]*Job
 }
 
-// JobOf finds an object by its uid; nil if there is none among what was read.
+// isIndexed is whether anything was read that objects may be found among.
+func (f *Facts) isIndexed() bool { return f != nil && f.index != nil }
+
+// JobOf finds an object by its uid; nil if there is none among what was read, or no uid.
 func (f *Facts) JobOf(uid string) *Job {
+	if !f.isIndexed() || uid == "" {
+		return nil
+	}
 	x := &f.index.objects
 	if x.byUID == nil {
 		x.byUID = make(map[string]*Job, len(f.Jobs))
@@ -44,6 +50,9 @@ func (f *Facts) JobOf(uid string) *Job {
 
 // JobNamed finds an object by its name; nil if there is none among what was read.
 func (f *Facts) JobNamed(name ObjectName) *Job {
+	if !f.isIndexed() {
+		return nil
+	}
 	x := &f.index.objects
 	if x.byName == nil {
 		x.byName = make(map[ObjectName]*Job, len(f.Jobs))
@@ -56,6 +65,9 @@ func (f *Facts) JobNamed(name ObjectName) *Job {
 
 // PartsOf are what an object controls.
 func (f *Facts) PartsOf(j *Job) []*Job {
+	if !f.isIndexed() {
+		return nil
+	}
 	x := &f.index.objects
 	if x.parts == nil {
 		x.parts = map[string][]*Job{}

@@ -64,7 +64,7 @@ func PreemptorsJob(message string) string {
 
 // PreemptionsOf are the events that say who took the room of a Workload of that name.
 func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
-	if f == nil || f.index == nil {
+	if !f.isIndexed() {
 		return nil
 	}
 	return f.index.preemptions[types.NamespacedName{Namespace: namespace, Name: workload}]

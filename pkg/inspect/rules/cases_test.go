@@ -91,6 +91,7 @@ var made sync.Map
 
 func (c testCase) inventory(t *testing.T) *inspect.Inventory {
 	t.Helper()
+	assert.Assert(t, c.code != "" && c.name != "", "two such cases would be one")
 	key := c.code + " " + c.name
 	if known, ok := made.Load(key); ok {
 		v, _ := known.(*inspect.Inventory)

@@ -150,7 +150,7 @@ func twiceCases() []testCase {
 func TestLostWorkerIsBack(t *testing.T) {
 	connected := patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: [
 		{type: Active, status: "True", reason: Active, message: Connected, lastTransitionTime: "2026-11-21T00:49:00Z"}]}}`)
-	c := testCase{name: "a lost worker is back", base: "cluster-removed-from-config", later: time.Hour, edits: []edit{
+	c := testCase{name: "seen twice", code: "JM056", base: "cluster-removed-from-config", later: time.Hour, edits: []edit{
 		patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1, worker2]}}`), connected,
 	}}
 	twice := func(grace time.Duration) string {

@@ -93,7 +93,7 @@ func reportWorkerEmpty(v *View, p inspect.Pair) {
 func (v *View) runsAgain(s Submission, c Copy, awaited *Awaited) command.Prose {
 	again := s.Check.LastTransitionTime.Add(workerLost)
 	if c.Workload == nil && v.Now().Before(v.inventory.Ours(s.Manager.Context, again)) {
-		return command.Say("wait: MultiKueue has the %s run again after workerLostTimeout, by default at %s", s.Job().Kind, again.UTC().Format(time.RFC3339))
+		return command.Say("wait: MultiKueue has the %s run again after workerLostTimeout, by default at %s", s.Job().Kind, stamp(again))
 	}
 	return command.Say("%s; it should have the %s run again", seeKueue(s.Manager.Context, awaited), s.Job().Kind)
 }

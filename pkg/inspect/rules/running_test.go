@@ -388,7 +388,7 @@ status: {clusterName: worker1, admissionChecks: [{name: multikueue, state: Ready
 			mine = append(mine, r)
 		}
 	}
-	findings := judge(t, testCase{base: recordedRunning, edits: two}.inventory(t), mine, 0)
+	findings := judge(t, testCase{name: "two Jobs there", code: "JM043", base: recordedRunning, edits: two}.inventory(t), mine, 0)
 	assert.Equal(t, len(findings), 1, "%+v", findings)
 	f := findings[0]
 	assert.Equal(t, f.Code, "JM043")
