@@ -2,7 +2,6 @@ package delegation
 
 import (
 	"cmp"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -40,11 +39,18 @@ const (
 
 	// OriginUIDLabel is on the mirrors that dispatch makes: the origin's uid.
 	OriginUIDLabel = "jobmanagedby.github.io/origin-uid"
-	// OriginAnnotation is on the same: "<cluster UID>/<namespace>/<name>".
+	// OriginAnnotation is on the same: "<cluster>/<namespace>/<name>", as Place.String
+	// writes it.
 	OriginAnnotation = "jobmanagedby.github.io/origin"
-	// MirrorAnnotation is on their origins:
-	// "<cluster UID>/<namespace>/<name>/<uid>".
+	// MirrorAnnotation is on their origins: "<cluster>/<namespace>/<name>/<uid>". It says
+	// where to look for the mirror. It is no proof that the object there is the mirror.
 	MirrorAnnotation = "jobmanagedby.github.io/mirror"
+	// TargetAnnotation is on Leases of dispatch: the Place of the mirror, without a uid,
+	// written before the mirror is created.
+	TargetAnnotation = "jobmanagedby.github.io/target"
+	// CancelledAnnotation is on origins that cancel has ended where their status does not
+	// say so: the origin's uid, with CancelledAbandoned behind it if the mirror was left.
+	CancelledAnnotation = "jobmanagedby.github.io/cancelled"
 )
 
 // Marks are what an object's labels and annotations tell of its copies. Most
@@ -70,78 +76,6 @@ type Marks struct {
 	BadOrigin, BadMirror string
 }
 
-// Place is an object on a cluster that is known by its identity, or that is not known;
-// a Cluster's String is what names it.
-type Place struct{ ClusterUID, Namespace, Name, UID string }
-
-// Cluster is what is known of which one a cluster is.
-type Cluster struct {
-	// UID is that of its Namespace kube-system, "" where that may not be read.
-	UID string
-	// Stamp is by what it may be known again without that, "" if there is nothing.
-	Stamp string
-}
-
-// unknown stands in marks for the identity of a cluster that may not be read; with a
-// dash and its stamp behind it, if it has one.
-const unknown = "unknown"
-
-// String is the cluster as marks write it.
-func (c Cluster) String() string {
-	switch {
-	case c.UID != "":
-		return c.UID
-	case c.Stamp != "":
-		return unknown + "-" + c.Stamp
-	}
-	return unknown
-}
-
-// Sameness says whether two things are one.
-type Sameness int
-
-const (
-	// PerhapsSame: nobody can tell. What is not known is not the same as anything
-	// else that is not known.
-	PerhapsSame Sameness = iota
-	// CertainlySame and CertainlyOther: it is known.
-	CertainlySame
-	CertainlyOther
-)
-
-// On says whether the place is on a cluster. Where a mark was written by somebody with
-// more or fewer rights than there are now, it may well be. Then only the uid of what is
-// found there tells.
-func (p Place) On(c Cluster) Sameness {
-	stamp, hasStamp := strings.CutPrefix(p.ClusterUID, unknown+"-")
-	switch {
-	case hasStamp && stamp != "" && stamp == c.Stamp:
-		return CertainlySame
-	case !p.KnowsCluster(), c.UID == "":
-		return PerhapsSame
-	case p.ClusterUID == c.UID:
-		return CertainlySame
-	}
-	return CertainlyOther
-}
-
-// KnowsCluster says whether the place tells the identity of its cluster.
-func (p Place) KnowsCluster() bool {
-	return p.ClusterUID != "" && p.ClusterUID != unknown && !strings.HasPrefix(p.ClusterUID, unknown+"-")
-}
-
-// IsZero says whether it names nothing.
-func (p Place) IsZero() bool { return p == Place{} }
-
-// String is the place as the annotations write it.
-func (p Place) String() string {
-	parts := []string{p.ClusterUID, p.Namespace, p.Name}
-	if p.UID != "" {
-		parts = append(parts, p.UID)
-	}
-	return strings.Join(parts, "/")
-}
-
 // MarksOf reads the marks off an object; nil if it has none.
 func MarksOf(labels, annotations map[string]string) *Marks {
 	m := Marks{
@@ -155,8 +89,8 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 
 		MultiKueueOriginUID: uidOf(annotations[MultiKueueOriginUIDAnnotation]),
 	}
-	m.Origin, m.BadOrigin = parsePlace(annotations[OriginAnnotation], 3)
-	m.Mirror, m.BadMirror = parsePlace(annotations[MirrorAnnotation], 4)
+	m.Origin, m.BadOrigin = markedPlace(annotations[OriginAnnotation], false)
+	m.Mirror, m.BadMirror = markedPlace(annotations[MirrorAnnotation], true)
 	if m == (Marks{}) {
 		return nil
 	}
@@ -171,29 +105,6 @@ func IsMark(key string) bool {
 		return true
 	}
 	return false
-}
-
-// parsePlace reads the form that Place.String writes, of so many parts. Whoever may
-// write the object may write anything there, so what cannot be the name of an object is
-// none; bad is then what stands in place of one.
-func parsePlace(value string, parts int) (p Place, bad string) {
-	if value == "" {
-		return Place{}, ""
-	}
-	fields := strings.Split(value, "/")
-	if len(fields) != parts {
-		return Place{}, value
-	}
-	p = Place{ClusterUID: uidOf(fields[0]), Namespace: fields[1], Name: nameOf(fields[2])}
-	isPlace := p.ClusterUID != "" && p.Name != "" && len(validation.IsDNS1123Label(p.Namespace)) == 0
-	if parts > 3 {
-		p.UID = uidOf(fields[3])
-		isPlace = isPlace && p.UID != ""
-	}
-	if !isPlace {
-		return Place{}, value
-	}
-	return p, ""
 }
 
 // nameOf is the name of an object that an annotation gives, "" for what is none.

@@ -6,9 +6,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPlaceOn: two clusters that are not known are never the same, nor are one that is
-// known and one that is not; they may be, and that is all.
+// TestPlaceOn: UIDs that both sides know decide, and nothing else does.
 func TestPlaceOn(t *testing.T) {
+	inML := func(uid, namespaceUID string) Cluster {
+		return Cluster{UID: uid, Namespaces: map[string]string{"ml": namespaceUID, "other": "o"}}
+	}
 	for _, tt := range []struct {
 		mark    string
 		cluster Cluster
@@ -17,20 +19,52 @@ func TestPlaceOn(t *testing.T) {
 		{"u", Cluster{UID: "u"}, CertainlySame},
 		{"u", Cluster{UID: "v"}, CertainlyOther},
 		{"u", Cluster{}, PerhapsSame},
-		{"u", Cluster{Stamp: "s"}, PerhapsSame},
-		{"unknown", Cluster{UID: "u"}, PerhapsSame},
+		{"u+n", inML("", "n"), CertainlySame},
+		{"u+n", inML("u", "m"), CertainlySame},
+		{"u+n", inML("v", "n"), CertainlyOther},
+		// The namespace may have been created again.
+		{"u+n", inML("", "m"), PerhapsSame},
+		{"u+n", inML("", ""), PerhapsSame},
+		{"u+o", inML("", "n"), PerhapsSame},
+		{"unknown+n", inML("", "n"), CertainlySame},
+		{"unknown+n", inML("u", "n"), CertainlySame},
+		{"unknown+n", inML("u", "m"), PerhapsSame},
+		{"unknown", inML("u", "n"), PerhapsSame},
 		{"unknown", Cluster{}, PerhapsSame},
-		{"unknown-s", Cluster{Stamp: "s"}, CertainlySame},
-		{"unknown-s", Cluster{UID: "u", Stamp: "s"}, CertainlySame},
-		{"unknown-s", Cluster{Stamp: "t"}, PerhapsSame},
-		{"unknown-s", Cluster{}, PerhapsSame},
-		{"unknown-", Cluster{}, PerhapsSame},
-		{"", Cluster{}, PerhapsSame},
+		// Of an older version, by server and certificate authority.
+		{"unknown-fingerprint", Cluster{UID: "u"}, PerhapsSame},
 	} {
-		assert.Equal(t, Place{ClusterUID: tt.mark}.On(tt.cluster), tt.want, "%s on %+v", tt.mark, tt.cluster)
+		place, ok := ParsePlace(tt.mark + "/ml/train/x")
+		assert.Assert(t, ok, tt.mark)
+		assert.Equal(t, place.On(tt.cluster), tt.want, "%s on %+v", tt.mark, tt.cluster)
 	}
-	for _, c := range []Cluster{{}, {Stamp: "s"}, {UID: "u", Stamp: "s"}} {
-		place := Place{ClusterUID: c.String(), Namespace: "ml", Name: "train", UID: "x"}
-		assert.Equal(t, MarksOf(nil, map[string]string{MirrorAnnotation: place.String()}).Mirror, place, "it is read as it was written")
+}
+
+// TestPlaceIsReadAsWritten: with and without each part of its identity.
+func TestPlaceIsReadAsWritten(t *testing.T) {
+	for text, c := range map[string]Cluster{
+		"unknown/ml/train/x":   {},
+		"u/ml/train/x":         {UID: "u"},
+		"u+n/ml/train/x":       {UID: "u", Namespaces: map[string]string{"ml": "n"}},
+		"unknown+n/ml/train/x": {Namespaces: map[string]string{"ml": "n"}},
+	} {
+		place := c.Place("ml", "train", "x")
+		assert.Equal(t, place.String(), text)
+		assert.Equal(t, MarksOf(nil, map[string]string{MirrorAnnotation: text}).Mirror, place)
 	}
+	for _, text := range []string{"u+/ml/train/x", "+n/ml/train/x", "u+n+m/ml/train/x", "u+$(n)/ml/train/x", "u+n/ml/train"} {
+		assert.Equal(t, MarksOf(nil, map[string]string{MirrorAnnotation: text}).BadMirror, text)
+	}
+}
+
+// TestClusterCompare: two identities that were read now, so that other UIDs of one namespace
+// prove two clusters.
+func TestClusterCompare(t *testing.T) {
+	in := func(uid, ml string) Cluster { return Cluster{UID: uid, Namespaces: map[string]string{"ml": ml}} }
+	assert.Equal(t, in("u", "n").Compare(in("u", "m")), CertainlySame)
+	assert.Equal(t, in("u", "n").Compare(in("v", "n")), CertainlyOther)
+	assert.Equal(t, in("u", "n").Compare(in("", "n")), CertainlySame)
+	assert.Equal(t, in("u", "n").Compare(in("", "m")), CertainlyOther)
+	assert.Equal(t, in("u", "").Compare(in("", "")), PerhapsSame)
+	assert.Equal(t, Cluster{}.Compare(Cluster{}), PerhapsSame)
 }

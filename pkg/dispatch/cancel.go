@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,14 +33,11 @@ type Canceller struct {
 	// Others are other contexts of a worker, by the context that stands for it. They are
 	// asked to remove a mirror that this one may not remove.
 	Others map[string][]*fleet.Cluster
-	// Only is the context that alone is looked at, "" if all are.
-	Only string
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
 	OriginMinor int
 	// Owner is the managedBy value of the Jobs that may be ended.
 	Owner delegation.Owner
-	// Abandon ends an origin although its mirror's cluster cannot be reached: the
-	// mirror stays.
+	// Abandon ends an origin without searching its mirrors, which stay.
 	Abandon bool
 	// Identity names who cancels, in the origin's condition.
 	Identity string
@@ -46,11 +45,11 @@ type Canceller struct {
 	Events   *Recorder
 }
 
-// Cancel removes the mirror of a Job, or of an object of another kind, and has the
-// origin fail with CancelReason. One that is finished already keeps its end, and
-// loses its mirror; one whose mirror is finished gets that end. Whoever dispatches it
-// sees that and stops. Nothing is changed if the mirror cannot be reached, unless it
-// is abandoned.
+// Cancel removes all mirrors of a Job, or of an object of another kind, and has the origin
+// fail with CancelReason. One that is finished already keeps its end, and loses its mirror;
+// one whose mirror is finished gets that end. A running dispatch of it sees that and stops.
+// Mirrors are searched by their label in all namespaces of all workers. Nothing is changed if
+// a place was not searched where a mirror may be, unless mirrors are abandoned.
 //
 // Of a kind that has no way to say that an object has failed, the status stays. An
 // origin of a kind that never ends does not name its mirror any more, and can be
@@ -76,8 +75,8 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	if err := x.find(ctx, origin); err != nil {
 		return err
 	}
-	if x.mirror != nil {
-		if err := x.choose(ctx); err != nil {
+	for i := range x.mirrors {
+		if err := x.choose(ctx, &x.mirrors[i]); err != nil {
 			return err
 		}
 	}
@@ -86,13 +85,12 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		return err
 	}
 	e := Event{Event: Cancelled, Origin: &ref}
-	if x.mirror != nil {
-		mirror := refOf(x.worker, x.mirror)
+	if len(x.mirrors) > 0 {
+		mirror := refOf(x.mirrors[0].Cluster, x.mirrors[0].Object)
 		e.Mirror = &mirror
-		if _, err := remove(ctx, x.worker, k, mirror); err != nil {
-			return command.Errorf("%s has ended, but its mirror runs on: %w; %s removes it",
-				ref.WithKind(), err, x.worker.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
-		}
+	}
+	if err := x.removeMirrors(ctx); err != nil {
+		return err
 	}
 	x.removeCopies(ctx, origin)
 	x.tidy(ctx)
@@ -107,9 +105,30 @@ type cancellation struct {
 	*Canceller
 	kind delegation.Kind
 	ref  Ref
-	// mirror is nil if there is none; otherwise it is on worker.
-	worker *fleet.Cluster
-	mirror *unstructured.Unstructured
+	// mirrors are those that were found, the one that the origin names first.
+	mirrors []FoundMirror
+	// removed and gone are the contexts of mirrors that were removed, and of those that were
+	// gone by then.
+	removed, gone []string
+}
+
+// removeMirrors removes all mirrors that were found. An error names those that may still run.
+func (x *cancellation) removeMirrors(ctx context.Context) error {
+	var failures []error
+	for _, m := range x.mirrors {
+		mirror := refOf(m.Cluster, m.Object)
+		removed, err := removeMirror(ctx, m.Cluster, x.kind, mirror, x.ref)
+		switch {
+		case err != nil:
+			failures = append(failures, command.Errorf("%s has ended, but its mirror may still run on %s: %w; %s removes it",
+				x.ref.WithKind(), m.Cluster.Context, err, m.Cluster.Kubectl(mirror.Namespace, "delete", command.KindName(x.kind), mirror.Name)))
+		case removed:
+			x.removed = append(x.removed, m.Cluster.Context)
+		default:
+			x.gone = append(x.gone, m.Cluster.Context)
+		}
+	}
+	return errors.Join(failures...)
 }
 
 func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
@@ -117,13 +136,40 @@ func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
 	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
 		end = fmt.Sprintf("it is not dispatched any more; its status stays as it was, because a status of %s cannot say that it was ended", object.WithArticle(x.kind.Kind))
 	}
-	switch {
-	case x.mirror != nil:
-		return fmt.Sprintf("%s, and its mirror on %s is removed", end, x.worker.Context)
-	case x.Abandon:
-		return end + "; its mirror was not looked for"
+	if x.Abandon {
+		return end + "; its mirror was not searched, and stays if there is one"
 	}
-	return end + "; it had no mirror"
+	if len(x.mirrors) == 0 {
+		return end + "; no mirror of it was found on " + list(contextsOf(x.Workers))
+	}
+	if len(x.removed) > 0 {
+		end += fmt.Sprintf("; %s on %s %s removed", nounMirrors(x.removed), list(x.removed), wasOrWere(x.removed))
+	}
+	if len(x.gone) > 0 {
+		end += fmt.Sprintf("; %s on %s %s gone already", nounMirrors(x.gone), list(x.gone), wasOrWere(x.gone))
+	}
+	return end
+}
+
+func nounMirrors(on []string) string {
+	if len(on) == 1 {
+		return "its mirror"
+	}
+	return "its mirrors"
+}
+
+func wasOrWere(on []string) string {
+	if len(on) == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+func contextsOf(clusters []*fleet.Cluster) (names []string) {
+	for _, c := range clusters {
+		names = append(names, c.Context)
+	}
+	return names
 }
 
 // fail ends the origin, unless it has ended already, and returns it as it is then.
@@ -139,6 +185,13 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 		if stored = live; object.EndOf(x.kind, live) != nil {
 			return nil
 		}
+		if x.Abandon && !leavesMirror(live) {
+			// Before the end, so that a dispatch that sees the end leaves the mirror.
+			if live, err = patch(ctx, x.Origin, x.kind, live, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandoned})); err != nil {
+				return err
+			}
+			stored = live
+		}
 		status, again, err := x.lastStatus(live)
 		if err != nil {
 			return err
@@ -152,10 +205,12 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			// The end takes two writes.
 			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
-		if object.NeverEnds(x.kind) && namesMirror(stored) {
-			stored, err = patch(ctx, x.Origin, x.kind, stored, "", map[string]any{
-				"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
-			})
+		if object.NeverEnds(x.kind) && (namesMirror(stored) || !isCancelled(stored)) {
+			marks := map[string]any{delegation.MirrorAnnotation: nil}
+			if !isCancelled(stored) {
+				marks[delegation.CancelledAnnotation] = x.ref.UID
+			}
+			stored, err = patch(ctx, x.Origin, x.kind, stored, "", annotated(marks))
 		}
 		return err
 	})
@@ -167,15 +222,20 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 
 // lastStatus is what is written to an origin that is cancelled, nil if nothing is.
 func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, again bool, err error) {
-	where := "it had no mirror"
+	where := "no mirror was found"
 	switch {
-	case x.mirror != nil:
-		where = "its mirror on " + x.worker.Context + " was removed"
 	case x.Abandon:
 		where = "its mirror was left where it is"
+	case len(x.mirrors) == 1:
+		where = "its mirror on " + x.mirrors[0].Cluster.Context + " was removed"
+	case len(x.mirrors) > 1:
+		where = fmt.Sprintf("its %d mirrors were removed", len(x.mirrors))
 	}
-	if x.mirror != nil && object.HasFinished(x.kind, x.mirror) {
-		result, err := workloadOf(x.kind).copier(x.OriginMinor).copied(origin, x.mirror, true)
+	for _, m := range x.mirrors {
+		if !object.HasFinished(x.kind, m.Object) {
+			continue
+		}
+		result, err := workloadOf(x.kind).copier(x.OriginMinor).copied(origin, m.Object, true)
 		if err != nil {
 			return nil, false, err
 		}
@@ -188,29 +248,36 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any
 	return status, false, err
 }
 
-// removeCopies removes what was copied for the mirror and is owned by nobody, which an
-// older version has left: beside the mirror, or, where there is none, wherever it may
-// have been about to be made.
+// removeCopies removes what was copied for the mirrors and has no owner, which an older
+// version has left: beside each mirror, or, without one, where it was to be made.
 func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Unstructured) {
-	workers, namespace := x.Workers, x.ref.Namespace
-	if named := pinned(origin); !named.IsZero() {
-		namespace = named.Namespace
-	}
-	switch {
-	case x.Abandon:
+	if x.Abandon {
 		return
-	case x.mirror != nil:
-		workers, namespace = []*fleet.Cluster{x.worker}, x.mirror.GetNamespace()
 	}
-	for _, worker := range workers {
-		removed, err := dependency.RemoveLeft(ctx, worker, namespace, x.ref.UID)
-		for _, o := range removed {
-			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("%s on %s, which was copied for the mirror and left without an owner, is removed", o, worker.Context)})
-		}
-		if err != nil {
-			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})
+	namespace := cmp.Or(pinned(origin).Namespace, x.ref.Namespace)
+	for _, m := range x.mirrors {
+		x.removeCopiesIn(ctx, m.Cluster, m.Object.GetNamespace())
+	}
+	if len(x.mirrors) == 0 {
+		for _, worker := range x.Workers {
+			x.removeCopiesIn(ctx, worker, namespace)
 		}
 	}
+}
+
+func (x *cancellation) removeCopiesIn(ctx context.Context, worker *fleet.Cluster, namespace string) {
+	removed, err := dependency.RemoveLeft(ctx, worker, namespace, x.ref.UID)
+	for _, o := range removed {
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("%s on %s, which was copied for the mirror and left without an owner, is removed", o, worker.Context)})
+	}
+	if err != nil {
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})
+	}
+}
+
+// annotated is a merge patch of annotations; nil removes one.
+func annotated(annotations map[string]any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 }
 
 // tidy removes the Lease, unless somebody holds it: they do so themselves.

@@ -6,102 +6,133 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// find looks for the mirror: where the origin says it is, or, where it does not
-// say, for one with its mark.
+// find searches all mirrors of the origin. It is an error if a place was not searched where
+// one may be.
 func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructured) error {
 	if x.Abandon {
 		return nil
 	}
-	named := pinned(origin)
-	look := search{named: named, unread: slices.Clone(x.Unreached)}
-	place := named
-	if named.IsZero() {
-		place = delegation.Place{Namespace: x.ref.Namespace, Name: x.ref.Name}
-	}
-	for _, w := range x.Workers {
-		mirror, is, err := locate(ctx, w, x.kind, place)
-		switch {
-		case mirror != nil && x.isMirror(mirror, named):
-			x.worker, x.mirror = w, mirror
+	record := ReadRecord(ctx, x.Origin, x.kind, origin)
+	searches := make([]*Searched, len(x.Workers))
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for i, w := range x.Workers {
+		group.Go(func() error {
+			ways := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
+			searches[i] = SearchWays(ctx, ways, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
 			return nil
-		case is == delegation.CertainlyOther:
-		case err != nil && is == delegation.CertainlySame:
-			return fmt.Errorf("could not look for the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
-		case err != nil:
-			look.unread = append(look.unread, w.Context)
-		case is == delegation.CertainlySame:
-			look.isDone = true
+		})
+	}
+	_ = group.Wait() // Each has its own error.
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var unsearched, partly []string
+	for _, name := range x.Unreached {
+		unsearched = append(unsearched, "context "+name)
+	}
+	for i, s := range searches {
+		x.add(s.Mirrors[x.ref.UID]...)
+		switch {
+		case s.IsWhole():
+		case s.isSettled(x.Workers[i], record) && record.LeaseErr == nil:
+			partly = append(partly, s.String())
 		default:
-			look.perhaps = append(look.perhaps, w.Context)
+			unsearched = append(unsearched, s.String())
 		}
 	}
-	if named.IsZero() && namesMirror(origin) {
-		return fmt.Errorf("%s has the annotation %s, and it names no object, so it is not known where its mirror is, and nothing was changed; look for it by its label %s=%s; --abandon-mirror ends the %s without looking",
-			x.ref.WithKind(), delegation.MirrorAnnotation, delegation.OriginUIDLabel, x.ref.UID, strings.ToLower(x.kind.Kind))
-	}
-	return x.unfound(look)
-}
-
-// isMirror is whether what was found is the origin's mirror: it has its mark, or, as a
-// mark can be taken off, the uid that the origin names.
-func (x *cancellation) isMirror(found *unstructured.Unstructured, named delegation.Place) bool {
-	return found.GetLabels()[delegation.OriginUIDLabel] == x.ref.UID ||
-		named.UID != "" && string(found.GetUID()) == named.UID
-}
-
-// search is what became of looking for a mirror that was not found.
-type search struct {
-	named delegation.Place
-	// isDone is whether it was looked for where it is said to be.
-	isDone bool
-	// unread could not be looked at. perhaps do not have it, and may be where it was.
-	unread, perhaps []string
-}
-
-// unfound says why it is not known that there is no mirror; nil if it is known.
-func (x *cancellation) unfound(s search) error {
-	isUnnamed := s.named.IsZero()
-	abandon := fmt.Sprintf("--abandon-mirror ends %s nevertheless and leaves the mirror", "the "+strings.ToLower(x.kind.Kind))
-	cluster := "cluster " + s.named.ClusterUID
-	if !s.named.KnowsCluster() {
-		cluster = "a cluster that whoever dispatched it could not identify"
-	}
-	switch {
-	case isUnnamed && len(s.unread) > 0:
-		return fmt.Errorf("%s does not say where its mirror is, and it may be where nobody answers (%s), so nothing was changed; --to looks at one context only, and --abandon-mirror at none", x.ref.WithKind(), strings.Join(s.unread, ", "))
-	case isUnnamed, s.isDone:
-		return nil
-	case len(s.unread)+len(s.perhaps) > 0:
-		looked := ""
-		if len(s.perhaps) > 0 {
-			looked = fmt.Sprintf("; it is not on %s, which may be that cluster or another", strings.Join(s.perhaps, ", "))
+	for _, p := range record.Places() {
+		isSettled, err := x.look(ctx, p, searches)
+		if err != nil {
+			return err
 		}
-		if len(s.unread) > 0 {
-			looked += fmt.Sprintf("; %s could not be looked at", strings.Join(s.unread, ", "))
+		if !isSettled {
+			unsearched = append(unsearched, fmt.Sprintf("%s/%s on %s, where its mirror is said to be, and which no context is proven to reach", p.Namespace, p.Name, p.Cluster()))
 		}
-		return fmt.Errorf("the mirror of %s, uid %s, is on %s%s, so nothing was changed; %s", x.ref.WithKind(), s.named.UID, cluster, looked, abandon)
-	case x.Only != "":
-		return fmt.Errorf("the mirror of %s is not on %s, but on %s, so nothing was changed; without --to it is looked for everywhere", x.ref.WithKind(), x.Only, cluster)
 	}
-	return fmt.Errorf("the mirror of %s is on %s, which no context that answers reaches, so nothing was changed; %s", x.ref.WithKind(), cluster, abandon)
+	if len(unsearched) > 0 {
+		return x.refuse(unsearched)
+	}
+	for _, place := range partly {
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("not searched for mirrors: %s", place))})
+	}
+	isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == record.Mirror.UID }
+	if i := slices.IndexFunc(x.mirrors, isNamed); i > 0 {
+		x.mirrors[0], x.mirrors[i] = x.mirrors[i], x.mirrors[0]
+	}
+	return nil
 }
 
-// choose finds the context through which the mirror may be removed: that through which
+// add adds mirrors that are not among those that were found.
+func (x *cancellation) add(mirrors ...FoundMirror) {
+	for _, m := range mirrors {
+		isSame := func(other FoundMirror) bool {
+			return other.Object.GetUID() == m.Object.GetUID() && other.Cluster.Context == m.Cluster.Context
+		}
+		if !slices.ContainsFunc(x.mirrors, isSame) {
+			x.mirrors = append(x.mirrors, m)
+		}
+	}
+}
+
+// look looks at a recorded place on all workers that may be its cluster. It reports whether it
+// is known what is there. An object there that is no mirror of the origin is a *ForeignError,
+// unless the record was copied from another origin.
+func (x *cancellation) look(ctx context.Context, p delegation.Place, searches []*Searched) (isSettled bool, err error) {
+	for i, w := range x.Workers {
+		sight, err := SightOf(ctx, w, x.kind, x.ref, p)
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case sight.Foreign != nil:
+			return false, command.Errorf("nothing was changed: the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, put the label back; otherwise take the annotation off: %s",
+				delegation.MirrorAnnotation, x.ref.WithKind(), sight.Foreign,
+				x.Origin.Kubectl(x.ref.Namespace, "annotate", command.KindName(x.kind), x.ref.Name, delegation.MirrorAnnotation+"-"))
+		case sight.Mirror != nil:
+			x.add(FoundMirror{Cluster: w, Object: sight.Mirror})
+			isSettled = true
+		case sight.IsCopy:
+			isSettled = true
+			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which is left alone", delegation.MirrorAnnotation))})
+		case err == nil && sight.IsGone, err == nil && sight.On == delegation.CertainlySame && searches[i].IsWhole():
+			isSettled = true
+		}
+	}
+	return isSettled, nil
+}
+
+// refuse is why nothing is changed.
+func (x *cancellation) refuse(unsearched []string) error {
+	again := "nothing was changed"
+	if len(x.mirrors) > 0 {
+		var found []string
+		for _, m := range x.mirrors {
+			found = append(found, fmt.Sprintf("%s/%s on %s", m.Object.GetNamespace(), m.Object.GetName(), m.Cluster.Context))
+		}
+		again = fmt.Sprintf("nothing was changed, although mirrors were found (%s)", strings.Join(found, ", "))
+	}
+	return fmt.Errorf("%s may have a mirror where it was not searched, so %s. Not searched: %s. Limit the search with --to, or end the %s and leave its mirrors with --abandon-mirror",
+		x.ref.WithKind(), again, strings.Join(unsearched, "; "), strings.ToLower(x.kind.Kind))
+}
+
+// choose finds the context through which a mirror may be removed: that through which
 // it was found, or another one of that cluster. If none may, nothing is to be changed:
 // the origin would have ended while its mirror runs on.
-func (x *cancellation) choose(ctx context.Context) error {
+func (x *cancellation) choose(ctx context.Context, m *FoundMirror) error {
 	var refused error
-	for _, w := range append([]*fleet.Cluster{x.worker}, x.Others[x.worker.Context]...) {
-		_, err := remove(ctx, w, x.kind, refOf(w, x.mirror), metav1.DryRunAll)
+	for _, w := range append([]*fleet.Cluster{m.Cluster}, x.Others[m.Cluster.Context]...) {
+		_, err := w.Remove(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName(), string(m.Object.GetUID()), metav1.DryRunAll)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -112,7 +143,7 @@ func (x *cancellation) choose(ctx context.Context) error {
 		case kubecontext.IsConnection(err):
 			return fmt.Errorf("could not reach the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
 		default:
-			x.worker = w
+			m.Cluster = w
 			return nil
 		}
 	}

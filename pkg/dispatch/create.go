@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -25,9 +28,8 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 		t.abort(err)
 		return nil, nil
 	}
-	if where := t.onAnother(ctx); where != "" {
-		t.abort(fmt.Errorf("%s: somebody else has made its mirror on %s meanwhile, and it is gone on with there", t.ref.WithKind(), where))
-		return nil, nil
+	if err := t.waitForPods(ctx); err != nil {
+		return nil, err
 	}
 	if err := t.fence(ctx, origin); err != nil {
 		return nil, err
@@ -46,15 +48,43 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	return t.mirrorNow, nil
 }
 
-// fence makes sure, at the servers, that the mirror is still ours to make: this
-// process may have stood still since it looked last, for longer than its Lease
-// lasts, and somebody else have begun. The Lease is looked at last.
+// waitForPods returns a conflict while pods of the mirror that this one replaces still run: a
+// mirror may be gone before its pods are.
+func (t *task) waitForPods(ctx context.Context) error {
+	if t.superseded == "" || !t.Kind.IsJob() {
+		return nil
+	}
+	running := 0
+	ofMirror := metav1.ListOptions{LabelSelector: labels.Set{batchv1.ControllerUidLabel: t.superseded}.String()}
+	err := t.worker.Each(ctx, corev1.SchemeGroupVersion.WithResource("pods"), t.mirrorRef.Namespace, ofMirror, func(pod *unstructured.Unstructured) {
+		if phase := content.StringAt(pod, "status", "phase"); phase != string(corev1.PodSucceeded) && phase != string(corev1.PodFailed) {
+			running++
+		}
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil // Preflight has said that pods may not be listed.
+	case err != nil:
+		return err
+	case running == 0:
+		return nil
+	}
+	if !t.toldPods {
+		t.toldPods = true
+		t.record(Warned, command.Say("%d pods of its earlier mirror on %s still run; waiting until they have ended", running, t.worker.Context))
+	}
+	return conflict(t.Kind, t.Name)
+}
+
+// fence makes sure, at the servers, that the mirror is still ours to make, and is made of the
+// origin as it is now: this process may have stood still since it looked last, for longer than
+// its Lease lasts, and somebody else have begun. The Lease is read last.
 func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) error {
 	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
 		return err
 	}
-	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.EndOf(t.Kind, live) != nil || pinned(live) != pinned(origin) {
+	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.EndOf(t.Kind, live) != nil || pinned(live) != pinned(origin) || !t.Plan.IsFor(live) {
 		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)
 		}

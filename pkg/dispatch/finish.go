@@ -16,28 +16,42 @@ import (
 // or by somebody else: whoever runs cancel. The mirror is looked at as it is now,
 // because it may be deleted.
 func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, how *object.End) error {
+	if leavesMirror(origin) {
+		t.endAs(origin, how)
+		return nil
+	}
 	if t.mirrorRef.UID == "" {
 		t.mirrorRef.UID = pinned(t.originNow).UID
 	}
-	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
-	if err != nil {
+	err := t.endMirror(ctx)
+	if err != nil && (mayPass(err) || apierrors.IsConflict(err)) {
 		return err
 	}
-	if mirror != nil && string(mirror.GetUID()) == t.mirrorRef.UID {
-		if !object.HasFinished(t.Kind, mirror) {
-			err = t.removeMirror(ctx, ", because its origin was ended from outside")
-		} else {
-			err = t.retire(ctx, mirror)
-		}
-		if err != nil && (mayPass(err) || apierrors.IsConflict(err)) {
-			return err
-		}
-		if err != nil {
-			t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it: %v", t.worker.Context, err))
-		}
+	if err != nil {
+		t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it: %v", t.worker.Context, err))
 	}
 	t.endAs(origin, how)
 	return nil
+}
+
+// endMirror removes the mirror of an origin that has ended, or has it deleted after a while
+// if it has ended, too.
+func (t *task) endMirror(ctx context.Context) error {
+	if t.mirrorRef.UID == "" {
+		return nil
+	}
+	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
+	switch {
+	case err != nil:
+		return err
+	case mirror == nil || string(mirror.GetUID()) != t.mirrorRef.UID:
+		return t.worker.proveGone(ctx, t.Kind, t.mirrorRef)
+	case !isMirrorOf(mirror, t.ref.UID):
+		return foreign(t.worker.Cluster, t.Kind, mirror, t.ref)
+	case !object.HasFinished(t.Kind, mirror):
+		return t.removeMirror(ctx, ", because its origin was ended from outside")
+	}
+	return t.retire(ctx, mirror)
 }
 
 // endAs ends the task as the origin has ended.

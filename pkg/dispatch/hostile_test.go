@@ -129,7 +129,7 @@ func TestHostileWords(t *testing.T) {
 	}{
 		"holder": {
 			before: func(s *stage) {
-				l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new(evil), LeaseDurationSeconds: new(int32(3600))}}
+				l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new(evil), LeaseDurationSeconds: new(int32(1200))}}
 				l.Name, l.Labels = delegation.LeaseName("small"), map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())}
 				_, err := clusterOf(s.T, s.here, "here").Kubernetes().CoordinationV1().Leases("ml").Create(s.Context(), l, metav1.CreateOptions{})
 				assert.NilError(s, err)
@@ -231,7 +231,6 @@ func TestHostileCancel(t *testing.T) {
 				mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 				mirror = s.there.Create(t, jobs, mirror)
 				here, there := clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there")
-				there.SetUID("there-uid")
 				s.here.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) {
 					place := delegation.Place{ClusterUID: there.UID(), Namespace: "ml", Name: "small", UID: string(mirror.GetUID())}
 					o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: place.String()})

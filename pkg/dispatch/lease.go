@@ -38,6 +38,9 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
+	if e.Within > longestLease {
+		return fmt.Sprintf("Lease %s says that %s holds it for %s, which no dispatch writes; delete the Lease if no dispatch runs", e.Lease, e.Holder, e.Within)
+	}
 	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
 }
 
@@ -46,6 +49,23 @@ func (e *HeldError) Error() string {
 func (e *HeldError) since() string {
 	return fmt.Sprintf("since %s (for %s, by their clock)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
 }
+
+// TargetError says that a Job's dispatch was begun with another target, which was not searched
+// for its mirror.
+type TargetError struct {
+	// Lease is the name of the Lease, and Target what it names.
+	Lease  string
+	Target delegation.Place
+}
+
+func (e *TargetError) Error() string {
+	return fmt.Sprintf("its dispatch to %s/%s on %s was begun meanwhile, as Lease %s says; run the same command again to find its mirror",
+		e.Target.Namespace, e.Target.Name, e.Target.Cluster(), e.Lease)
+}
+
+// longestLease is more than the duration of any Lease that a dispatch writes: that of 10,000
+// Jobs is 25 minutes.
+const longestLease = 30 * time.Minute
 
 // leaseTiming says how long a Lease is held without a sign of life, how long its
 // holder tries to renew it, and how often.
@@ -66,6 +86,13 @@ type lease struct {
 	identity string
 	timing   leaseTiming
 	clock    clock.PassiveClock
+	// target is where the mirror is to be made, on the cluster that worker identifies. The
+	// Lease names it before that is done. isFound is whether the mirror is known to be there.
+	target  delegation.Place
+	worker  delegation.Cluster
+	isFound bool
+	// cleared are targets of earlier dispatches that were searched, and hold no mirror.
+	cleared []delegation.Place
 
 	// leading is whether the elector believes that we hold it, foreign whether
 	// somebody else was seen to, and renewed when it was asked to be written, the last
@@ -78,6 +105,8 @@ type lease struct {
 	// whether it is removed next, so that it need not be given back first.
 	last     atomic.Pointer[coordinationv1.Lease]
 	removing atomic.Bool
+	// unreleased is whether it is not given back in the end, but expires.
+	unreleased atomic.Bool
 }
 
 // leaseEvents are told of what becomes of a Lease.
@@ -140,7 +169,11 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 			tell.electing()
 			err = l.elect(klog.NewContext(ctx, logger), tell, found)
 		}
-		if other := (*HeldError)(nil); errors.As(err, &other) || errors.Is(err, errOriginGone) {
+		var (
+			held  *HeldError
+			other *TargetError
+		)
+		if errors.As(err, &held) || errors.As(err, &other) || errors.Is(err, errOriginGone) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
@@ -192,7 +225,7 @@ func (l *lease) elect(ctx context.Context, tell leaseEvents, found *coordination
 	if lock.isOriginGone {
 		return errOriginGone
 	}
-	return nil
+	return lock.elsewhere
 }
 
 // free makes sure that nobody holds the Lease, and returns it; nil is for none. One whose
@@ -205,9 +238,13 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinati
 		return nil, err
 	}
 	if holderOf(first) == "" || holderOf(first) == l.identity {
-		return first, nil
+		return first, l.checkTarget(first)
 	}
-	waiting(heldBy(first))
+	held := heldBy(first)
+	if held.Within > longestLease {
+		return nil, held
+	}
+	waiting(held)
 	seen, expires := first, l.clock.Now().Add(durationOf(first))
 	err = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(ctx context.Context) (bool, error) {
 		if seen, err = l.get(ctx); err != nil {
@@ -223,6 +260,9 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinati
 		}
 		return l.clock.Now().After(expires), nil
 	})
+	if err == nil {
+		err = l.checkTarget(seen)
+	}
 	if err != nil || holderOf(seen) == "" {
 		return seen, err
 	}
@@ -238,7 +278,7 @@ func (l *lease) own(ctx context.Context) (*coordinationv1.Lease, error) {
 	if err == nil && l.isOurs(found) {
 		return found, nil
 	}
-	if apierrors.IsNotFound(err) {
+	if l.isGone(err) {
 		// Whoever makes it looks first whether the origin is there.
 		return nil, nil
 	}
@@ -250,7 +290,7 @@ func (l *lease) own(ctx context.Context) (*coordinationv1.Lease, error) {
 	} else if !isThere {
 		return nil, errOriginGone
 	}
-	if err := l.delete(ctx, found); err != nil && !apierrors.IsNotFound(err) {
+	if err := l.delete(ctx, found); err != nil && !l.isGone(err) {
 		return nil, err
 	}
 	return nil, nil
@@ -277,7 +317,7 @@ func (l *lease) removeNow(ctx context.Context) error {
 	defer cancel()
 	if last := l.last.Swap(nil); last != nil && holderOf(last) == l.identity {
 		// It is as we have written it, or it is not deleted.
-		if err := l.delete(ctx, last); err == nil || apierrors.IsNotFound(err) {
+		if err := l.delete(ctx, last); err == nil || l.isGone(err) {
 			return nil
 		}
 	}
@@ -285,7 +325,7 @@ func (l *lease) removeNow(ctx context.Context) error {
 	if err == nil && found.Labels[delegation.OriginUIDLabel] == l.origin.UID && (holderOf(found) == "" || holderOf(found) == l.identity) {
 		err = l.delete(ctx, found)
 	}
-	if apierrors.IsNotFound(err) {
+	if l.isGone(err) {
 		return nil
 	}
 	return err

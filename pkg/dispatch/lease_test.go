@@ -29,9 +29,10 @@ func leases() schema.GroupVersionResource {
 // clusterOf is what a server is the API server of.
 func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster {
 	t.Helper()
-	c := s.Cluster(t, name)
-	c.SetUID(name + "-uid")
-	return c
+	if s.Namespaces == nil {
+		s.Namespaces = map[string]string{metav1.NamespaceSystem: name + "-uid"}
+	}
+	return s.Cluster(t, name)
 }
 
 // quick are the times of a Lease in a test.

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -25,6 +24,8 @@ type leaseLock struct {
 	// stop ends the election. isOriginGone is why, if that is so.
 	stop         func()
 	isOriginGone bool
+	// elsewhere is another reason: the Lease names a target that was not searched.
+	elsewhere error
 	// found is the Lease as it was read or written last. isRead is whether that was right
 	// before the election, so that it need not be read again: what is written says which
 	// state of it is meant, and is refused if that is over.
@@ -45,6 +46,13 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		k.lease.foreign.Store(true)
 		k.stop()
 		err = conflict(k.lease.kind, k.lease.origin.Name)
+	}
+	if err == nil && holderOf(found) == "" {
+		if k.elsewhere = k.lease.checkTarget(found); k.elsewhere != nil {
+			k.lease.foreign.Store(true)
+			k.stop()
+			return nil, nil, k.elsewhere
+		}
 	}
 	if err != nil {
 		k.failed(ctx, err)
@@ -100,7 +108,7 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	if k.found == nil {
 		return errors.New("the Lease was not read so far")
 	}
-	if record.HolderIdentity == "" && holderOf(k.found) != k.lease.identity {
+	if record.HolderIdentity == "" && (holderOf(k.found) != k.lease.identity || k.lease.unreleased.Load()) {
 		return nil
 	}
 	if record.HolderIdentity == holderOf(k.found) && k.lease.isNew() {
@@ -109,7 +117,7 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	}
 	next := k.found.DeepCopy()
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
-	metav1.SetMetaDataLabel(&next.ObjectMeta, delegation.OriginUIDLabel, k.lease.origin.UID)
+	k.lease.mark(&next.ObjectMeta)
 	asked := k.lease.clock.Now()
 	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
 	return k.wrote(ctx, record, asked, written, err)

@@ -2,14 +2,17 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 func (l *lease) leases() coordinationclient.LeaseInterface {
@@ -17,7 +20,43 @@ func (l *lease) leases() coordinationclient.LeaseInterface {
 }
 
 func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
-	return l.leases().Get(ctx, l.name(), metav1.GetOptions{})
+	found, err := l.leases().Get(ctx, l.name(), metav1.GetOptions{})
+	return found, l.cluster.Checked(err, leaseResource(), l.name())
+}
+
+func leaseResource() schema.GroupVersionResource {
+	return coordinationv1.SchemeGroupVersion.WithResource("leases")
+}
+
+// isGone reports whether the API server says that there is no such Lease.
+func (l *lease) isGone(err error) bool {
+	return kubecontext.IsGone(err, leaseResource().GroupResource(), l.name())
+}
+
+// targetOf is where the mirror was to be made when a Lease was written; zero if it names
+// nothing.
+func targetOf(found *coordinationv1.Lease) delegation.Place {
+	target, _ := delegation.ParsePlace(found.Annotations[delegation.TargetAnnotation])
+	return target
+}
+
+// checkTarget returns a *TargetError if somebody else has begun the dispatch with another
+// target, and nobody has searched that.
+func (l *lease) checkTarget(found *coordinationv1.Lease) error {
+	target := targetOf(found)
+	isSame := target.Namespace == l.target.Namespace && target.Name == l.target.Name && target.On(l.worker) == delegation.CertainlySame
+	if target.IsZero() || isSame || l.isFound || slices.Contains(l.cleared, target) || holderOf(found) == l.identity {
+		return nil
+	}
+	return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
+}
+
+// mark puts the label and the target on a Lease that is ours.
+func (l *lease) mark(o *metav1.ObjectMeta) {
+	metav1.SetMetaDataLabel(o, delegation.OriginUIDLabel, l.origin.UID)
+	if !l.target.IsZero() {
+		metav1.SetMetaDataAnnotation(o, delegation.TargetAnnotation, l.target.String())
+	}
 }
 
 // isOurs says whether a Lease is for our origin, and not for another one that has, or
@@ -28,27 +67,33 @@ func (l *lease) isOurs(found *coordinationv1.Lease) bool {
 }
 
 // isOriginThere asks the server whether our origin is there, and no other has its
-// name.
+// name. That it is not is proven.
 func (l *lease) isOriginThere(ctx context.Context) (bool, error) {
 	live, err := l.cluster.Get(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name)
-	return live != nil && string(live.GetUID()) == l.origin.UID, err
+	if err != nil || live != nil && string(live.GetUID()) == l.origin.UID {
+		return err == nil, err
+	}
+	return false, l.cluster.ProveGone(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name, l.origin.UID)
 }
 
 // create creates the Lease, with its origin as the owner.
 func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coordinationv1.Lease, error) {
-	return l.leases().Create(ctx, &coordinationv1.Lease{
+	made := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: l.name(), Namespace: l.origin.Namespace,
-			Labels:          map[string]string{delegation.OriginUIDLabel: l.origin.UID},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
 		},
 		Spec: spec,
-	}, metav1.CreateOptions{FieldManager: fleet.FieldManager})
+	}
+	l.mark(&made.ObjectMeta)
+	created, err := l.leases().Create(ctx, made, metav1.CreateOptions{FieldManager: fleet.FieldManager})
+	return created, l.cluster.Checked(err, leaseResource(), "")
 }
 
 // delete deletes the Lease as it was found, and no other.
 func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
-	return l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
+	err := l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
+	return l.cluster.Checked(err, leaseResource(), l.name())
 }
 
 // confirm asks the server whether the Lease is held by us now. What was known of it
@@ -64,7 +109,13 @@ func (l *lease) confirm(ctx context.Context) error {
 		l.foreign.Store(true)
 		return conflict(l.kind, l.origin.Name)
 	}
-	return nil
+	if l.target.IsZero() || targetOf(found) == l.target {
+		return nil
+	}
+	// Somebody has taken the target off. Without it, nobody would know where to look.
+	l.mark(&found.ObjectMeta)
+	_, err = l.leases().Update(ctx, found, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
+	return l.cluster.Failed(err)
 }
 
 func heldBy(found *coordinationv1.Lease) *HeldError {

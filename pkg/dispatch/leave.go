@@ -24,8 +24,11 @@ func (t *task) leave(ctx context.Context, end EventType) {
 		t.end(end, nil, nil, command.Say("whether it has a mirror on %s could not be seen: %v", on, err))
 	case err != nil:
 		t.end(end, nil, nil, command.Say("its mirror on %s is left, and its status is not copied any more: %v", on, err))
+	case !found && t.isUnanswered:
+		t.lease.unreleased.Store(true)
+		t.end(end, nil, nil, command.Say("no mirror of it is on %s yet, but the request to create it had no answer and may still arrive there; the same command finds out", on))
 	case !found:
-		t.end(end, nil, nil, command.Say("nothing of it is on %s", on))
+		t.end(end, nil, nil, command.Say("no mirror of it is on %s", on))
 	case !t.options.DeleteOnInterrupt && t.isHeldBack():
 		t.end(end, nil, nil, command.Say("its mirror on %s does not start before the same command is run again, because not all that its pods need may be there", on))
 	case !t.options.DeleteOnInterrupt:

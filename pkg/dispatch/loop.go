@@ -61,9 +61,11 @@ type Task struct {
 	Dependencies []dependency.Object
 	// Worker is the mirror's cluster; nil is the Loop's own.
 	Worker *fleet.Cluster
-	// Others are the clusters that the mirror might have been put on as well. Somebody who
-	// was told the same of the Job may have done so, and not have noted it yet.
-	Others []*fleet.Cluster
+	// Mirror is the UID of the mirror that was found on Worker by its label; "" if none was.
+	Mirror types.UID
+	// Cleared are places that the origin or its Lease names, and that were searched without
+	// finding a mirror of this origin.
+	Cleared []delegation.Place
 }
 
 // Outcome is how a task ended.
@@ -247,13 +249,17 @@ func (l *Loop) add(t Task, timing leaseTiming) *task {
 	worker := l.workerOf(cmp.Or(t.Worker, l.usual))
 	gvk := t.Kind.GroupVersionKind()
 	origin := refTo(l.origin.Cluster, gvk, t.Namespace, t.Name, string(t.UID))
+	mirror := refTo(worker.Cluster, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, string(t.Mirror))
 	return &task{
 		Loop: l, Task: t, ref: origin, worker: worker, queue: l.queues[worker],
-		mirrorRef: refTo(worker.Cluster, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, ""),
-		lease:     &lease{cluster: l.origin.Cluster, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock},
-		copier:    workloadOf(t.Kind).copier(l.options.OriginMinor),
-		ended:     make(chan struct{}),
-		replace:   l.options.NewMirror,
+		mirrorRef: mirror,
+		lease: &lease{
+			cluster: l.origin.Cluster, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock,
+			target: mirror.place(""), worker: worker.Identity(), cleared: t.Cleared, isFound: t.Mirror != "",
+		},
+		copier:  workloadOf(t.Kind).copier(l.options.OriginMinor),
+		ended:   make(chan struct{}),
+		replace: l.options.NewMirror,
 	}
 }
 

@@ -277,8 +277,8 @@ func TestKilledAnywhere(t *testing.T) {
 			kill()
 			return apierrors.NewInternalError(errors.New("it was killed"))
 		}
-		s.here.Before, s.there.Before = answer, answer
 		loop, events := s.loop()
+		s.here.Before, s.there.Before = answer, answer
 		ended := make(chan []Outcome, 1)
 		go func() { ended <- loop.Run(ctx, s.tasks) }()
 		for isOver := false; !isOver; {

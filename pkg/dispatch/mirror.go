@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,6 +35,9 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 			return nil, err
 		}
 	}
+	if !isMirrorOf(mirror, t.ref.UID) {
+		return nil, foreign(t.worker.Cluster, t.Kind, mirror, t.ref)
+	}
 	t.replace = false
 	t.mirrorRef.UID = string(mirror.GetUID())
 	t.mirrorNow = newer(mirror, t.mirrorNow)
@@ -48,30 +52,54 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 }
 
 // anotherMirror decides what becomes of a task whose mirror is not there, or not the
-// one that was expected. It returns the one to go on with, nil if the task has
+// one that was expected. It returns the one to continue with, nil if the task has
 // ended.
 func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	expected := t.mirrorRef.UID
-	if mirror != nil && mirror.GetDeletionTimestamp() != nil && (expected == "" || t.replace) {
-		// It is on its way out, and another is made when it is gone.
+	isExpected := mirror != nil && string(mirror.GetUID()) == expected
+	isOurs := mirror != nil && isMirrorOf(mirror, t.ref.UID)
+	isToBeMade := expected == "" || t.replace
+	switch {
+	case mirror != nil && mirror.GetDeletionTimestamp() != nil && (isToBeMade || isOurs && !isExpected):
+		// Another one is made when it is gone.
+		t.tellLeaving(mirror)
 		return nil, conflict(t.Kind, t.Name)
+	case isExpected:
+		return mirror, nil
+	case isOurs:
+		t.superseded = expected
+		return mirror, nil
+	case mirror != nil && isToBeMade:
+		t.abort(t.taken(mirror))
+		return nil, nil
+	}
+	if expected != "" {
+		if err := t.worker.proveGone(ctx, t.Kind, t.mirrorRef); err != nil {
+			return nil, err
+		}
 	}
 	switch {
-	case mirror == nil && (expected == "" || t.replace):
+	case isToBeMade:
 		t.superseded = expected
 		return t.createMirror(ctx, origin)
 	case mirror == nil:
 		return nil, t.mirrorDeleted(ctx, "was deleted")
-	case expected == string(mirror.GetUID()):
-		return mirror, nil
-	case expected != "" && !t.replace:
-		return nil, t.mirrorDeleted(ctx, command.Say("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))
-	case mirror.GetLabels()[delegation.OriginUIDLabel] != t.ref.UID:
-		t.abort(t.taken(mirror))
-		return nil, nil
 	}
-	t.superseded = expected
-	return mirror, nil
+	return nil, t.mirrorDeleted(ctx, command.Say("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))
+}
+
+// tellLeaving says once that a mirror is being deleted and waited for, with what may hold it.
+func (t *task) tellLeaving(mirror *unstructured.Unstructured) {
+	if t.leaving == string(mirror.GetUID()) {
+		return
+	}
+	t.leaving = string(mirror.GetUID())
+	held := ""
+	if finalizers := mirror.GetFinalizers(); len(finalizers) > 0 {
+		held = ", held by the finalizers " + strings.Join(finalizers, ", ")
+	}
+	t.record(Warned, command.Say("%s on %s is being deleted since %s%s; waiting until it is gone",
+		t.mirrorRef.WithKind(), t.worker.Context, mirror.GetDeletionTimestamp().UTC().Format(time.RFC3339), held))
 }
 
 // readMirror returns what has the mirror's name, nil if nothing has. That is never
@@ -102,8 +130,8 @@ func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
 	if err != nil {
 		return err
 	}
-	isCancelled := live != nil && t.wasPinned && object.NeverEnds(t.Kind) && !namesMirror(live)
-	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.HasFinished(t.Kind, live) || isCancelled {
+	wasCancelled := live != nil && t.wasPinned && isCancelled(live)
+	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.HasFinished(t.Kind, live) || wasCancelled {
 		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)
 		}

@@ -36,7 +36,7 @@ func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job 
 	}
 	ref := refOf(c, created)
 	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
-	if _, err := remove(ctx, c, k, ref); err != nil {
+	if _, err := c.Remove(ctx, k.Resource, ref.Namespace, ref.Name, ref.UID); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped

@@ -1,8 +1,10 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,9 +15,9 @@ import (
 // pin writes on the origin which mirror it has, and returns it as it is then. Where
 // somebody else was faster the task has ended.
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	place := t.mirrorRef.place(t.mirrorRef.UID)
-	mark := place.String()
-	if origin.GetAnnotations()[delegation.MirrorAnnotation] == mark || isWorse(place, pinned(origin)) {
+	named := pinned(origin)
+	place := withKnown(t.mirrorRef.place(t.mirrorRef.UID), named)
+	if named == place && !isCancelled(origin) {
 		t.wasPinned = true
 		return origin, nil
 	}
@@ -23,7 +25,7 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 		return nil, t.outdone(ctx, fmt.Errorf("%s: somebody else has made a mirror of it meanwhile, and it is theirs that the origin names", t.ref.WithKind()))
 	}
 	written, err := t.origin.patch(ctx, t.Kind, origin, "", map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: mark}},
+		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: place.String(), delegation.CancelledAnnotation: nil}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("could not note the mirror on the origin: %w", err)
@@ -32,11 +34,21 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 	return written, nil
 }
 
+// withKnown is a mark with what another mark of the same mirror knows beyond it of the
+// cluster: its writer may have had more rights.
+func withKnown(mark, there delegation.Place) delegation.Place {
+	if mark.UID == there.UID && mark.Namespace == there.Namespace && mark.Name == there.Name {
+		mark.ClusterUID = cmp.Or(mark.ClusterUID, there.ClusterUID)
+		mark.NamespaceUID = cmp.Or(mark.NamespaceUID, there.NamespaceUID)
+	}
+	return mark
+}
+
 // namesAnother says whether an origin names a mirror that is not ours: another
-// dispatcher's, if it is not the one that ours stands for.
+// dispatcher's, if it is not the one that ours stands for, nor one that was searched in vain.
 func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
-	named := pinned(origin).UID
-	return named != "" && named != t.mirrorRef.UID && named != t.superseded
+	named := pinned(origin)
+	return named.UID != "" && named.UID != t.mirrorRef.UID && named.UID != t.superseded && !slices.Contains(t.Cleared, named)
 }
 
 // yield ends the task of an origin that somebody else dispatches. One that was about
@@ -57,6 +69,9 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 		return 0, err
 	}
 	if live == nil || live.GetUID() != t.UID {
+		if err := t.origin.proveGone(ctx, t.Kind, t.ref); err != nil {
+			return 0, err
+		}
 		return 0, t.originVanished(ctx)
 	}
 	if t.yieldedAt.IsZero() {

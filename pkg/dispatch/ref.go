@@ -19,8 +19,8 @@ type Ref struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
-	// Stamp is that of the cluster.
-	Stamp string `json:"-"`
+	// NamespaceUID is that of the namespace, "" if it is unknown.
+	NamespaceUID string `json:"-"`
 }
 
 // refOf names an object of a cluster.
@@ -28,10 +28,20 @@ func refOf(c *fleet.Cluster, o *unstructured.Unstructured) Ref {
 	return refTo(c, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
 }
 
+// RefOf names an object of a context of which nothing else is known.
+func RefOf(contextName string, o *unstructured.Unstructured) Ref {
+	apiVersion, kind := o.GroupVersionKind().ToAPIVersionAndKind()
+	return Ref{Context: contextName, APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
+}
+
 // refTo names an object of a cluster that may not be there.
 func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return Ref{Context: c.Context, ClusterUID: c.UID(), Stamp: c.Stamp, APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid}
+	identity := c.Identity()
+	return Ref{
+		Context: c.Context, ClusterUID: identity.UID, NamespaceUID: identity.Namespaces[namespace],
+		APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid,
+	}
 }
 
 // String is how people are told of it: namespace/name.
@@ -42,6 +52,5 @@ func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String
 
 // place is what an annotation says of the object that has that uid.
 func (r Ref) place(uid string) delegation.Place {
-	cluster := delegation.Cluster{UID: r.ClusterUID, Stamp: r.Stamp}
-	return delegation.Place{ClusterUID: cluster.String(), Namespace: r.Namespace, Name: r.Name, UID: uid}
+	return delegation.Place{ClusterUID: r.ClusterUID, NamespaceUID: r.NamespaceUID, Namespace: r.Namespace, Name: r.Name, UID: uid}
 }

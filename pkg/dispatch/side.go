@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,7 +31,8 @@ func newSide(c *fleet.Cluster, events *Recorder) *side {
 	return s
 }
 
-// get reads what is referred to; it is nil if there is none.
+// get reads what is referred to; it is nil if the server says that there is none. That is no
+// proof: see proveGone.
 func (s *side) get(ctx context.Context, k delegation.Kind, r Ref) (*unstructured.Unstructured, error) {
 	found, err := s.Get(ctx, k.Resource, r.Namespace, r.Name)
 	s.answered(err)
@@ -54,10 +56,15 @@ func patch(ctx context.Context, c *fleet.Cluster, k delegation.Kind, o *unstruct
 	return c.Patch(ctx, k.Resource, o, subresource, p, validation)
 }
 
-// remove deletes what is referred to, with its pods, and says whether it did: that there is
-// none any more is no error.
-func remove(ctx context.Context, c *fleet.Cluster, k delegation.Kind, r Ref, dryRun ...string) (removed bool, err error) {
-	return c.Remove(ctx, k.Resource, r.Namespace, r.Name, r.UID, dryRun...)
+// proveGone returns nil if the object of a reference is certainly gone, and a conflict if it
+// is there after all.
+func (s *side) proveGone(ctx context.Context, k delegation.Kind, r Ref) error {
+	err := s.ProveGone(ctx, k.Resource, r.Namespace, r.Name, r.UID)
+	s.answered(err)
+	if present := (*kubecontext.PresentError)(nil); errors.As(err, &present) {
+		return conflict(k, r.Name)
+	}
+	return err
 }
 
 // answered notes that a request was answered, in whatever way.

@@ -3,6 +3,8 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +43,10 @@ type task struct {
 	// made is the uid of the mirror that was created by this task, and superseded that
 	// of the one which the origin may still name instead, because it is gone.
 	made, superseded string
+	// leaving is the uid of the mirror that was said to be being deleted.
+	leaving string
+	// toldPods is whether it was said that pods of an earlier mirror are waited for.
+	toldPods bool
 	// isUnanswered is whether the creation of a mirror had no answer: there may be one that
 	// is ours, and of which we do not know.
 	isUnanswered bool
@@ -63,6 +69,9 @@ type task struct {
 	// otherHolder is who dispatches the Job, where that is not us. The goroutine that
 	// keeps the Lease sets it.
 	otherHolder atomic.Pointer[HeldError]
+	// elsewhere is that its dispatch was begun with another target, which was not searched.
+	// The goroutine that keeps the Lease sets it.
+	elsewhere atomic.Pointer[TargetError]
 	// yieldedAt is when that was first known.
 	yieldedAt time.Time
 	// vanished is whether the Lease was found to be wanted for an origin that is gone.
@@ -88,6 +97,21 @@ type task struct {
 // sync does what is to be done next. It returns after how long it wants to be
 // called although nothing happens, 0 for never.
 func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
+	again, err = t.step(ctx)
+	var other *ForeignError
+	if isUnidentified(err) || errors.As(err, &other) {
+		// No later try can tell more.
+		t.leaveLease = true
+		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), err))
+		return 0, nil
+	}
+	return again, err
+}
+
+func (t *task) step(ctx context.Context) (again time.Duration, err error) {
+	if elsewhere := t.elsewhere.Load(); elsewhere != nil {
+		return t.yield(ctx, elsewhere)
+	}
 	if held := t.otherHolder.Load(); held != nil {
 		return t.yield(ctx, held)
 	}
@@ -114,7 +138,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	}
 	if cancelled, err := t.cancelled(ctx, origin); err != nil || cancelled {
 		if err == nil {
-			err = t.originCancelled(ctx)
+			err = t.originCancelled(ctx, origin)
 		}
 		return 0, err
 	}
@@ -151,6 +175,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 		if mirror.GetDeletionTimestamp() != nil {
 			// Its pods are being taken away, and what its status says until it is gone
 			// is no news of the Job.
+			t.tellLeaving(mirror)
 			return 0, nil
 		}
 		// That it cannot be told what the user wants is no reason not to tell the
@@ -174,8 +199,8 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 	return again, nil
 }
 
-// readOrigin returns the origin as it is now, nil if it is gone or another has
-// its name. That is never believed of an informer alone.
+// readOrigin returns the origin as it is now, nil if it is proven to be gone, or
+// another has its name.
 func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, error) {
 	cached := t.cached(t.origin, t.ref)
 	if cached != nil && cached.GetUID() == t.UID && !t.vanished.Load() {
@@ -183,8 +208,11 @@ func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, erro
 		return t.originNow, nil
 	}
 	live, err := t.origin.get(ctx, t.Kind, t.ref)
-	if err != nil || live == nil || live.GetUID() != t.UID {
+	if err != nil {
 		return nil, err
+	}
+	if live == nil || live.GetUID() != t.UID {
+		return nil, t.origin.proveGone(ctx, t.Kind, t.ref)
 	}
 	t.originNow = newer(live, t.originNow)
 	return t.originNow, nil

@@ -27,8 +27,15 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	leave := func() { once.Do(func() { <-slots }) }
 	err := t.lease.keep(ctx, t.leaseEvents(leave))
 	leave()
-	var held *HeldError
+	var (
+		held  *HeldError
+		other *TargetError
+	)
 	switch {
+	case errors.As(err, &other):
+		t.elsewhere.Store(other)
+		t.queue.Add(t)
+		return
 	case errors.As(err, &held):
 		t.otherHolder.Store(held)
 		t.queue.Add(t)

@@ -9,9 +9,11 @@ import (
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
@@ -28,140 +30,154 @@ func jobNamed(name, uid string, annotations map[string]string) *unstructured.Uns
 	return o
 }
 
-// clusterWith is a cluster as a context sees it. Its uids are those of Jobs that are all
-// called train.
-func clusterWith(t *testing.T, name, clusterUID, stamp string, uids ...string) *fleet.Cluster {
+// clusterWith is a cluster as a context sees it: "UID of kube-system/UID of namespace ml", each
+// "" if it may not be read. Its Jobs are in the namespace ml, and called train; they have these
+// UIDs, with "=" the origin's UID of their label.
+func clusterWith(t *testing.T, name, identity string, uids ...string) *fleet.Cluster {
 	t.Helper()
-	return failing(t, "", nil, name, clusterUID, stamp, uids...)
+	return failing(t, "", nil, name, identity, uids...)
 }
 
-// failing is one of which every request of a method fails.
-func failing(t *testing.T, method string, err *apierrors.StatusError, name, clusterUID, stamp string, uids ...string) *fleet.Cluster {
+// failing is one of which every request of a method for a Job fails.
+func failing(t *testing.T, method string, err *apierrors.StatusError, name, identity string, uids ...string) *fleet.Cluster {
 	t.Helper()
 	server := dispatchtest.NewServer(t)
 	for _, uid := range uids {
-		server.Create(t, delegation.Job().Resource, jobNamed("train", uid, nil))
+		uid, originUID, isMarked := strings.Cut(uid, "=")
+		job := jobNamed("train", uid, nil)
+		if isMarked {
+			job.SetLabels(map[string]string{delegation.OriginUIDLabel: originUID})
+		}
+		server.Create(t, delegation.Job().Resource, job)
 	}
 	server.Before = func(r *http.Request) *apierrors.StatusError {
-		if r.Method == method && strings.HasSuffix(r.URL.Path, "/train") {
+		if r.Method == method && (strings.HasSuffix(r.URL.Path, "/train") || strings.HasSuffix(r.URL.Path, "/jobs")) {
 			return err
 		}
 		return nil
 	}
-	c := server.Cluster(t, name)
-	c.SetUID(clusterUID)
-	c.Stamp = stamp
-	return c
+	system, ml, _ := strings.Cut(identity, "/")
+	server.Namespaces = map[string]string{"kube-system": system, "ml": ml}
+	return server.Cluster(t, name)
 }
 
 var errNo = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "train", errors.New("no"))
 
-// TestMirrorOf: the uid of a mirror is the proof, whatever its cluster was called when
-// it was made; without it, what is not known is neither here nor gone.
-func TestMirrorOf(t *testing.T) {
+// page is a 404 that a proxy answers.
+func page() *apierrors.StatusError {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "no such cluster", 0, true)
+}
+
+// cluster404 is the 404 of Teleport and Karmada for a cluster that is offline.
+func cluster404() *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: "Kubernetes cluster not found",
+	}}
+}
+
+// TestSightOf: our label with the origin's UID makes a mirror, and nothing else does; a place
+// is empty only where its cluster has proven which one it is.
+func TestSightOf(t *testing.T) {
+	origin := RefOf("m", jobNamed("train", "origin", nil))
 	for name, tt := range map[string]struct {
 		mark   string
 		worker *fleet.Cluster
-		is     delegation.Sameness
-		here   bool
+		want   string
 	}{
-		"as it was written":                      {"w/ml/train/u", clusterWith(t, "w", "w", "s"), delegation.CertainlySame, true},
-		"another cluster":                        {"v/ml/train/u", clusterWith(t, "w", "w", "s", "u"), delegation.CertainlyOther, false},
-		"fewer rights than then":                 {"w/ml/train/u", clusterWith(t, "w", "", "s", "u"), delegation.CertainlySame, true},
-		"fewer rights, and not there":            {"w/ml/train/u", clusterWith(t, "w", "", "s"), delegation.PerhapsSame, false},
-		"fewer rights, and another is there":     {"w/ml/train/u", clusterWith(t, "w", "", "s", "x"), delegation.PerhapsSame, false},
-		"more rights than then":                  {"unknown/ml/train/u", clusterWith(t, "w", "w", "s", "u"), delegation.CertainlySame, true},
-		"more rights, and not there":             {"unknown/ml/train/u", clusterWith(t, "w", "w", "s"), delegation.PerhapsSame, false},
-		"unknown then and now":                   {"unknown/ml/train/u", clusterWith(t, "w", "", "", "u"), delegation.CertainlySame, true},
-		"unknown then and now, and not there":    {"unknown/ml/train/u", clusterWith(t, "w", "", ""), delegation.PerhapsSame, false},
-		"known by its address":                   {"unknown-s/ml/train/u", clusterWith(t, "w", "", "s"), delegation.CertainlySame, true},
-		"known by its address, with more rights": {"unknown-s/ml/train/u", clusterWith(t, "w", "w", "s"), delegation.CertainlySame, true},
-		"another address, and not there":         {"unknown-s/ml/train/u", clusterWith(t, "w", "", "t"), delegation.PerhapsSame, false},
-		"another namespace":                      {"w/other/train/u", clusterWith(t, "w", "w", "s"), delegation.CertainlySame, false},
+		"where it was written":               {"w/ml/train/u", clusterWith(t, "w", "w/", "u=origin"), "mirror"},
+		"on another cluster":                 {"v/ml/train/u", clusterWith(t, "w", "w/", "u=origin"), "other"},
+		"with fewer rights":                  {"w+n/ml/train/u", clusterWith(t, "w", "/n", "u=origin"), "mirror"},
+		"without any identity":               {"unknown/ml/train/u", clusterWith(t, "w", "/", "u=origin"), "mirror"},
+		"another mirror of this origin":      {"w/ml/train/u", clusterWith(t, "w", "w/", "v=origin"), "mirror"},
+		"gone":                               {"w/ml/train/u", clusterWith(t, "w", "w/"), "gone"},
+		"gone, by the namespace":             {"unknown+n/ml/train/u", clusterWith(t, "w", "/n"), "gone"},
+		"replaced by somebody's":             {"w/ml/train/u", clusterWith(t, "w", "w/", "x"), "gone"},
+		"not there, and nothing is known":    {"unknown/ml/train/u", clusterWith(t, "w", "/"), "perhaps"},
+		"not there, with fewer rights":       {"w/ml/train/u", clusterWith(t, "w", "/n"), "perhaps"},
+		"another namespace of that name":     {"unknown+n/ml/train/u", clusterWith(t, "w", "w/o"), "perhaps"},
+		"without our label":                  {"w/ml/train/u", clusterWith(t, "w", "w/", "u"), "foreign"},
+		"without our label, on some cluster": {"unknown/ml/train/u", clusterWith(t, "w", "/", "u"), "foreign"},
+		"of another origin":                  {"w/ml/train/u", clusterWith(t, "w", "w/", "u=another"), "copy"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			origin := jobNamed("train", "origin", map[string]string{delegation.MirrorAnnotation: tt.mark})
-			m, err := MirrorOf(t.Context(), tt.worker, delegation.Job(), origin, "")
+			place, ok := delegation.ParsePlace(tt.mark)
+			assert.Assert(t, ok)
+			s, err := SightOf(t.Context(), tt.worker, delegation.Job(), origin, place)
 			assert.NilError(t, err)
-			assert.Equal(t, m.Worker, tt.is)
-			assert.Equal(t, m.Here, tt.here)
+			got := map[delegation.Sameness]string{delegation.PerhapsSame: "perhaps", delegation.CertainlyOther: "other"}[s.On]
+			switch {
+			case s.Mirror != nil:
+				got = "mirror"
+			case s.Foreign != nil:
+				got = "foreign"
+			case s.IsCopy:
+				got = "copy"
+			case s.IsGone:
+				got = "gone"
+			}
+			assert.Equal(t, got, tt.want)
 		})
 	}
-	origin := jobNamed("train", "origin", map[string]string{delegation.MirrorAnnotation: "unknown/ml/train/u"})
-	_, err := MirrorOf(t.Context(), failing(t, http.MethodGet, errNo, "w", "w", ""), delegation.Job(), origin, "")
-	assert.ErrorContains(t, err, "no", "what may not be looked at is not taken for what is not there")
-}
-
-// TestExpect: a dispatch to another worker neither says that the mirror is gone nor
-// makes another.
-func TestExpect(t *testing.T) {
-	origin := jobNamed("train", "origin", map[string]string{delegation.MirrorAnnotation: "unknown/ml/train/u"})
-	expect := func(worker *fleet.Cluster) (*task, error, error) {
-		x := &task{worker: &side{Cluster: worker}, Loop: &Loop{}, Task: Task{Kind: delegation.Job()}}
-		x.mirrorRef = refTo(worker, delegation.Job().GroupVersionKind(), "ml", "train", "")
-		final, err := x.expect(t.Context(), origin)
-		return x, final, err
+	place, _ := delegation.ParsePlace("w/ml/train/u")
+	for _, answer := range []*apierrors.StatusError{errNo, page(), cluster404()} {
+		s, err := SightOf(t.Context(), failing(t, http.MethodGet, answer, "w", "w/"), delegation.Job(), origin, place)
+		assert.Assert(t, err != nil && !s.IsGone, "%v", answer)
 	}
-	x, final, err := expect(clusterWith(t, "w", "", "", "u"))
-	assert.NilError(t, errors.Join(final, err))
-	assert.Equal(t, x.mirrorRef.UID, "u")
-
-	_, final, err = expect(clusterWith(t, "other", "", ""))
-	assert.NilError(t, err)
-	assert.ErrorContains(t, final, "is dispatched to ml/train (uid u) on a cluster that whoever dispatched it could not identify already")
-
-	_, final, err = expect(failing(t, http.MethodGet, errNo, "w", "", ""))
-	assert.NilError(t, final)
-	assert.ErrorContains(t, err, "no")
 }
 
-// TestWorseMark: who may read less does not overwrite what somebody else knew.
-func TestWorseMark(t *testing.T) {
-	mark := func(cluster, uid string) delegation.Place {
-		return delegation.Place{ClusterUID: cluster, Namespace: "ml", Name: "train", UID: uid}
+// TestMarkKeepsWhatIsKnown: a dispatch with fewer rights does not forget what another one knew.
+func TestMarkKeepsWhatIsKnown(t *testing.T) {
+	mark := func(text string) delegation.Place {
+		p, ok := delegation.ParsePlace(text)
+		assert.Assert(t, ok, text)
+		return p
 	}
-	assert.Assert(t, isWorse(mark("unknown-s", "u"), mark("w", "u")))
-	assert.Assert(t, isWorse(mark("unknown", "u"), mark("unknown-s", "u")))
-	assert.Assert(t, !isWorse(mark("w", "u"), mark("unknown-s", "u")))
-	assert.Assert(t, !isWorse(mark("unknown", "v"), mark("w", "u")), "it is another mirror")
+	assert.Equal(t, withKnown(mark("unknown+n/ml/train/u"), mark("w/ml/train/u")).String(), "w+n/ml/train/u")
+	assert.Equal(t, withKnown(mark("w/ml/train/u"), mark("unknown+n/ml/train/u")).String(), "w+n/ml/train/u")
+	assert.Equal(t, withKnown(mark("unknown/ml/train/v"), mark("w/ml/train/u")).String(), "unknown/ml/train/v")
 }
 
-// TestCancelFinds: what cannot be looked at is refused, with a reason, and nothing is
-// taken for not there that may be.
+// TestCancelFinds: all mirrors are found by their label, and cancel refuses where one may be
+// that was not searched.
 func TestCancelFinds(t *testing.T) {
-	type workers = []*fleet.Cluster
+	type clusters = []*fleet.Cluster
+	const unsearched = "so nothing was changed. Not searched: "
 	for name, tt := range map[string]struct {
 		mark      string
-		workers   workers
+		workers   clusters
 		unreached []string
-		only      string
-		// on is where it is found; refused what is said where it is not known.
+		// on is where mirrors are found; refused what is said where it is not known.
 		on, refused string
 	}{
-		"where it is said to be":             {mark: "w/ml/train/u", workers: workers{clusterWith(t, "v", "v", ""), clusterWith(t, "w", "w", "", "u")}, on: "w"},
-		"with fewer rights":                  {mark: "w/ml/train/u", workers: workers{clusterWith(t, "v", "", ""), clusterWith(t, "w", "", "", "u")}, on: "w"},
-		"with more rights":                   {mark: "unknown/ml/train/u", workers: workers{clusterWith(t, "v", "v", ""), clusterWith(t, "w", "w", "", "u")}, on: "w"},
-		"it is gone":                         {mark: "w/ml/train/u", workers: workers{clusterWith(t, "v", "v", ""), clusterWith(t, "w", "w", "")}},
-		"it is gone, by the address":         {mark: "unknown-s/ml/train/u", workers: workers{clusterWith(t, "v", "", "t"), clusterWith(t, "w", "", "s")}},
-		"its cluster does not answer":        {mark: "unknown/ml/train/u", workers: workers{clusterWith(t, "v", "", "")}, unreached: []string{"w"}, refused: "it is not on v, which may be that cluster or another; w could not be looked at, so nothing was changed; --abandon-mirror"},
-		"nobody knows which one":             {mark: "unknown/ml/train/u", workers: workers{clusterWith(t, "v", "v", "")}, refused: "it is not on v, which may be that cluster or another, so nothing was changed"},
-		"no context leads there":             {mark: "w/ml/train/u", workers: workers{clusterWith(t, "v", "v", "")}, refused: "is on cluster w, which no context that answers reaches"},
-		"one that is not known, and another": {mark: "w/ml/train/u", workers: workers{clusterWith(t, "v", "v", ""), clusterWith(t, "x", "", "")}, refused: "uid u, is on cluster w; it is not on x, which may be that cluster or another, so nothing"},
-		"it may not be looked at":            {mark: "w/ml/train/u", workers: workers{failing(t, http.MethodGet, errNo, "w", "w", "")}, refused: "could not look for the mirror"},
-		"it may not be looked at, perhaps":   {mark: "unknown/ml/train/u", workers: workers{failing(t, http.MethodGet, errNo, "w", "w", "")}, refused: "w could not be looked at"},
-		"only one is asked":                  {mark: "w/ml/train/u", workers: workers{clusterWith(t, "v", "v", "")}, only: "v", refused: "is not on v, but on cluster w"},
-		"it names nonsense":                  {mark: "nonsense", workers: workers{clusterWith(t, "v", "v", "")}, refused: "it names no object"},
-		"it names none":                      {workers: workers{clusterWith(t, "v", "", "")}},
-		"it names none, and one is down":     {workers: workers{clusterWith(t, "v", "", "")}, unreached: []string{"w"}, refused: "does not say where its mirror is"},
+		"where it is said to be":              {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/"), clusterWith(t, "w", "w/", "u=origin")}, on: "w"},
+		"with fewer rights":                   {mark: "w+n/ml/train/u", workers: clusters{clusterWith(t, "w", "/n", "u=origin")}, on: "w"},
+		"on two workers":                      {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u=origin"), clusterWith(t, "v", "v/", "x=origin")}, on: "w,v"},
+		"on two workers, the second is named": {mark: "v/ml/train/x", workers: clusters{clusterWith(t, "w", "w/", "u=origin"), clusterWith(t, "v", "v/", "x=origin")}, on: "v,w"},
+		"it names none, and there is one":     {workers: clusters{clusterWith(t, "v", "v/"), clusterWith(t, "w", "w/", "u=origin")}, on: "w"},
+		"it names nonsense":                   {mark: "nonsense", workers: clusters{clusterWith(t, "w", "w/", "u=origin")}, on: "w"},
+		"it is gone":                          {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/"), clusterWith(t, "w", "w/")}},
+		"it names none, and there is none":    {workers: clusters{clusterWith(t, "v", "v/")}},
+		"a copy of another origin":            {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u=another")}},
+
+		"somebody's Job":                       {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u")}, refused: "nothing was changed: the annotation jobmanagedby.github.io/mirror of job ml/train names an object that is not its mirror. job ml/train on w (UID u) is not the mirror"},
+		"one does not answer":                  {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
+		"one does not answer, beside a mirror": {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/", "u=origin")}, unreached: []string{"w"}, refused: "although mirrors were found (ml/train on v). Not searched: context w."},
+		"it names none, and one is down":       {workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
+		"a proxy answers 404":                  {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, page(), "w", "w/")}, refused: "the answer 404 does not come from the cluster's API server"},
+		"a front answers 404":                  {workers: clusters{failing(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 does not come from the cluster's API server"},
+		"nothing identifies the cluster":       {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
+		"no context leads there":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, where its mirror is said to be, and which no context is proven to reach"},
+		"it may not be searched":               {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context w: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := map[string]string{}
 			if tt.mark != "" {
 				annotations[delegation.MirrorAnnotation] = tt.mark
 			}
+			here := clusterWith(t, "m", "m/")
 			x := &cancellation{
-				Canceller: &Canceller{Workers: tt.workers, Unreached: tt.unreached, Only: tt.only}, kind: delegation.Job(),
-				ref: refTo(clusterWith(t, "m", "m", ""), delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
+				Canceller: &Canceller{Origin: here, Workers: tt.workers, Unreached: tt.unreached, Events: NewRecorder(clock.RealClock{}, func(*Event) {})},
+				kind:      delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
 			}
 			err := x.find(t.Context(), jobNamed("train", "origin", annotations))
 			if tt.refused != "" {
@@ -169,27 +185,66 @@ func TestCancelFinds(t *testing.T) {
 				return
 			}
 			assert.NilError(t, err)
-			assert.Equal(t, x.mirror != nil, tt.on != "")
-			if tt.on != "" {
-				assert.Equal(t, x.worker.Context, tt.on)
+			var on []string
+			for _, m := range x.mirrors {
+				on = append(on, m.Cluster.Context)
 			}
+			assert.Equal(t, strings.Join(on, ","), tt.on)
 		})
 	}
+}
+
+// TestCancelWithFewRights: a user who may list Jobs in one namespace cancels what is recorded
+// there, and is told what was not searched; without a record, cancel refuses.
+func TestCancelWithFewRights(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	job := jobNamed("train", "u", nil)
+	job.SetLabels(map[string]string{delegation.OriginUIDLabel: "origin"})
+	server.Create(t, delegation.Job().Resource, job)
+	server.Namespaces = map[string]string{"ml": "n"}
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.URL.Path == "/apis/batch/v1/jobs" {
+			return errNo
+		}
+		return nil
+	}
+	find := func(mark string) (*cancellation, []string, error) {
+		var told []string
+		here := clusterWith(t, "m", "m/")
+		x := &cancellation{
+			Canceller: &Canceller{Origin: here, Workers: []*fleet.Cluster{server.Cluster(t, "w")}, Events: NewRecorder(clock.RealClock{}, func(e *Event) { told = append(told, e.Message) })},
+			kind:      delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
+		}
+		annotations := map[string]string{}
+		if mark != "" {
+			annotations[delegation.MirrorAnnotation] = mark
+		}
+		err := x.find(t.Context(), jobNamed("train", "origin", annotations))
+		return x, told, err
+	}
+	x, told, err := find("unknown+n/ml/train/u")
+	assert.NilError(t, err)
+	assert.Equal(t, len(x.mirrors), 1)
+	assert.Equal(t, len(told), 1)
+	assert.Assert(t, strings.HasPrefix(told[0], "not searched for mirrors: other namespaces than ml in context w: "), told[0])
+	_, _, err = find("")
+	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context w: ")
 }
 
 // TestCancelChooses: a mirror is removed through a context that may, and where none may,
 // its origin is not ended.
 func TestCancelChooses(t *testing.T) {
-	dev, admin := failing(t, http.MethodDelete, errNo, "dev", "", "", "u"), clusterWith(t, "admin", "w", "", "u")
-	x := &cancellation{Canceller: &Canceller{Others: map[string][]*fleet.Cluster{"dev": {admin}}}, kind: delegation.Job(), worker: dev, mirror: jobNamed("train", "u", nil)}
-	assert.NilError(t, x.choose(t.Context()))
-	assert.Equal(t, x.worker.Context, "admin")
+	dev, admin := failing(t, http.MethodDelete, errNo, "dev", "/", "u"), clusterWith(t, "admin", "w/", "u")
+	x := &cancellation{Canceller: &Canceller{Others: map[string][]*fleet.Cluster{"dev": {admin}}}, kind: delegation.Job()}
+	m := FoundMirror{Cluster: dev, Object: jobNamed("train", "u", nil)}
+	assert.NilError(t, x.choose(t.Context(), &m))
+	assert.Equal(t, m.Cluster.Context, "admin")
 
-	x.worker, x.Others = dev, nil
-	assert.ErrorContains(t, x.choose(t.Context()), "may not be removed, so nothing was changed: context dev: ")
+	m.Cluster, x.Others = dev, nil
+	assert.ErrorContains(t, x.choose(t.Context(), &m), "may not be removed, so nothing was changed: context dev: ")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupt")
 	cancel(cause)
-	assert.ErrorIs(t, x.choose(ctx), cause)
+	assert.ErrorIs(t, x.choose(ctx, &m), cause)
 }

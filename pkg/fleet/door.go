@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -42,11 +43,21 @@ func (d *door) settings(config *rest.Config) *rest.Config {
 // WrappedRoundTripper lets client-go find the transport that can cancel requests.
 func (d *door) WrappedRoundTripper() http.RoundTripper { return d.own }
 
+// ownOnly marks the context of a request that no other context may answer: who proves
+// something about a cluster reads everything over one connection.
+type ownOnly struct{}
+
+// OwnConnection has requests answered by the context that is asked, and by no other context
+// of the same cluster.
+func OwnConnection(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownOnly{}, true)
+}
+
 // RoundTrip sends a request.
 func (d *door) RoundTrip(request *http.Request) (*http.Response, error) {
 	first, err := d.own.RoundTrip(request)
 	others := d.others.Load()
-	if err != nil || others == nil || !isRefusal(first) || !isReading(request) {
+	if err != nil || others == nil || !isRefusal(first) || !isReading(request) || request.Context().Value(ownOnly{}) != nil {
 		return first, err
 	}
 	for _, other := range *others {

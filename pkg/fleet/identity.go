@@ -1,8 +1,17 @@
 package fleet
 
 import (
+	"context"
+	"errors"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -27,4 +36,130 @@ func (c Context) Address() kubecontext.Address {
 		a.Server, a.CA = c.Config.Host, c.authority()
 	}
 	return a
+}
+
+// UID is the UID of the cluster's Namespace kube-system; "" where no context that is known to
+// lead there may read it. A fleet of one context reads it while other questions are asked,
+// and UID waits for that.
+func (c *Cluster) UID() string {
+	if c.identified != nil {
+		<-c.identified
+	}
+	return c.uid
+}
+
+// SetUID sets the UID of a cluster that another context has identified.
+func (c *Cluster) SetUID(uid string) {
+	_ = c.UID() // Nothing sets it after this.
+	c.uid, c.isIntroduced = uid, true
+}
+
+// Identity is what is known of which cluster it is: the UID of kube-system, and those of the
+// namespaces that LearnNamespaces has read.
+func (c *Cluster) Identity() delegation.Cluster {
+	uid := c.UID()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return delegation.Cluster{UID: uid, Namespaces: maps.Clone(c.namespaces)}
+}
+
+// LearnNamespaces reads the UIDs of namespaces, each once. A namespace that may not be read,
+// or does not exist, stays unknown and is no error.
+func (c *Cluster) LearnNamespaces(ctx context.Context, namespaces ...string) error {
+	for _, namespace := range namespaces {
+		c.mu.Lock()
+		_, isKnown := c.namespaces[namespace]
+		c.mu.Unlock()
+		if isKnown || namespace == "" {
+			continue
+		}
+		uid, err := c.namespaceUID(ctx, namespace)
+		if err != nil {
+			return c.Failed(err)
+		}
+		c.mu.Lock()
+		if c.namespaces == nil {
+			c.namespaces = map[string]string{}
+		}
+		c.namespaces[namespace] = uid
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// namespaceUID reads the UID of a namespace over the context's own connection; "" where the
+// user may not read it, or there is none.
+func (c *Cluster) namespaceUID(ctx context.Context, namespace string) (string, error) {
+	ctx, cancel := context.WithTimeout(OwnConnection(ctx), RequestTimeout)
+	defer cancel()
+	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
+	ns, err := c.Metadata().Resource(resource).Get(ctx, namespace, metav1.GetOptions{})
+	err = c.Checked(err, resource, namespace)
+	switch {
+	case apierrors.IsForbidden(err), kubecontext.IsGone(err, resource.GroupResource(), namespace):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return string(ns.UID), nil
+}
+
+// identity reads the UID of kube-system; "" where the user may not read it, or something that
+// serves no namespaces answers, which is no error.
+func (c *Cluster) identity(ctx context.Context) (string, error) {
+	uid, err := c.namespaceUID(ctx, metav1.NamespaceSystem)
+	if stray := (*kubecontext.StrayError)(nil); apierrors.IsNotFound(err) || errors.As(err, &stray) {
+		return "", nil
+	}
+	return uid, err
+}
+
+// Verify reads the identity of the cluster again, over the connection of this context, and
+// compares it with what was read before. namespace is one whose UID may tell where
+// kube-system's is not known. It returns nil if the cluster is the same, a
+// *kubecontext.MovedError if the context leads to another one now, and a
+// *kubecontext.UnidentifiedError if no UID was readable before.
+func (c *Cluster) Verify(ctx context.Context, namespace string) error {
+	known := c.Identity()
+	name, before := metav1.NamespaceSystem, known.UID
+	if before == "" || c.isIntroduced {
+		name, before = namespace, known.Namespaces[namespace]
+	}
+	if before == "" {
+		return c.Failed(&kubecontext.UnidentifiedError{Namespace: namespace})
+	}
+	now, err := c.namespaceUID(ctx, name)
+	switch {
+	case err != nil:
+		return c.Failed(err)
+	case now != before:
+		return c.Failed(&kubecontext.MovedError{Namespace: name, Before: before, Now: now})
+	}
+	return nil
+}
+
+// ProveAbsent returns nil if an object certainly does not exist: the server says so in a
+// Status that names the object, before and after it has proven over the same connection that
+// it still is the same cluster. Otherwise the error says what is missing to the proof.
+func (c *Cluster) ProveAbsent(ctx context.Context, r schema.GroupVersionResource, namespace, name string) error {
+	return c.ProveGone(ctx, r, namespace, name, "")
+}
+
+// ProveGone does so for the object of a UID, which is also gone if another object has its
+// name; for "" that is an error.
+func (c *Cluster) ProveGone(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string) error {
+	ctx = OwnConnection(ctx)
+	for _, prove := range []func() error{func() error { return c.Verify(ctx, namespace) }, func() error { return nil }} {
+		found, err := c.Get(ctx, r, namespace, name)
+		if err != nil {
+			return err
+		}
+		if found != nil && (uid == "" || string(found.GetUID()) == uid) {
+			return c.Failed(&kubecontext.PresentError{UID: string(found.GetUID())})
+		}
+		if err := prove(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -152,7 +152,7 @@ func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionReso
 	}
 	switch {
 	case err != nil:
-		return err
+		return c.Checked(err, r, "")
 	case p.Items == nil && p.Continue == "" && !strings.HasSuffix(p.Kind, "List"):
 		// From there being none nothing could be told from anything else.
 		return fmt.Errorf("%w: it is no list", ErrSenseless)

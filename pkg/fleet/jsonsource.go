@@ -82,7 +82,7 @@ func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, name
 		}
 		result := request.Name(name).Do(ctx)
 		if err := result.Error(); err != nil {
-			return nil, err
+			return nil, c.Checked(err, r, name)
 		}
 		return result.Raw()
 	}

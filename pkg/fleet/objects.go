@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,15 +43,41 @@ func (c *Cluster) Failed(err error) error {
 	return told
 }
 
+// isAlwaysServed reports whether every cluster serves an API group, so that a 404 cannot mean
+// that a resource of it is not installed.
+func isAlwaysServed(group string) bool {
+	return slices.Contains([]string{"batch", "coordination.k8s.io"}, group)
+}
+
+// Checked returns a *kubecontext.StrayError instead of a 404 that says nothing about what
+// was asked for: the object of that name, or with "" a list or a creation.
+func (c *Cluster) Checked(err error, r schema.GroupVersionResource, name string) error {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil || !apierrors.IsNotFound(err) || !errors.As(err, &status):
+		return err
+	case name != "" && kubecontext.IsGone(err, r.GroupResource(), name):
+		return err
+	case !isAlwaysServed(r.Group) && (name == "" || kubecontext.IsUnserved(err)):
+		return err
+	case name == "" && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+		// What was to be created in it cannot be.
+		return err
+	}
+	return &kubecontext.StrayError{Err: err}
+}
+
 // Get reads an object as it is stored, but for who has set which field, which is large, and
-// of no use here. It is nil where the API server says that there is none.
+// of no use here. It is nil where the API server says that there is none. Before something
+// is done because an object does not exist, ProveAbsent has to prove it.
 func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	found, err := c.Objects(r, namespace).Get(ctx, name, metav1.GetOptions{})
-	if kubecontext.IsGone(err) {
+	if kubecontext.IsGone(err, r.GroupResource(), name) {
 		return nil, nil
 	}
+	err = c.Checked(err, r, name)
 	if err != nil {
 		return nil, c.Failed(err)
 	}
@@ -64,7 +92,8 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 // without who has set which field.
 func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
 	return c.Failed(EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-		return c.Objects(r, namespace).List(ctx, o)
+		list, err := c.Objects(r, namespace).List(ctx, o)
+		return list, c.Checked(err, r, "")
 	}, o, func(o *unstructured.Unstructured) { visit(Trimmed(o)) }))
 }
 
@@ -76,7 +105,7 @@ func (c *Cluster) Create(ctx context.Context, r schema.GroupVersionResource, o *
 	defer cancel()
 	created, err := c.Objects(r, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: validation, DryRun: dryRun})
 	if err != nil {
-		return nil, c.Failed(err)
+		return nil, c.Failed(c.Checked(err, r, ""))
 	}
 	return Trimmed(created), nil
 }
@@ -104,7 +133,7 @@ func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *u
 	options := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: validation}
 	written, err := c.Objects(r, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, options, subresources...)
 	if err != nil {
-		return nil, c.Failed(err)
+		return nil, c.Failed(c.Checked(err, r, o.GetName()))
 	}
 	return Trimmed(written), nil
 }
@@ -117,17 +146,25 @@ func (c *Cluster) Delete(ctx context.Context, r schema.GroupVersionResource, nam
 	// Without a policy, Jobs are deleted without their pods (kubernetes:
 	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
 	policy := metav1.DeletePropagationBackground
-	return c.Failed(c.Objects(r, namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: only, PropagationPolicy: &policy, DryRun: dryRun}))
+	err := c.Objects(r, namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: only, PropagationPolicy: &policy, DryRun: dryRun})
+	return c.Failed(c.Checked(err, r, name))
 }
 
-// Remove deletes the object of that uid, and says whether it did: that there is none any
-// more, or another of its name, is no error.
+// Remove deletes the object of that UID, and reports whether it did. If it reports false
+// without an error, the object is certainly gone: ProveAbsent has proven it, or another object
+// has its name. With metav1.DryRunAll nothing is proven.
 func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string, dryRun ...string) (removed bool, err error) {
 	err = c.Delete(ctx, r, namespace, name, metav1.NewUIDPreconditions(uid), dryRun...)
-	if kubecontext.IsGone(err) || apierrors.IsConflict(err) {
+	isGone := kubecontext.IsGone(err, r.GroupResource(), name)
+	switch {
+	case err == nil:
+		return true, nil
+	case !isGone && !apierrors.IsConflict(err):
+		return false, err
+	case len(dryRun) > 0:
 		return false, nil
 	}
-	return err == nil, err
+	return false, c.ProveGone(ctx, r, namespace, name, uid)
 }
 
 // Trimmed drops from an object what is of no use to us and large: who has set which field.
@@ -142,8 +179,9 @@ func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
 	return v, err
 }
 
-// Versions asks in which versions the API server serves a group, in its order; none is that it
-// does not. What else it serves, Discovery tells, for many more requests.
+// Versions asks in which versions the API server serves a group, in its order; none if it
+// says that it does not. Before something is written because of that, ProveUnserved has to
+// prove it.
 func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) {
 	var served metav1.APIGroup
 	err := DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
@@ -155,6 +193,24 @@ func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) 
 		versions = append(versions, v.Version)
 	}
 	return versions, nil
+}
+
+// ProveUnserved returns nil if the API server does not serve a group: the list of all groups
+// lacks it. A 404 for the group itself may be a proxy's.
+func (c *Cluster) ProveUnserved(ctx context.Context, group string) error {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	var all metav1.APIGroupList
+	err := DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx), &all)
+	switch {
+	case err != nil:
+		return c.Failed(err)
+	case all.Kind != "APIGroupList":
+		return c.Failed(fmt.Errorf("the answer to /apis is %q, not a list of API groups", all.Kind))
+	case slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool { return g.Name == group }):
+		return c.Failed(fmt.Errorf("API group %s is served, and lacks what was asked for", group))
+	}
+	return nil
 }
 
 // IsAs says for a precondition that an object is the one, and as it was when it was read.

@@ -1,24 +1,20 @@
 package fleet
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// endpoint is where a context leads to, as far as its settings tell: the server, the
-// name by which its certificate has to go, and who has to have signed that. Contexts
-// with the same endpoint reach the same cluster. It is "" where there is no telling.
-//
-// Where no authority is named, a proxy may decide who answers by that address, and so
-// it counts.
+// endpoint is where a context leads, as far as its settings say: server, server name and
+// certificate authority, and the proxy where no authority is named. It is "" for settings
+// that name no server. It does not identify a cluster: a front such as Teleport's has one
+// endpoint for all of its clusters, and chooses by the credentials.
 func endpoint(config *rest.Config, authority string) string {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || config.Host == "" {
@@ -31,8 +27,8 @@ func endpoint(config *rest.Config, authority string) string {
 	return strings.Join(parts, "\n")
 }
 
-// Endpoint is where a context leads to, as far as its settings tell: contexts that have the
-// same one reach the same cluster. It is "" where there is no telling.
+// Endpoint is where a context leads, as far as its settings say; "" if they do not. Contexts
+// with one endpoint may reach several clusters.
 func (c Context) Endpoint() string {
 	if c.Err != nil || c.Config == nil {
 		return ""
@@ -51,52 +47,29 @@ func proxyOf(config *rest.Config, server *url.URL) string {
 	return proxy.Host
 }
 
-// stamp is what can be told of an endpoint beyond this kubeconfig: a fingerprint by
-// which it is known again, on another day and machine. It is "" where the server does
-// not have to prove who it is: then another cluster may answer there tomorrow.
-func stamp(config *rest.Config, authority string) string {
-	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil || config.Host == "" || server.Scheme != "https" || config.Insecure {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(endpoint(config, authority)))
-	return hex.EncodeToString(sum[:8])
-}
-
-// isSame says whether two contexts certainly reach one cluster. Two of which neither
-// tells anything are not the same.
+// isSame reports whether two contexts certainly reach one cluster: both serve the same UID,
+// and one certificate authority vouches for both, or one address. Equal UIDs alone do not
+// prove it: a cluster restored from another one's etcd snapshot serves the same.
 func isSame(a, b *Cluster) bool {
-	if a.UID() != "" && b.UID() != "" {
-		return a.UID() == b.UID()
-	}
-	return a.endpoint != "" && a.endpoint == b.endpoint || haveSeenTheSame(a, b)
+	return a.Identity().Compare(b.Identity()) == delegation.CertainlySame && haveOneAuthority(a, b)
 }
 
-// introduce has each cluster that may not read who it is know it from another one that
-// has the same endpoint, or through which the same was seen. Where several answer by one
-// endpoint, it stays unknown.
+func haveOneAuthority(a, b *Cluster) bool {
+	return a.CA != "" && a.CA == b.CA || a.endpoint != "" && a.endpoint == b.endpoint
+}
+
+// introduce gives clusters whose kube-system may not be read the UID that another context
+// of the same cluster has read.
 func introduce(clusters []*Cluster) {
-	known := map[string]string{}
-	const several = "several"
 	for _, c := range clusters {
-		switch uid, isKnown := known[c.endpoint]; {
-		case c.UID() == "" || c.endpoint == "":
-		case isKnown && uid != c.UID():
-			known[c.endpoint] = several
-		default:
-			known[c.endpoint] = c.UID()
+		if c.UID() != "" {
+			continue
 		}
-	}
-	for _, c := range clusters {
-		if uid := known[c.endpoint]; c.UID() == "" && uid == several {
-			c.endpoint = ""
-		} else if c.UID() == "" {
-			c.SetUID(uid)
-		}
-	}
-	for _, c := range clusters {
-		if i := slices.IndexFunc(clusters, func(other *Cluster) bool { return other.UID() != "" && haveSeenTheSame(c, other) }); c.UID() == "" && i >= 0 {
-			c.SetUID(clusters[i].UID())
+		for _, other := range clusters {
+			if other.UID() != "" && isSame(c, other) {
+				c.SetUID(other.UID())
+				break
+			}
 		}
 	}
 }

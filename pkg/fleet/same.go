@@ -77,27 +77,6 @@ func (f *Fleet) Aliases() []Alias {
 	return aliases
 }
 
-// Covered returns the contexts that did not answer, and whose cluster another one
-// reaches nevertheless, as their endpoints tell: nothing of it is out of sight.
-func (f *Fleet) Covered() []Alias {
-	var covered []Alias
-	if len(f.members) < 2 {
-		return nil // Nor is waited for what nobody asks.
-	}
-	for _, m := range f.members {
-		if m.failed() == nil || len(m.ways) == 0 {
-			continue
-		}
-		i := slices.IndexFunc(f.members, func(other *member) bool {
-			return other.failed() == nil && slices.ContainsFunc(other.ways, func(way *Cluster) bool { return isSame(m.ways[0], way) })
-		})
-		if i >= 0 {
-			covered = append(covered, Alias{Context: m.context, SameAs: f.members[i].context})
-		}
-	}
-	return covered
-}
-
 // Ways are the contexts that reach the cluster of a member, that one first.
 func (f *Fleet) Ways(contextName string) []*Cluster {
 	for _, m := range f.members {

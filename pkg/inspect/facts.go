@@ -18,9 +18,10 @@ import (
 type Facts struct {
 	// Context is the context it was read through.
 	Context string
-	// ClusterUID is its identity, "" where that is not known; Stamp is by what it may be
-	// known again then, as fleet.Cluster has it.
-	ClusterUID, Stamp string
+	// ClusterUID is its identity, "" where that is not known, and NamespaceUIDs the UIDs of
+	// namespaces that identify it, too, as delegation.Cluster has them.
+	ClusterUID    string
+	NamespaceUIDs map[string]string
 	// Namespace is where Jobs were looked for, "" for everywhere.
 	Namespace string
 	Skew      kubecontext.Skew

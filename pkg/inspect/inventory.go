@@ -81,7 +81,7 @@ func (v *Inventory) only(keep func(Part) bool, needed Part) *Inventory {
 		c.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(j *Job) bool { return !keep(PartOf(j.Row())) })
 		c.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k delegation.Kind) bool { return !keep(PartOf(k)) })
 		if err := f.Gaps[needed]; err != nil && c.Err == nil {
-			c = Facts{Context: f.Context, ClusterUID: f.ClusterUID, Stamp: f.Stamp, Skew: f.Skew, Err: err}
+			c = Facts{Context: f.Context, ClusterUID: f.ClusterUID, NamespaceUIDs: f.NamespaceUIDs, Skew: f.Skew, Err: err}
 		}
 		clusters = append(clusters, &c)
 	}

@@ -123,7 +123,8 @@ func (f *Facts) uids() []string {
 // Of what both have read, f's reading counts.
 func (f *Facts) With(g *Facts) *Facts {
 	c := *f
-	c.ClusterUID, c.Stamp, c.Version = cmp.Or(f.ClusterUID, g.ClusterUID), cmp.Or(f.Stamp, g.Stamp), cmp.Or(f.Version, g.Version)
+	c.ClusterUID, c.Version = cmp.Or(f.ClusterUID, g.ClusterUID), cmp.Or(f.Version, g.Version)
+	c.NamespaceUIDs = union(f.NamespaceUIDs, g.NamespaceUIDs)
 	c.Namespaces = union(f.Namespaces, g.Namespaces)
 	c.Leases = union(f.Leases, g.Leases)
 	c.Jobs = withJobs(f, g)
@@ -286,5 +287,12 @@ func Distinct(jobs []*Job) []*Job {
 
 // Cluster is which one the cluster is, as far as that is known.
 func (f *Facts) Cluster() delegation.Cluster {
-	return delegation.Cluster{UID: f.ClusterUID, Stamp: f.Stamp}
+	c := delegation.Cluster{UID: f.ClusterUID, Namespaces: maps.Clone(f.NamespaceUIDs)}
+	if c.Namespaces == nil {
+		c.Namespaces = map[string]string{}
+	}
+	for name := range f.Namespaces {
+		c.Namespaces[name] = f.Namespaces[name].UID
+	}
+	return c
 }

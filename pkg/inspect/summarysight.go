@@ -47,11 +47,7 @@ func (v *Inventory) unseenMirror(place delegation.Place, unseen []string) string
 	if isRead {
 		return ""
 	}
-	cluster := "a cluster that whoever dispatched it could not identify"
-	if place.KnowsCluster() {
-		cluster = "the cluster " + place.ClusterUID
-	}
-	text := fmt.Sprintf("dispatched to %s/%s on %s, which was not looked at", place.Namespace, place.Name, cluster)
+	text := fmt.Sprintf("dispatched to %s/%s on %s, which was not checked", place.Namespace, place.Name, place.Cluster())
 	if len(unseen) > 0 {
 		text += "; it may be what " + Some(namedOnly(unseen)) + " would lead to"
 	}

@@ -36,11 +36,11 @@ func TestSummaryOfWhatIsOutOfSight(t *testing.T) {
 		"everything was looked at": {[]*Facts{through("m", "m", origin("")), through("w", "w")}, nil, "no mirror was found"},
 		"one alone was asked":      {[]*Facts{through("m", "m", origin(""))}, []string{"w"}, "no mirror was found on m; not looked at: w"},
 		"one does not answer":      {[]*Facts{through("m", "m", origin("")), dead("w")}, nil, "no mirror was found on m; not looked at: w"},
-		"it says where":            {[]*Facts{through("m", "m", origin("w/ml/train/u")), dead("w")}, nil, "dispatched to ml/train on the cluster w, which was not looked at; it may be what w would lead to"},
+		"it says where":            {[]*Facts{through("m", "m", origin("w/ml/train/u")), dead("w")}, nil, "dispatched to ml/train on cluster w, which was not checked; it may be what w would lead to"},
 		"it says where, unknown": {
 			[]*Facts{through("m", "m", origin("unknown/ml/train/u")), through("v", "v"), dead("w")},
 			nil,
-			"dispatched to ml/train on a cluster that whoever dispatched it could not identify, which was not looked at; it may be what w would lead to",
+			"dispatched to ml/train on an unidentified cluster, which was not checked; it may be what w would lead to",
 		},
 		"it says where, and that was looked at": {[]*Facts{through("m", "m", origin("w/ml/train/u")), through("w", "w")}, nil, "no mirror was found"},
 		"its cluster answered once":             {[]*Facts{through("m", "m", origin("")), late}, nil, "Running on w when it was last seen; w does not answer since"},

@@ -107,7 +107,7 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 
 func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
 	f.t.Helper()
-	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.UID()})
+	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.Identity()})
 	assert.NilError(f.t, err)
 	return preflight.Request{Origin: job, Plan: made}
 }

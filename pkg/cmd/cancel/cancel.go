@@ -144,9 +144,9 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		return unreached
 	}
 	delete(clusters, o.origin.Name)
-	// Whose clusters are in sight through another context need not be told.
+	// Their clusters are searched through another context.
 	var inSight []string
-	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
+	for _, a := range opened.Aliases() {
 		inSight = append(inSight, a.Context)
 	}
 	jobs, err := o.find(ctx, origin, writing.FindKinds(origin))
@@ -157,7 +157,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
 	defer view.Close()
 	canceller := &dispatch.Canceller{
-		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
+		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon,
 		Identity: o.Identity(), OriginMinor: writing.Minor(ctx, origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
 	}
 	for _, c := range o.contexts {

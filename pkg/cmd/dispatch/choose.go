@@ -21,6 +21,8 @@ type candidate struct {
 	// whether it has its mirror there already.
 	at      *worker
 	isBound bool
+	// home is what was found of an earlier dispatch.
+	home home
 	// verdicts are those of the workers that were asked, in their order.
 	verdicts []*verdict
 }

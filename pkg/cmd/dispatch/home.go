@@ -1,15 +1,16 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
@@ -18,126 +19,232 @@ import (
 
 // home is where a Job has its mirror already.
 type home struct {
-	// at is nil where it has none.
+	// at is the worker that has the mirror, or had it as the origin says; nil if the Job may
+	// be given to any worker.
 	at *worker
-	// away is what it says of its mirror, as each of the workers sees it, where it is on none
-	// of them.
-	away []*dispatch.Mirror
+	// mirror is the mirror's UID if it was found.
+	mirror types.UID
+	// cleared are places of its record that were searched without finding a mirror.
+	cleared []delegation.Place
 	// err is why it cannot be dispatched to any of the workers, or why that is not known.
 	err error
 }
 
-// homes finds out which Jobs have mirrors already, and where. Each stays there, whichever
-// worker comes before.
+// homes finds out which Jobs have mirrors already, and where: by the label of mirrors, and by
+// what is recorded of each Job. A Job stays where its mirror is, whichever worker comes first.
 func (o *dispatchOptions) homes(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) []home {
 	found := make([]home, len(requests))
-	var group errgroup.Group
-	group.SetLimit(checkedAtOnce)
-	for i, r := range requests {
-		group.Go(func() error {
-			found[i] = o.homeOf(ctx, origin, workers, r)
-			return nil
-		})
+	records := make([]dispatch.Record, len(requests))
+	each := func(do func(i int, r request)) {
+		var group errgroup.Group
+		group.SetLimit(checkedAtOnce)
+		for i, r := range requests {
+			if r.Origin.GetUID() != "" {
+				group.Go(func() error {
+					do(i, r)
+					return nil
+				})
+			}
+		}
+		_ = group.Wait() // Each has its own error.
 	}
-	_ = group.Wait() // Each has its own error.
+	each(func(i int, r request) { records[i] = dispatch.ReadRecord(ctx, origin, r.kind, r.Origin) })
+	s := o.search(ctx, workers, requests, records)
+	each(func(i int, r request) { found[i] = o.homeOf(ctx, s, r, records[i]) })
 	return found
 }
 
-func (o *dispatchOptions) homeOf(ctx context.Context, origin *fleet.Cluster, workers []*worker, r request) home {
-	var away []*dispatch.Mirror
-	var perhaps *worker
-	var unseen error
-	for _, w := range reached(workers) {
-		named, err := dispatch.MirrorOf(ctx, w.cluster, r.kind, r.Origin, o.flags.namespaceTo)
-		switch {
-		case err != nil:
-			unseen = err
-			continue
-		case named == nil:
-			return o.unnoted(ctx, origin, workers, r)
-		case named.Here && named.Worker == delegation.CertainlySame:
-			return home{at: w}
-		case named.Here && perhaps == nil:
-			perhaps = w
-		}
-		away = append(away, named)
-		if named.Worker == delegation.CertainlySame {
-			return home{err: fmt.Errorf("%s is dispatched to %s/%s on %s already; --namespace-to %s goes on with that",
-				object.KindAndName(r.Origin), named.Namespace, named.Name, w.context, named.Namespace)}
-		}
-	}
-	switch {
-	case perhaps != nil:
-		return home{at: perhaps}
-	case unseen != nil:
-		return home{err: unseen}
-	}
-	return home{away: away}
+// survey is what is known of where mirrors are.
+type survey struct {
+	workers []*worker
+	// mirrors are those on the workers, by their origins' UIDs.
+	mirrors map[string][]foundMirror
+	// others are the other contexts of the kubeconfig, which are connected to if a recorded
+	// mirror is not on the workers.
+	others func() *others
 }
 
-// unnoted looks for the mirror of a Job that names none, where there are several workers:
-// whoever dispatched it may have been killed in between, and a second mirror would run
-// beside the first.
-func (o *dispatchOptions) unnoted(ctx context.Context, origin *fleet.Cluster, workers []*worker, r request) home {
-	if r.Origin.GetUID() == "" || !o.isList() {
-		return home{}
-	}
-	var there []*worker
-	unseen := unreached(workers)
-	for _, w := range reached(workers) {
-		is, err := dispatch.Unnoted(ctx, w.cluster, r.kind, r.Origin, o.flags.namespaceTo)
-		switch {
-		case err != nil:
-			unseen = append(unseen, w.context)
-		case is:
-			there = append(there, w)
+type foundMirror struct {
+	worker *worker
+	dispatch.FoundMirror
+}
+
+// search searches the workers for mirrors, once for all Jobs of a kind.
+func (o *dispatchOptions) search(ctx context.Context, workers []*worker, requests []request, records []dispatch.Record) *survey {
+	s := &survey{workers: workers, mirrors: map[string][]foundMirror{}, others: o.connectsOthers(ctx, workers)}
+	kinds, uids, namespaces := map[string]delegation.Kind{}, map[string][]string{}, map[string][]string{}
+	for i, r := range requests {
+		if uid := string(r.Origin.GetUID()); uid != "" {
+			key := r.kind.Resource.String()
+			kinds[key], uids[key] = r.kind, append(uids[key], uid)
+			for _, namespace := range records[i].Namespaces(cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace())) {
+				if !slices.Contains(namespaces[key], namespace) {
+					namespaces[key] = append(namespaces[key], namespace)
+				}
+			}
 		}
 	}
-	switch {
-	case len(there) == 1:
-		return home{at: there[0]}
-	case len(there) > 1:
-		return home{err: fmt.Errorf("%s has mirrors on %s and on %s, and names none of them; cancel ends them all", object.KindAndName(r.Origin), there[0].context, there[1].context)}
-	case len(unseen) == 0:
-		return home{}
+	for key, kind := range kinds {
+		searches := make([]*dispatch.Searched, len(workers))
+		var group errgroup.Group
+		for i, w := range workers {
+			if w.cluster != nil {
+				group.Go(func() error {
+					searches[i] = dispatch.SearchWays(ctx, w.ways, kind, uids[key], namespaces[key])
+					return nil
+				})
+			}
+		}
+		_ = group.Wait() // What was not searched matters only where something is recorded.
+		for i, searched := range searches {
+			if searched == nil {
+				continue
+			}
+			for uid, mirrors := range searched.Mirrors {
+				for _, m := range mirrors {
+					s.add(uid, foundMirror{workers[i], m})
+				}
+			}
+		}
 	}
-	begun, err := dispatch.WasBegun(ctx, origin, r.kind, r.Origin)
-	switch {
-	case err != nil:
-		return home{err: fmt.Errorf("%s: it could not be seen whether it was dispatched before: %w", object.KindAndName(r.Origin), err)}
-	case begun:
-		return home{err: fmt.Errorf("%s: its dispatch was begun before, and it cannot be seen whether it has a mirror on %s; try again when that can be looked at, or leave it out of --to if it is known to have none",
-			object.KindAndName(r.Origin), strings.Join(unseen, ", "))}
+	return s
+}
+
+// add adds a mirror, once for all contexts that show it.
+func (s *survey) add(originUID string, m foundMirror) {
+	isSame := func(other foundMirror) bool { return other.Object.GetUID() == m.Object.GetUID() }
+	if !slices.ContainsFunc(s.mirrors[originUID], isSame) {
+		s.mirrors[originUID] = append(s.mirrors[originUID], m)
+	}
+}
+
+func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, record dispatch.Record) home {
+	name := object.KindAndName(r.Origin)
+	if object.HasFinished(r.kind, r.Origin) {
+		return s.lastHome(o, r, record)
+	}
+	var h home
+	switch mirrors := s.mirrors[string(r.Origin.GetUID())]; len(mirrors) {
+	case 0:
+	case 1:
+		m := mirrors[0]
+		if namespace := m.Object.GetNamespace(); namespace != cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) {
+			return home{err: fmt.Errorf("%s is dispatched to %s/%s on %s already; --namespace-to %s continues it there", name, namespace, m.Object.GetName(), m.worker.context, namespace)}
+		}
+		h.at, h.mirror = m.worker, m.Object.GetUID()
+	default:
+		return home{err: fmt.Errorf("%s has mirrors on %s and on %s; cancel ends them all", name, mirrors[0].worker.context, mirrors[1].worker.context)}
+	}
+	if h.at == nil && record.LeaseErr != nil {
+		return home{err: fmt.Errorf("%s: it is not known whether it was dispatched before: %w", name, record.LeaseErr)}
+	}
+	for _, p := range record.Places() {
+		if h.at != nil && (p.UID == "" || p.UID == string(h.mirror)) {
+			continue
+		}
+		if err := o.settle(ctx, s, r, record, p, &h); err != nil {
+			return home{err: err}
+		}
+	}
+	return h
+}
+
+// lastHome is the worker that an ended Job had its mirror on: nothing is made of it anywhere.
+func (s *survey) lastHome(o *dispatchOptions, r request, record dispatch.Record) home {
+	p := record.Mirror
+	isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
+	for _, is := range []delegation.Sameness{delegation.CertainlySame, delegation.PerhapsSame} {
+		for _, w := range reached(s.workers) {
+			if isPlace && p.On(w.cluster.Identity()) == is {
+				return home{at: w}
+			}
+		}
 	}
 	return home{}
 }
 
-// elsewhere tells where a Job is dispatched to already, which is none of the workers that
-// can be asked. named is what it says of its mirror, as each of them sees it.
-func (o *dispatchOptions) elsewhere(ctx context.Context, workers []*worker, r request, named []*dispatch.Mirror) error {
-	origin := object.KindAndName(r.Origin)
-	isAsked := func(name string) bool {
-		return name == o.origin.Name || slices.ContainsFunc(workers, func(w *worker) bool { return w.context == name })
+// settle finds out what is at a recorded place of a Job whose mirror was not found, and what
+// follows from it.
+func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, h *home) error {
+	name, ref := object.KindAndName(r.Origin), dispatch.RefOf(o.origin.Name, r.Origin)
+	asked := slices.Clone(reached(s.workers))
+	if other := s.others(); other != nil {
+		asked = append(asked, other.clusters...)
 	}
-	where := ""
-	if all, err := fleet.Load(o.flags.Kube, fleet.Selection{All: true}); err == nil {
-		// What does not answer is not the one that is looked for.
-		clusters, _, _ := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, all)
-		for _, name := range slices.Sorted(maps.Keys(clusters)) {
-			if !isAsked(name) && where == "" && named[0].IsOn(ctx, clusters[name], r.kind) {
-				where = name
-			}
+	isGone, isCopy := false, false
+	var names, failures []string
+	for _, w := range asked {
+		sight, err := dispatch.SightOf(ctx, w.cluster, r.kind, ref, p)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case sight.Foreign != nil:
+			return fmt.Errorf("the annotation %s of %s names an object that is not its mirror: %w", delegation.MirrorAnnotation, name, sight.Foreign)
+		case sight.Mirror != nil:
+			return fmt.Errorf("%s is dispatched to %s/%s on %s already; continue it there with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
+		case err != nil && sight.On != delegation.CertainlyOther:
+			failures = append(failures, fmt.Sprintf("%s: %v", w.context, err))
+		case sight.On != delegation.CertainlyOther:
+			names = append(names, w.context)
 		}
+		isGone, isCopy = isGone || err == nil && sight.IsGone, isCopy || sight.IsCopy
 	}
-	i := slices.IndexFunc(named, func(m *dispatch.Mirror) bool { return m.Worker == delegation.PerhapsSame })
 	switch {
-	case where == "" && i >= 0:
-		return fmt.Errorf("%s %s", origin, named[i].Unknown(reached(workers)[i].context))
-	case where == "":
-		where = "the cluster " + named[0].ClusterUID
-		if names := unreached(workers); len(names) > 0 {
-			where += " (which may be that of " + strings.Join(names, ", ") + ", where nobody answers)"
+	case isCopy:
+		util.Tell(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s, and is ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
+	case !isGone:
+		names = append(names, failures...)
+		for _, missing := range slices.Concat(unreached(s.workers), s.others().unreached) {
+			names = append(names, missing+" (no answer)")
+		}
+		return fmt.Errorf("%s", dispatch.Unfound(ref, p, names))
+	case p == record.Mirror && h.at == nil:
+		if w := s.workerAt(o, r, p); w != nil {
+			h.at = w
+			return nil
+		}
+		if !o.flags.newMirror {
+			return fmt.Errorf("%s: its mirror %s/%s on %s was deleted by somebody else; --new-mirror runs it again from the start, cancel ends it", name, p.Namespace, p.Name, p.Cluster())
+		}
+		if err := o.searchOthers(ctx, s, r, record); err != nil {
+			return err
 		}
 	}
-	return fmt.Errorf("%s is dispatched to %s/%s on %s already; go on with it there, or end that first with cancel", origin, named[0].Namespace, named[0].Name, where)
+	h.cleared = append(h.cleared, p)
+	return nil
+}
+
+// workerAt is the worker where a dispatch would have its mirror at a place; nil if there is
+// none.
+func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *worker {
+	for _, w := range reached(s.workers) {
+		isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
+		if isPlace && p.On(w.cluster.Identity()) == delegation.CertainlySame {
+			return w
+		}
+	}
+	return nil
+}
+
+// searchOthers searches all other contexts for mirrors before another one is made.
+func (o *dispatchOptions) searchOthers(ctx context.Context, s *survey, r request, record dispatch.Record) error {
+	uid := string(r.Origin.GetUID())
+	var unsearched []string
+	for _, w := range s.others().clusters {
+		searched := dispatch.SearchWays(ctx, w.ways, r.kind, []string{uid}, record.Namespaces(r.Origin.GetNamespace()))
+		if mirrors := searched.Mirrors[uid]; len(mirrors) > 0 {
+			m := mirrors[0].Object
+			return fmt.Errorf("%s has a mirror on %s, %s/%s; continue it there with --to %s, or end it with cancel", object.KindAndName(r.Origin), w.context, m.GetNamespace(), m.GetName(), w.context)
+		}
+		if !searched.IsWhole() {
+			unsearched = append(unsearched, searched.String())
+		}
+	}
+	for _, name := range s.others().unreached {
+		unsearched = append(unsearched, "context "+name+": no answer")
+	}
+	if len(unsearched) > 0 {
+		util.Tell(o.ErrOut, "note: not searched for mirrors of %s: %s", object.KindAndName(r.Origin), strings.Join(unsearched, "; "))
+	}
+	return nil
 }

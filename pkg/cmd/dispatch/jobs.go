@@ -148,6 +148,15 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*
 	return found, errors.Join(errs...)
 }
 
+// dropMarks takes off a Job of a file what an earlier dispatch has written of it: an exported
+// Job names the mirror of the Job that it is a copy of.
+func dropMarks(job *unstructured.Unstructured) {
+	for _, key := range []string{delegation.MirrorAnnotation, delegation.OriginAnnotation, delegation.CancelledAnnotation} {
+		unstructured.RemoveNestedField(job.Object, "metadata", "annotations", key)
+	}
+	unstructured.RemoveNestedField(job.Object, "metadata", "labels", delegation.OriginUIDLabel)
+}
+
 // complete gives a Job of a file its namespace and its owner, and takes away what
 // is left in it of another life.
 func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstructured) error {
@@ -155,6 +164,7 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 		unstructured.RemoveNestedField(job.Object, "metadata", field)
 	}
 	delete(job.Object, "status")
+	dropMarks(job)
 	own := job.GetNamespace()
 	switch given := *o.flags.Kube.Namespace; {
 	case own == "":

@@ -22,7 +22,7 @@ func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cl
 		return kubecontext.InContext(origin.Context, "see whether MultiKueue is there", err)
 	}
 	if len(versions) == 0 {
-		return nil
+		return origin.ProveUnserved(ctx, kueue.Group)
 	}
 	instead := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
 	if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,10 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.UID()
 	wanted, err := o.find(ctx, origin)
+	if err == nil {
+		err = o.identify(ctx, origin, workers, wanted.requests)
+	}
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted
 	}
@@ -60,13 +63,30 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	return o.dispatch(ctx, origin, workers, candidates, ended, wanted.errs)
 }
 
+// identify reads the UIDs of the namespaces that the Jobs and their mirrors are in, which tell
+// where kube-system may not be read which clusters these are.
+func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) error {
+	for _, r := range requests {
+		if err := origin.LearnNamespaces(ctx, r.Origin.GetNamespace()); err != nil {
+			return err
+		}
+		for _, w := range reached(workers) {
+			if err := w.cluster.LearnNamespaces(ctx, cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace())); err != nil && !o.isList() {
+				return err
+			}
+		}
+	}
+	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.Identity()
+	return nil
+}
+
 // plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
 // Jobs that were dispatched to the same place before, and have ended, are returned
 // as ended: the same command goes on with the others, and tells their end.
 func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
 	homes := o.homes(ctx, origin, workers, wanted.requests)
 	for i, r := range wanted.requests {
-		c := &candidate{request: r, at: homes[i].at, isBound: homes[i].at != nil}
+		c := &candidate{request: r, at: homes[i].at, isBound: homes[i].at != nil, home: homes[i]}
 		if c.isBound && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == writing.DryRunNone {
 			ended = append(ended, c)
 			continue
@@ -76,9 +96,6 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 		made, err := plan.New(r.Origin, how)
 		if err == nil {
 			err = homes[i].err
-		}
-		if err == nil && len(homes[i].away) > 0 {
-			err = o.elsewhere(ctx, workers, r, homes[i].away)
 		}
 		if err != nil {
 			wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
@@ -133,7 +150,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 			view.Close()
 			return util.Joined(append(errs, err))
 		}
-		task, err := o.prepare(ctx, origin, workers, events, c)
+		task, err := o.prepare(ctx, origin, events, c)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -154,7 +171,10 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 
 // taskOf is what is to be done for a Job, on the worker that it is given to.
 func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
-	t := dispatch.Task{Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Plan: c.Plan, Worker: c.at.cluster}
+	t := dispatch.Task{
+		Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Plan: c.Plan, Worker: c.at.cluster,
+		Mirror: c.home.mirror, Cleared: c.home.cleared,
+	}
 	if v := c.of(c.at); v != nil {
 		t.Dependencies = v.dependencies
 	}
@@ -162,7 +182,7 @@ func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
 }
 
 // prepare creates an origin where that is wanted.
-func (o *dispatchOptions) prepare(ctx context.Context, origin *fleet.Cluster, workers []*worker, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
+func (o *dispatchOptions) prepare(ctx context.Context, origin *fleet.Cluster, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
 	job := c.Origin
 	if c.Create {
 		created, err := dispatch.CreateOrigin(ctx, origin, c.kind, job)
@@ -172,13 +192,7 @@ func (o *dispatchOptions) prepare(ctx context.Context, origin *fleet.Cluster, wo
 		events.Record(dispatch.CreatedEvent(origin, created))
 		job = created
 	}
-	t := taskOf(c, job)
-	for _, w := range reached(workers) {
-		if w != c.at && !c.isBound {
-			t.Others = append(t.Others, w.cluster)
-		}
-	}
-	return t, nil
+	return taskOf(c, job), nil
 }
 
 // follow runs the loop, and has the view move while it does.

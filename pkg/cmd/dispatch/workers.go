@@ -22,7 +22,9 @@ type worker struct {
 	// cluster is nil where it cannot be reached, and err says why.
 	cluster *fleet.Cluster
 	err     error
-	check   *preflight.Checker
+	// ways are all contexts that reach it, cluster first.
+	ways  []*fleet.Cluster
+	check *preflight.Checker
 	// jobs is how many it was given, or had before.
 	jobs int
 }
@@ -51,7 +53,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	o.tellLeftOut(aliases)
 	for _, c := range o.workers {
 		if aliases[c.Name] == "" {
-			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name]})
+			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name], ways: opened.Ways(c.Name)})
 		}
 	}
 	switch {

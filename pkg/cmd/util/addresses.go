@@ -20,7 +20,7 @@ func (f *GlobalFlags) Addresses(contexts []fleet.Context, opened *fleet.Fleet) [
 		all = known
 	}
 	shownAs := map[string]string{}
-	for _, a := range slices.Concat(opened.Aliases(), opened.Covered()) {
+	for _, a := range opened.Aliases() {
 		shownAs[a.Context] = a.SameAs
 	}
 	chosen := map[string]string{}

@@ -52,7 +52,7 @@ func TestPlanOfKinds(t *testing.T) {
 	for i, k := range kinds {
 		fmt.Fprintf(&out, "%s/%s:\n", k, k.Resource.Version)
 		before := origins[i].DeepCopy()
-		p, err := plan.New(origins[i], plan.Options{Kind: k, Owner: delegation.MultiKueue, OriginCluster: "cluster-1"})
+		p, err := plan.New(origins[i], plan.Options{Kind: k, Owner: delegation.MultiKueue, OriginCluster: delegation.Cluster{UID: "cluster-1"}})
 		assert.Assert(t, equality.Semantic.DeepEqual(origins[i], before))
 		if err != nil {
 			fmt.Fprintf(&out, "  %v\n", err)
@@ -185,7 +185,7 @@ spec:
   - template: {apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {managedBy: kubernetes.io/job-controller}}
   - template: {apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {managedBy: kueue.x-k8s.io/multikueue}}
 `), o))
-	p := planFor(t, o, plan.Options{Kind: appWrapper, OriginCluster: "c", Namespace: "other"})
+	p := planFor(t, o, plan.Options{Kind: appWrapper, OriginCluster: delegation.Cluster{UID: "c"}, Namespace: "other"})
 	assert.DeepEqual(t, p.Warnings, []string{
 		"In namespace other the pod template names other objects than in ml: Secret there.",
 		"What it wraps is of a namespace of its own, and stays so in namespace other: spec.components[0].template.metadata.namespace=ml.",

@@ -152,12 +152,10 @@ func (p *planner) annotations() {
 			reasons[key] = "it only informs"
 		}
 	}
-	if p.options.OriginCluster == "" {
-		// Anything else in the cluster's place would be taken for none at all, and in
-		// the way of who can read it.
+	if namespace := p.origin.GetNamespace(); p.options.OriginCluster.IsUnknown(namespace) {
 		p.warn("The identity of the origin's cluster could not be read, so the mirror does not say where its origin is, only its uid.")
 	} else {
-		place := delegation.Place{ClusterUID: p.options.OriginCluster, Namespace: p.origin.GetNamespace(), Name: p.origin.GetName()}
+		place := p.options.OriginCluster.Place(namespace, p.origin.GetName(), "")
 		now[delegation.OriginAnnotation] = place.String()
 		reasons[delegation.OriginAnnotation] = "tells where the origin is"
 	}

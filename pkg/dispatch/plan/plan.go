@@ -30,9 +30,8 @@ type Options struct {
 	Owner delegation.Owner
 	// Context is the one that the origin is in, for commands that people are told.
 	Context string
-	// OriginCluster is the identity of the origin's cluster, for the mirror's
-	// marks; "" where it could not be read.
-	OriginCluster string
+	// OriginCluster is the identity of the origin's cluster, for the mirror's marks.
+	OriginCluster delegation.Cluster
 	// Namespace is the mirror's; "" is the origin's.
 	Namespace string
 	// SetLabels are put on the mirror, and StripLabels taken off it. They concern

@@ -18,7 +18,7 @@ import (
 )
 
 // into are the options of most tests.
-var into = plan.Options{Context: "management", Owner: delegation.Dispatch, OriginCluster: "cluster-1"}
+var into = plan.Options{Context: "management", Owner: delegation.Dispatch, OriginCluster: delegation.Cluster{UID: "cluster-1"}}
 
 // originUID is the uid of originJob.
 const originUID = "6f0c1f0e-0d5e-4e0c-9c57-2f6d7d7a2b11"

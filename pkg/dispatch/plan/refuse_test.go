@@ -136,7 +136,7 @@ func TestPlanTakes(t *testing.T) {
 		"an owner by choice": {acme, []edit{{"spec.managedBy", "acme.example/runner"}}},
 		// Whether MultiKueue is there to write too is for preflight to find out.
 		"MultiKueue by choice":  {queue, []edit{{"spec.managedBy", "kueue.x-k8s.io/multikueue"}}},
-		"the default owner":     {plan.Options{OriginCluster: "c"}, nil},
+		"the default owner":     {plan.Options{OriginCluster: delegation.Cluster{UID: "c"}}, nil},
 		"about to fail":         {into, []edit{{"status", "yaml:{conditions: [{type: FailureTarget, status: 'True'}]}"}}},
 		"a status in a file":    {into, []edit{{"metadata.uid", nil}, {"status", "yaml:{conditions: [{type: Complete, status: 'True'}]}"}}},
 		"a name of 63":          {into, []edit{{"metadata.name", strings.Repeat("n", 63)}, {"spec.completionMode", "NonIndexed"}}},

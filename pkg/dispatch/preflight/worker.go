@@ -66,9 +66,6 @@ func (c *check) isSameCluster(ctx context.Context) bool {
 	if c.origin.UID() != "" && c.worker.UID() != "" {
 		return c.origin.UID() == c.worker.UID()
 	}
-	if c.origin.Stamp != "" && c.origin.Stamp == c.worker.Stamp {
-		return true
-	}
 	namespace := c.Request.Origin.GetNamespace()
 	here, err := c.origin.space(ctx, namespace)
 	if err != nil || !here.exists {
@@ -161,7 +158,7 @@ func (c *check) present(ctx context.Context) (whose, []Problem) {
 // there before.
 func (c *check) isOfOrigin(m *delegation.Marks) bool {
 	isPlace := m.Origin.Namespace == c.Request.Origin.GetNamespace() && m.Origin.Name == c.Request.Origin.GetName()
-	return isPlace && m.Origin.On(delegation.Cluster{UID: c.origin.UID(), Stamp: c.origin.Stamp}) != delegation.CertainlyOther
+	return isPlace && m.Origin.On(c.origin.Identity()) != delegation.CertainlyOther
 }
 
 // stranger says whose a Job is that is none of ours.

@@ -7,13 +7,20 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// IsGone says whether the API server itself, and nothing on the way to it, says
-// that there is no such object.
-func IsGone(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
+// IsGone reports whether the API server says that there is no object of that name: a Status
+// with reason NotFound whose details name the resource and the object. Any other 404 may be
+// a proxy's, or a page, and says nothing about the object.
+func IsGone(err error, r schema.GroupResource, name string) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || apierrors.IsUnexpectedServerError(err) || !errors.As(err, &status) {
+		return false
+	}
+	about := status.Status().Details
+	return about != nil && about.Group == r.Group && about.Kind == r.Resource && about.Name == name
 }
 
 // IsUnserved says whether the server has no API for such an object. It answers like
@@ -29,8 +36,12 @@ func IsConnection(err error) bool {
 	if errors.As(err, &status) {
 		return apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
 	}
-	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) || utilnet.IsConnectionReset(err) ||
+	var (
+		network net.Error
+		stray   *StrayError
+		moved   *MovedError
+	)
+	return errors.As(err, &stray) || errors.As(err, &moved) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) || utilnet.IsConnectionReset(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 

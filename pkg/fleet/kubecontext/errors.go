@@ -126,12 +126,16 @@ func (e *Error) Code() Code {
 		op      *net.OpError
 		urlErr  *url.Error
 		config  *ConfigError
+		stray   *StrayError
+		moved   *MovedError
 
 		recorded *RecordedError
 	)
 	switch err := e.Err; {
 	case errors.As(err, &recorded):
 		return recorded.Reason
+	case errors.As(err, &stray), errors.As(err, &moved):
+		return CodeUnreachable
 	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), isTimeout(err):
 		return CodeTimeout
 	case apierrors.IsUnauthorized(err):
@@ -156,8 +160,15 @@ func (e *Error) Code() Code {
 
 // hint says what a person can do about it.
 func (e *Error) hint() command.Prose {
+	var (
+		stray *StrayError
+		moved *MovedError
+	)
 	switch e.Code() {
 	case CodeUnreachable:
+		if errors.As(e.Err, &stray) || errors.As(e.Err, &moved) {
+			return strayHint
+		}
 		return unreachableHint
 	case CodeTimeout:
 		return e.timeoutHint()
@@ -186,6 +197,8 @@ func RightsHint(name string) command.Prose {
 const etcdFull = "mvcc: database space exceeded"
 
 const fullHint = "its etcd is full: it can be read, and nothing can be stored there before an administrator of the cluster makes room"
+
+const strayHint = "check the server's URL in the kubeconfig and any proxy on the way, or log in again"
 
 const unreachableHint = "is the cluster up, and the network or VPN to it?"
 

@@ -50,6 +50,9 @@ func (r *factReader) readNamespaces(ctx context.Context, namespace string) {
 		if err != nil {
 			if r.isWhole {
 				r.passNamespaces(ctx, namespace)
+			} else if r.cluster.LearnNamespaces(ctx, namespace) == nil {
+				// Who may not list namespaces may often get one's own.
+				r.store(func() { r.facts.NamespaceUIDs = r.cluster.Identity().Namespaces })
 			}
 			return err
 		}

@@ -10,7 +10,8 @@ import (
 
 // factsOf begins the facts of a cluster that answers.
 func factsOf(c *fleet.Cluster) *inspect.Facts {
-	return &inspect.Facts{Context: c.Context, ClusterUID: c.UID(), Stamp: c.Stamp, Gaps: map[inspect.Part]error{}}
+	identity := c.Identity()
+	return &inspect.Facts{Context: c.Context, ClusterUID: identity.UID, NamespaceUIDs: identity.Namespaces, Gaps: map[inspect.Part]error{}}
 }
 
 // listInto reads the objects of a cluster into facts, and notes which of them the query

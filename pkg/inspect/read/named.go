@@ -203,6 +203,9 @@ func places(clusters []*inspect.Facts) []delegation.Place {
 // findElsewhere reads the Jobs that marks lead to.
 func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 	for _, p := range r.elsewhere {
+		if p.NamespaceUID != "" && (p.ClusterUID == "" || facts.ClusterUID == "") && c.LearnNamespaces(ctx, p.Namespace) == nil {
+			facts.NamespaceUIDs = c.Identity().Namespaces
+		}
 		is := p.On(facts.Cluster())
 		isKnown := func(j *inspect.Job) bool { return j.Namespace == p.Namespace && j.Name == p.Name }
 		if is == delegation.CertainlyOther || slices.ContainsFunc(facts.Jobs, isKnown) {

@@ -34,11 +34,24 @@ func (s serves) RoundTrip(r *http.Request) (*http.Response, error) {
 	if body != "" {
 		code = http.StatusOK
 	} else {
-		body = fmt.Sprintf(`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"%s: %s"}`, reason, code, reason, r.URL.Path)
+		body = fmt.Sprintf(`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"%s: %s","details":%s}`, reason, code, reason, r.URL.Path, details(r.URL.Path))
 	}
 	return &http.Response{
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Body: io.NopCloser(strings.NewReader(body)),
 	}, nil
+}
+
+// details name the object of a path, as an API server's Status does.
+func details(path string) string {
+	steps := strings.Split(strings.Trim(path, "/"), "/")
+	if len(steps) < 3 {
+		return "{}"
+	}
+	group := ""
+	if steps[0] == "apis" {
+		group = steps[1]
+	}
+	return fmt.Sprintf(`{"group":%q,"kind":%q,"name":%q}`, group, steps[len(steps)-2], steps[len(steps)-1])
 }
 
 const (
@@ -74,7 +87,9 @@ func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 }
 
 const (
-	mlJob   = "/apis/batch/v1/namespaces/ml/jobs/train"
+	mlJob          = "/apis/batch/v1/namespaces/ml/jobs/train"
+	theirNamespace = "/api/v1/namespaces/ml"
+
 	farJob  = "/apis/batch/v1/namespaces/far/jobs/train"
 	mlPods  = "/api/v1/namespaces/ml/pods"
 	farPods = "/api/v1/namespaces/far/pods"
@@ -109,8 +124,8 @@ func TestTraceAsksTheOther(t *testing.T) {
 	mirror := jobJSON("far", "train", "the-mirror", marked)
 	v := traced(t, map[string]serves{
 		"m":     manager(),
-		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none}, refused: []string{"/api"}},
-		"admin": {answers: map[string]string{whichCluster: identity("w"), farJob: mirror, farPods: none}},
+		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none, theirNamespace: identity("n")}, refused: []string{"/api"}},
+		"admin": {answers: map[string]string{whichCluster: identity("w"), theirNamespace: identity("n"), farJob: mirror, farPods: none}},
 	})
 	assert.Equal(t, len(v.Clusters), 2)
 	assert.Equal(t, v.Clusters[1].Context+" "+v.Clusters[1].ClusterUID, "dev w")

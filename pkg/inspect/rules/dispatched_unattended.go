@@ -72,13 +72,10 @@ func (x *unattended) where(v *View) (name, context string) {
 		return x.mirror.Context, x.mirror.Context
 	}
 	place := x.Origin.Pinned()
-	switch f := v.clusterOf(place); {
-	case f != nil:
+	if f := v.clusterOf(place); f != nil {
 		return f.Context, f.Context
-	case !place.KnowsCluster():
-		return "a cluster that is not known", "CONTEXT"
 	}
-	return "the cluster with the uid " + place.ClusterUID, "CONTEXT"
+	return place.Cluster(), "CONTEXT"
 }
 
 // again is the command that goes on with the mirror. With one that the origin does

@@ -40,6 +40,8 @@ type Server struct {
 	Before func(*http.Request) *apierrors.StatusError
 	// MayNot, if it is set, says what its user may not do.
 	MayNot func(*authorizationv1.ResourceAttributes) bool
+	// Namespaces are the UIDs of namespaces that its user may get, which identify it.
+	Namespaces map[string]string
 
 	address string
 	mu      sync.Mutex
@@ -76,15 +78,34 @@ func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: s.address, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// Cluster is the server as a context of that name reaches it, which may not read which
-// cluster it is.
+// Cluster is the server as a context of that name reaches it, with its identity read.
 func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
 	t.Helper()
 	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: s.Config()}}, fleet.Options{}).Clusters()
 	assert.Equal(t, len(clusters), 1)
 	// What is served from now on is asked for by the test.
-	assert.Equal(t, clusters[0].UID(), "")
+	_ = clusters[0].UID()
+	for namespace := range s.Namespaces {
+		assert.NilError(t, clusters[0].LearnNamespaces(t.Context(), namespace))
+	}
 	return clusters[0]
+}
+
+// identity answers a request for a namespace; it is not ok if the request is for something
+// else.
+func (s *Server) identity(asked string) (answer any, failed *apierrors.StatusError, ok bool) {
+	name, ok := strings.CutPrefix(asked, "/api/v1/namespaces/")
+	if !ok || strings.Contains(name, "/") {
+		return nil, nil, false
+	}
+	uid := s.Namespaces[name]
+	if uid == "" {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, name, fmt.Errorf("no")), true
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}}
+	o.SetName(name)
+	o.SetUID(types.UID(uid))
+	return o.Object, nil, true
 }
 
 // Create stores an object of a resource, as a client would have it stored, but for a uid
@@ -200,11 +221,14 @@ func (s *Server) review(body []byte) (any, *apierrors.StatusError) {
 func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if answer, failed, ok := s.identity(r.URL.Path); ok && r.Method == http.MethodGet && s.objects[r.URL.Path] == nil {
+		return answer, failed
+	}
 	collection, path, ok := placesOf(r.URL.Path)
 	if !ok {
 		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "", 0, true)
 	}
-	resource := schema.GroupResource{Resource: lastOf(collection)}
+	resource := schema.GroupResource{Group: groupOf(collection), Resource: lastOf(collection)}
 	isOne := path != collection
 	if isOne && s.objects[path] == nil {
 		return nil, apierrors.NewNotFound(resource, lastOf(path))
@@ -235,6 +259,9 @@ func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusErr
 		var o metav1.DeleteOptions
 		if err := json.Unmarshal(body, &o); len(body) > 0 && err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		if len(o.DryRun) > 0 {
+			return s.objects[path].Object, checkPreconditions(s.objects[path], o.Preconditions)
 		}
 		removed, failed := s.remove(path, o.Preconditions)
 		return objectOf(removed), failed
@@ -269,6 +296,14 @@ func placesOf(asked string) (collection, object string, ok bool) {
 		return "", "", false
 	}
 	return strings.Join(steps[:at+3], "/"), strings.Join(steps[:min(len(steps), at+4)], "/"), true
+}
+
+// groupOf is the API group of a path.
+func groupOf(path string) string {
+	if steps := strings.Split(path, "/"); steps[1] == "apis" {
+		return steps[2]
+	}
+	return ""
 }
 
 // lastOf is the last step of a path.
@@ -351,10 +386,17 @@ func withOwners(was, patch []byte) ([]byte, error) {
 	return o.MarshalJSON()
 }
 
+func checkPreconditions(o *unstructured.Unstructured, p *metav1.Preconditions) *apierrors.StatusError {
+	if p != nil && (p.UID != nil && *p.UID != o.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != o.GetResourceVersion()) {
+		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), fmt.Errorf("the precondition does not hold"))
+	}
+	return nil
+}
+
 func (s *Server) remove(path string, p *metav1.Preconditions) (*unstructured.Unstructured, *apierrors.StatusError) {
 	o := s.objects[path]
-	if p != nil && (p.UID != nil && *p.UID != o.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != o.GetResourceVersion()) {
-		return nil, apierrors.NewConflict(schema.GroupResource{}, o.GetName(), fmt.Errorf("the precondition does not hold"))
+	if failed := checkPreconditions(o, p); failed != nil {
+		return nil, failed
 	}
 	delete(s.objects, path)
 	o = o.DeepCopy()

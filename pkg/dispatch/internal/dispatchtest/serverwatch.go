@@ -21,11 +21,22 @@ func isSelected(r *http.Request, o *unstructured.Unstructured) bool {
 	return err == nil && selector.Matches(labels.Set(o.GetLabels()))
 }
 
+// isIn says whether an object is in a collection: of one namespace, or of all.
+func isIn(path, collection string) bool {
+	if strings.Contains(collection, "/namespaces/") {
+		return strings.HasPrefix(path, collection+"/")
+	}
+	version, resource := collection[:strings.LastIndex(collection, "/")], lastOf(collection)
+	inNamespace, ok := strings.CutPrefix(path, version+"/namespaces/")
+	steps := strings.Split(inNamespace, "/")
+	return ok && len(steps) == 3 && steps[1] == resource || strings.HasPrefix(path, collection+"/")
+}
+
 func (s *Server) list(r *http.Request, collection string) map[string]any {
 	items := []any{}
 	list := map[string]any{"apiVersion": "v1", "kind": "List"}
 	for _, path := range slices.Sorted(maps.Keys(s.objects)) {
-		if o := s.objects[path]; strings.HasPrefix(path, collection+"/") && isSelected(r, o) {
+		if o := s.objects[path]; isIn(path, collection) && isSelected(r, o) {
 			items = append(items, o.Object)
 			list["apiVersion"], list["kind"] = o.GetAPIVersion(), o.GetKind()+"List"
 		}

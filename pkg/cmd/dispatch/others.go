@@ -1,0 +1,43 @@
+package dispatch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// others are the contexts of the kubeconfig that are neither the origin's nor workers.
+type others struct {
+	clusters []*worker
+	// unreached are those that gave no answer.
+	unreached []string
+}
+
+// connectsOthers connects to them when it is called for the first time.
+func (o *dispatchOptions) connectsOthers(ctx context.Context, workers []*worker) func() *others {
+	return sync.OnceValue(func() *others {
+		found := &others{}
+		all, err := fleet.Load(o.flags.Kube, fleet.Selection{All: true})
+		if err != nil {
+			return found // --server and the like leave one context.
+		}
+		all = slices.DeleteFunc(all, func(c fleet.Context) bool {
+			isWorker := func(w *worker) bool { return w.context == c.Name }
+			return c.Name == o.origin.Name || slices.ContainsFunc(workers, isWorker)
+		})
+		o.flags.Introduce(o.Environment, all)
+		clusters, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
+		if err != nil {
+			return found
+		}
+		for _, name := range slices.Sorted(maps.Keys(clusters)) {
+			found.clusters = append(found.clusters, &worker{context: name, cluster: clusters[name], ways: opened.Ways(name)})
+		}
+		found.unreached = slices.Sorted(maps.Keys(failed))
+		return found
+	})
+}

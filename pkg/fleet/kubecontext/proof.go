@@ -1,0 +1,40 @@
+package kubecontext
+
+import "fmt"
+
+// StrayError is returned for a 404 that does not name what was asked for: a proxy may have
+// answered, or a server that is not the cluster's. Nothing follows for the object, so that
+// the error does not unwrap to the 404.
+type StrayError struct{ Err error }
+
+func (e *StrayError) Error() string {
+	return fmt.Sprintf("the answer 404 does not come from the cluster's API server (%s)", Because(e.Err))
+}
+
+// MovedError is returned where a context leads to another cluster than before: the UID of
+// the Namespace was Before, and is Now, "" if it cannot be read any more.
+type MovedError struct{ Namespace, Before, Now string }
+
+func (e *MovedError) Error() string {
+	if e.Now == "" {
+		return fmt.Sprintf("the context may lead to another cluster now: namespace %s cannot be read any more (UID %s before)", e.Namespace, e.Before)
+	}
+	return fmt.Sprintf("the context leads to another cluster now: namespace %s has the UID %s, and had %s", e.Namespace, e.Now, e.Before)
+}
+
+// UnidentifiedError is returned where nothing can be proven about a cluster, because the
+// user may read neither Namespace kube-system nor the namespace of the object.
+type UnidentifiedError struct{ Namespace string }
+
+func (e *UnidentifiedError) Error() string {
+	if e.Namespace == "" {
+		return "the cluster cannot be identified: the user may not get namespace kube-system"
+	}
+	return fmt.Sprintf("the cluster cannot be identified: the user may get neither namespace kube-system nor namespace %s (the ClusterRole view allows the latter)", e.Namespace)
+}
+
+// PresentError is returned where an object exists whose absence was to be proven. UID is the
+// object's.
+type PresentError struct{ UID string }
+
+func (e *PresentError) Error() string { return "an object of that name exists, with the UID " + e.UID }
