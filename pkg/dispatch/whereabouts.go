@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -143,8 +142,9 @@ func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (f
 	isHere := named.Namespace == t.mirrorRef.Namespace && named.Name == t.mirrorRef.Name
 	sight, err := SightOf(ctx, t.worker.Cluster, t.Kind, t.ref, named)
 	switch {
-	case apierrors.IsNotFound(err), sight.IsCopy:
+	case sight.IsCopy:
 		// The annotation came with a copy of another origin. Nothing there is ours.
+		t.Cleared = append(t.Cleared, named)
 		return nil, nil
 	case sight.Foreign != nil:
 		return sight.Foreign, nil

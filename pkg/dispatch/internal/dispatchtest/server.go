@@ -91,23 +91,6 @@ func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
 	return clusters[0]
 }
 
-// identity answers a request for a namespace; it is not ok if the request is for something
-// else.
-func (s *Server) identity(asked string) (answer any, failed *apierrors.StatusError, ok bool) {
-	name, ok := strings.CutPrefix(asked, "/api/v1/namespaces/")
-	if !ok || strings.Contains(name, "/") {
-		return nil, nil, false
-	}
-	uid := s.Namespaces[name]
-	if uid == "" {
-		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, name, fmt.Errorf("no")), true
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}}
-	o.SetName(name)
-	o.SetUID(types.UID(uid))
-	return o.Object, nil, true
-}
-
 // Create stores an object of a resource, as a client would have it stored, but for a uid
 // that it has already.
 func (s *Server) Create(t *testing.T, resource schema.GroupVersionResource, o *unstructured.Unstructured) *unstructured.Unstructured {
@@ -180,9 +163,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var failed *apierrors.StatusError
-	if s.Before != nil {
+	s.mu.Lock()
+	before := s.Before
+	s.mu.Unlock()
+	if before != nil {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		failed = s.Before(r)
+		failed = before(r)
 	}
 	var answer any
 	switch {

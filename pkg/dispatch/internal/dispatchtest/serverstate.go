@@ -1,0 +1,55 @@
+package dispatchtest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// SetNamespaces sets Namespaces while the server is in use.
+func (s *Server) SetNamespaces(uids map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Namespaces = uids
+}
+
+// SetBefore sets Before while the server is in use.
+func (s *Server) SetBefore(before func(*http.Request) *apierrors.StatusError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Before = before
+}
+
+// Added are the states in which objects of a name were created.
+func (s *Server) Added(namespace, name string) (added []*unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.log {
+		if c.kind == "ADDED" && c.object.GetNamespace() == namespace && c.object.GetName() == name {
+			added = append(added, c.object)
+		}
+	}
+	return added
+}
+
+// identity answers a request for a namespace; it is not ok if the request is for something
+// else.
+func (s *Server) identity(asked string) (answer any, failed *apierrors.StatusError, ok bool) {
+	name, ok := strings.CutPrefix(asked, "/api/v1/namespaces/")
+	if !ok || strings.Contains(name, "/") {
+		return nil, nil, false
+	}
+	uid := s.Namespaces[name]
+	if uid == "" {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, name, fmt.Errorf("no")), true
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}}
+	o.SetName(name)
+	o.SetUID(types.UID(uid))
+	return o.Object, nil, true
+}
