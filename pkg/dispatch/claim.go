@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ func foreign(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstructur
 }
 
 // removeMirror deletes the mirror of an origin, with its pods: the object of that UID, as it
-// was read right before, with our label on it. It reports whether it deleted it; if not, and
+// was read right before, with our label on it; and looks afterwards, since a proxy may answer
+// 200 to anything. It reports whether it deleted it; if not, and
 // there is no error, the mirror is proven to be gone. An object without our label is a
 // *ForeignError.
 func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirror, origin Ref) (removed bool, err error) {
@@ -60,10 +62,13 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 	var failed error
 	err = wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
 		found, err := c.Get(ctx, k.Resource, mirror.Namespace, mirror.Name)
+		isThere := found != nil && string(found.GetUID()) == mirror.UID
 		switch {
 		case err != nil:
 			return false, err
-		case found == nil || string(found.GetUID()) != mirror.UID:
+		case removed && (!isThere || found.GetDeletionTimestamp() != nil):
+			return true, nil
+		case !isThere:
 			return true, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
 		case !isMirrorOf(found, origin.UID):
 			return false, foreign(c, k, found, origin)
@@ -75,12 +80,12 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 		if failed != nil && !isAgain {
 			return false, failed
 		}
-		return removed, nil
+		return false, nil
 	})
-	if wait.Interrupted(err) && failed != nil {
-		err = failed
+	if wait.Interrupted(err) {
+		err = cmp.Or(failed, fmt.Errorf("context %s: %s is still there", c.Context, mirror.WithKind()))
 	}
-	return removed, err
+	return removed && err == nil, err
 }
 
 // isUnidentified reports whether an error says that nothing can be proven about a cluster,

@@ -90,6 +90,10 @@ func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) err
 		}
 		return conflict(t.Kind, t.Name)
 	}
+	// A front may lead to another cluster than when the context was opened.
+	if err := t.worker.Verify(ctx, t.mirrorRef.Namespace); err != nil && !isUnidentified(err) {
+		return err
+	}
 	return t.lease.confirm(ctx)
 }
 

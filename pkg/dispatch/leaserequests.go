@@ -109,8 +109,11 @@ func (l *lease) confirm(ctx context.Context) error {
 		l.foreign.Store(true)
 		return conflict(l.kind, l.origin.Name)
 	}
-	if l.target.IsZero() || targetOf(found) == l.target {
+	switch target := targetOf(found); {
+	case l.target.IsZero(), target == l.target:
 		return nil
+	case !target.IsZero() && !slices.Contains(l.cleared, target):
+		return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
 	}
 	// Somebody has taken the target off. Without it, nobody would know where to look.
 	l.mark(&found.ObjectMeta)

@@ -86,6 +86,14 @@ func (s *stage) leaseGoesTo(holder string) {
 	})
 }
 
+// targets has the Lease name another target.
+func (s *stage) targets(place string) {
+	s.Helper()
+	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
+		l.SetAnnotations(map[string]string{delegation.TargetAnnotation: place})
+	})
+}
+
 // names has the origin name a mirror on another cluster.
 func (s *stage) names(uid string) {
 	s.Helper()
@@ -181,6 +189,8 @@ func TestTooLateAndUnanswered(t *testing.T) {
 			s.names("theirs-uid")
 			if !regained {
 				s.leaseGoesTo("theirs")
+			} else {
+				s.targets("third-uid/ml/small")
 			}
 			return apierrors.NewTimeoutError("no answer", 0)
 		}

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
@@ -22,7 +24,16 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 		return origin, nil
 	}
 	if t.namesAnother(origin) {
-		return nil, t.outdone(ctx, fmt.Errorf("%s: somebody else has made a mirror of it meanwhile, and it is theirs that the origin names", t.ref.WithKind()))
+		// Who holds the Lease, with its mirror as the target, makes the mirror. An annotation
+		// may be anybody's.
+		switch err := t.lease.confirm(ctx); {
+		case apierrors.IsConflict(err):
+			return nil, t.outdone(ctx, fmt.Errorf("%s: somebody else has made a mirror of it meanwhile, holds its Lease, and it is theirs that the origin names", t.ref.WithKind()))
+		case err != nil:
+			return nil, err
+		}
+		t.record(Warned, command.Say("its annotation %s named %s/%s on %s; it names its mirror on %s again",
+			delegation.MirrorAnnotation, named.Namespace, named.Name, named.Cluster(), t.worker.Context))
 	}
 	written, err := t.origin.patch(ctx, t.Kind, origin, "", map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: place.String(), delegation.CancelledAnnotation: nil}},

@@ -386,3 +386,21 @@ func TestEndlessLease(t *testing.T) {
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "mallory holds it for 596523h14m7s, which no dispatch writes; delete the Lease if no dispatch runs")
 }
+
+// TestForgedAnnotation: an annotation that somebody writes has the mirror of whoever holds the
+// Lease neither removed nor forgotten.
+func TestForgedAnnotation(t *testing.T) {
+	s := newStage(t)
+	events, _, _ := s.begins()
+	expects(t, events, MirrorCreated)
+	isPinned := func() bool {
+		return pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
+	}
+	s.until("it is pinned", isPinned)
+	uid := s.mirror().GetUID()
+	s.names("forged")
+	told := expects(t, events, Warned)
+	assert.Assert(t, strings.Contains(told.Message, "named ml/small on cluster third-uid; it names its mirror on there again"), told.Message)
+	s.until("it is pinned again", isPinned)
+	assert.Equal(t, s.mirror().GetUID(), uid)
+}

@@ -98,7 +98,14 @@ type task struct {
 // called although nothing happens, 0 for never.
 func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	again, err = t.step(ctx)
-	var other *ForeignError
+	var (
+		other     *ForeignError
+		elsewhere *TargetError
+	)
+	if errors.As(err, &elsewhere) {
+		t.elsewhere.Store(elsewhere)
+		return 0, conflict(t.Kind, t.Name)
+	}
 	if isUnidentified(err) || errors.As(err, &other) {
 		// No later try can tell more.
 		t.leaveLease = true
