@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -20,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -30,7 +27,12 @@ type faulty struct {
 	*httptest.Server
 	connections *connections
 	next        http.Handler
-	admin       kubernetes.Interface
+	// elsewhere is another cluster behind the same address.
+	elsewhere http.Handler
+	pins      pinHooks
+	// strayed is how many requests have followed a redirect.
+	strayed atomic.Int64
+	admin   kubernetes.Interface
 	// compact has the cluster's etcd forget the past.
 	compact func()
 	// now is what befalls requests, nil if nothing does.
@@ -82,22 +84,19 @@ func (c *connections) reset() {
 // newFaulty stands in front of a cluster.
 func newFaulty(t *testing.T, cluster string) *faulty {
 	t.Helper()
-	config, err := set.Config(cluster)
-	assert.NilError(t, err)
-	transport, err := rest.TransportFor(config)
-	assert.NilError(t, err)
-	target, err := url.Parse(config.Host)
-	assert.NilError(t, err)
 	compact := func() {
 		if err := set.Compact(t.Context(), cluster); err != nil {
 			t.Error(err)
 		}
 	}
-	p := &faulty{admin: client(t, cluster), compact: compact, next: &httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}}
+	p := &faulty{admin: client(t, cluster), compact: compact, next: leadsTo(t, cluster), elsewhere: leadsTo(t, worker2)}
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, evilPath) {
+			p.strayed.Add(1)
+		}
+		if p.pins.strikes(r) {
+			panic(http.ErrAbortHandler)
+		}
 		if now := p.now.Load(); now != nil {
 			p.befallen.Add(1)
 			now.befall(p, now.over, w, r)
@@ -164,7 +163,7 @@ func faults() []fault {
 			})
 		}}
 	}
-	return []fault{
+	return append(fronts(), []fault{
 		answers("500", http.StatusInternalServerError, metav1.StatusReasonInternalError, ""),
 		answers("503", http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, ""),
 		answers("504", http.StatusGatewayTimeout, metav1.StatusReasonTimeout, ""),
@@ -180,7 +179,7 @@ func faults() []fault {
 			p.compact()
 			p.connections.reset()
 		}},
-	}
+	}...)
 }
 
 func pass(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {

@@ -78,6 +78,7 @@ func TestFaults(t *testing.T) {
 			origin(t, ns, name, options...)
 		}
 	}
+	namespaces(t, ns, worker2)
 	makeCopied(t, ns)
 	before := bystanders(t, ns)
 	proxies := map[string]*faulty{management: newFaulty(t, management), worker1: newFaulty(t, worker1)}
@@ -89,6 +90,8 @@ func TestFaults(t *testing.T) {
 	survived := map[string]int{}
 	var suffering, running sync.WaitGroup
 	suffering.Go(func() { suffer(ctx, t, of, proxies, survived) })
+	forged := 0
+	suffering.Go(func() { forged = forge(ctx, t, of.seed, ns, slices.Concat(slices.Collect(maps.Values(names))...)) })
 	kills := make([]int, of.runners)
 	for runner := range of.runners {
 		r := &deadly{
@@ -98,6 +101,7 @@ func TestFaults(t *testing.T) {
 				"--with-dependencies", "--with-secret", copiedSecret,
 			}, names[runner]...),
 			release: func() { ended(ctx, t, ns, names[runner][0]) },
+			atPin:   func(do func()) { proxies[management].pins.arm(fmt.Sprintf("job-%d-", runner), do) },
 		}
 		running.Go(func() { kills[runner] = r.run(ctx) })
 	}
@@ -105,6 +109,7 @@ func TestFaults(t *testing.T) {
 	over()
 	suffering.Wait()
 
+	assert.Equal(t, proxies[management].strayed.Load()+proxies[worker1].strayed.Load(), int64(0), "requests that followed a redirect")
 	total, killed := 0, 0
 	for _, n := range survived {
 		total += n
@@ -113,10 +118,11 @@ func TestFaults(t *testing.T) {
 		killed += n
 	}
 	befallen := proxies[management].befallen.Load() + proxies[worker1].befallen.Load()
-	t.Logf("SEED=%d: %d dispatches survived %d faults (%v), which befell %d requests, and %d deaths of their dispatchers",
-		of.seed, of.runners*of.jobs, total, survived, befallen, killed)
+	t.Logf("SEED=%d: %d dispatches survived %d faults (%v), which befell %d requests, %d forged annotations, and %d deaths of their dispatchers",
+		of.seed, of.runners*of.jobs, total, survived, befallen, forged, killed)
 	for _, name := range slices.Concat(slices.Collect(maps.Values(names))...) {
 		ranOnce(t, ns, name)
+		assert.Assert(t, jobOf(t, worker2, ns, name) == nil, "%s was made on another cluster behind the same address", name)
 	}
 	if of.outages {
 		assert.Equal(t, killed, of.runners*of.kills)

@@ -31,6 +31,9 @@ type deadly struct {
 	// left is how often it is to be killed, and release is called when it was.
 	left    int
 	release func()
+	// atPin has a function called before the next mirror is noted on its origin, which does not
+	// happen then; nil takes that back.
+	atPin func(func())
 }
 
 // run says how often it was killed.
@@ -88,16 +91,23 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 	}
 }
 
-// dies has a process be killed: within four seconds of its beginning, in every second case, or
-// of when what it returns is called, which is when it works; at the latest a while after the
-// Lease of the last one has run out.
+// dies has a process be killed: within four seconds of its beginning, or between the creation
+// of a mirror and its note on the origin, or within four seconds of when what it returns is
+// called, which is when it works; at the latest a while after the Lease of the last one has run
+// out.
 func (r *deadly) dies(cmd *exec.Cmd) (works func()) {
 	sent := []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGKILL}[r.chance.IntN(4)]
 	within := time.Duration(r.chance.IntN(4000)) * time.Millisecond
 	// That it may have ended is none of its concern.
 	kill := func() { _ = cmd.Process.Signal(sent) }
-	if r.chance.IntN(2) == 0 {
+	switch r.chance.IntN(3) {
+	case 0:
 		time.AfterFunc(within, kill)
+		return func() {}
+	case 1:
+		// Between the creation of a mirror and the note of it.
+		r.atPin(func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		time.AfterFunc(25*time.Second, kill)
 		return func() {}
 	}
 	time.AfterFunc(25*time.Second, kill)

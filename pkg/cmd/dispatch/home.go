@@ -142,6 +142,12 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 		if h.at != nil && (p.UID == "" || p.UID == string(h.mirror)) {
 			continue
 		}
+		if h.at != nil && s.isAt(h.at, string(r.Origin.GetUID()), record.Target) {
+			// The Lease says that this is where its mirror is to be; what else an annotation
+			// names, which anybody may have written, is not.
+			h.cleared = append(h.cleared, p)
+			continue
+		}
 		if err := o.settle(ctx, s, r, record, p, &h); err != nil {
 			return home{err: err}
 		}
@@ -212,6 +218,12 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 	}
 	h.cleared = append(h.cleared, p)
 	return nil
+}
+
+// isAt reports whether the mirror that was found is at a place.
+func (s *survey) isAt(at *worker, originUID string, p delegation.Place) bool {
+	found := s.mirrors[originUID][0].Object
+	return p.Namespace == found.GetNamespace() && p.Name == found.GetName() && p.On(at.cluster.Identity()) == delegation.CertainlySame
 }
 
 // workerAt is the worker where a dispatch would have its mirror at a place; nil if there is

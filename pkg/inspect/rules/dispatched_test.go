@@ -67,6 +67,10 @@ func unattendedCases() []testCase {
 		{name: "its mirror has lost its mark", code: "JM201", fires: true, edits: []edit{
 			addDispatched(started), released, addOther("kwok-w1", "default", ""), patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other}}`),
 		}},
+		{name: "a copy of a dispatched Job, with its annotation", code: "JM201", edits: []edit{
+			addDispatched(started), released, addOther("kwok-w1", "default", ""),
+			patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other, labels: {jobmanagedby.github.io/origin-uid: the-first}}}`),
+		}},
 		{name: "its mirror is in another namespace", code: "JM201", fires: true, edits: []edit{dispatchedTo("batch"), copiedTo("batch", started), released}},
 		{name: "another Job stands in the place of its mirror", code: "JM201", edits: []edit{
 			addDispatched(started), released, addOther("kwok-w1", "default", ""),

@@ -45,7 +45,7 @@ func (v *View) eachUnattended(visit func(*View, unattended)) {
 // may have: what was never dispatched is not one, nor is one whose mirror is gone.
 func (v *View) eachUnfinished(visit func(*View, unattended)) {
 	v.eachUnattended(func(v *View, x unattended) {
-		mayHave := x.mirror != nil || !x.Origin.Pinned().IsZero() && !x.spot.isGone()
+		mayHave := x.mirror != nil || !x.Origin.Pinned().IsZero() && !x.spot.isGone() && !x.spot.isCopy
 		if mayHave && !x.Origin.Status.IsFinished() {
 			visit(v, x)
 		}

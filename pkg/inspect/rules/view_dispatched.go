@@ -44,16 +44,26 @@ type spot struct {
 	mirror, other *inspect.Job
 	// isEmpty is whether there certainly is no Job.
 	isEmpty bool
+	// isCopy is whether what the origin names is the mirror of another origin.
+	isCopy bool
 }
 
 // isGone says whether the mirror is certainly not there.
 func (s spot) isGone() bool { return s.isEmpty || s.other != nil }
 
-// spotOf looks where an origin says that its mirror is. A Job of that name is the
-// mirror only by its uid, or by the mark of this very origin.
+// isMirrorOfAnother reports whether a Job carries our label with the UID of another origin: the
+// annotation that names it came with a copy of that origin.
+func isMirrorOfAnother(j, origin *inspect.Job) bool {
+	return j.Marks != nil && j.Marks.OriginUID != "" && j.Marks.OriginUID != origin.UID
+}
+
+// spotOf looks where an origin says that its mirror is.
 func (v *View) spotOf(origin *inspect.Job) spot {
 	place := origin.Pinned()
 	if f, j := v.objectAt(place); j != nil && j.UID != origin.UID {
+		if isMirrorOfAnother(j, origin) {
+			return spot{facts: f, isCopy: true}
+		}
 		return spot{facts: f, mirror: j}
 	}
 	f := v.clusterOf(place)

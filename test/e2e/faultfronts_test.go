@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// evilPath is where a hostile front sends its clients.
+const evilPath = "/k8s/clusters/c-evil"
+
+// fronts are what proxies do that stand in front of several clusters: they answer themselves,
+// send clients on, or lead to another cluster for a while.
+func fronts() []fault {
+	says := func(name string, code int, kind, body string) fault {
+		return fault{name: name, befall: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}}
+	}
+	const offline = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Kubernetes cluster \"worker-1\" not found","reason":"NotFound","code":404}`
+	return []fault{
+		says("404 of a front", http.StatusNotFound, "application/json", offline),
+		says("404 page", http.StatusNotFound, "text/html", "<html><body>404 Not Found</body></html>"),
+		says("404 text", http.StatusNotFound, "text/plain", "404 page not found\n"),
+		says("login page", http.StatusOK, "text/html", "<html><body>Please log in</body></html>"),
+		{name: "redirects", befall: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, p.URL+evilPath+r.URL.Path, http.StatusTemporaryRedirect)
+		}},
+		{name: "another cluster", befall: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+			p.elsewhere.ServeHTTP(w, r)
+		}},
+	}
+}
+
+// leadsTo forwards requests to a cluster as its administrator.
+func leadsTo(t *testing.T, cluster string) *httputil.ReverseProxy {
+	t.Helper()
+	config, err := set.Config(cluster)
+	assert.NilError(t, err)
+	transport, err := rest.TransportFor(config)
+	assert.NilError(t, err)
+	target, err := url.Parse(config.Host)
+	assert.NilError(t, err)
+	return &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+}
+
+// pinHooks are called before a mirror is noted on its origin, by the beginning of the origin's
+// name; one that returns true is called no more, and the request gets no further.
+type pinHooks struct {
+	mu    sync.Mutex
+	hooks map[string]func()
+}
+
+// arm has a function called once at the next such request for origins of a prefix; nil takes
+// it back.
+func (h *pinHooks) arm(prefix string, do func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hooks == nil {
+		h.hooks = map[string]func(){}
+	}
+	h.hooks[prefix] = do
+}
+
+// strikes reports whether a request is to get no further.
+func (h *pinHooks) strikes(r *http.Request) bool {
+	if r.Method != http.MethodPatch || path.Base(path.Dir(r.URL.Path)) != "jobs" {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if !bytes.Contains(body, []byte(`"`+delegation.MirrorAnnotation+`":"`)) {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for prefix, do := range h.hooks {
+		if do != nil && strings.HasPrefix(path.Base(r.URL.Path), prefix) {
+			h.hooks[prefix] = nil
+			do()
+			return true
+		}
+	}
+	return false
+}
+
+// forge writes annotations of origins, now and then, until ctx is over: it takes them off, as
+// kubectl replace does, copies those of other origins, and names somebody's Job. It says how
+// often it did.
+func forge(ctx context.Context, t *testing.T, seed uint64, ns string, names []string) (forged int) {
+	t.Helper()
+	chance := rand.New(rand.NewPCG(seed, 7))
+	payroll := jobOf(t, worker1, ns, "bystander-mine")
+	system, err := client(t, worker1).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
+	assert.NilError(t, err)
+	place := delegation.Place{ClusterUID: string(system.UID), Namespace: ns, Name: payroll.Name, UID: string(payroll.UID)}
+	jobs := client(t, management).BatchV1().Jobs(ns)
+	for ctx.Err() == nil {
+		pause(ctx, time.Duration(500+chance.IntN(2500))*time.Millisecond)
+		value := []string{"null", `"` + place.String() + `"`, ""}[chance.IntN(3)]
+		if value == "" {
+			other, err := jobs.Get(ctx, names[chance.IntN(len(names))], metav1.GetOptions{})
+			if err != nil || other.Annotations[delegation.MirrorAnnotation] == "" {
+				continue
+			}
+			value = `"` + other.Annotations[delegation.MirrorAnnotation] + `"`
+		}
+		name := names[chance.IntN(len(names))]
+		origin, err := jobs.Get(ctx, name, metav1.GetOptions{})
+		if err != nil || origin.Status.CompletionTime != nil {
+			continue
+		}
+		text := `{"metadata":{"annotations":{"` + delegation.MirrorAnnotation + `":` + value + `}}}`
+		if _, err := jobs.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}); err == nil {
+			forged++
+		}
+	}
+	return forged
+}
