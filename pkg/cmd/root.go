@@ -92,6 +92,11 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 	setHelp(root)
 	// cobra would add it too late for what documents it.
 	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.ValidArgsFunction != nil {
+			cmd.ValidArgsFunction = util.PlainChoices(cmd.ValidArgsFunction)
+		}
+	}
 	return root, func(called *cobra.Command, err error) error {
 		var usage *util.UsageError
 		if err != nil && !ran && !errors.As(err, &usage) {

@@ -60,7 +60,7 @@ func Describe(cmd *cobra.Command, group FlagGroup, completion cobra.CompletionFu
 		if completion == nil {
 			continue
 		}
-		if err := cmd.RegisterFlagCompletionFunc(name, completion); err != nil {
+		if err := cmd.RegisterFlagCompletionFunc(name, PlainChoices(completion)); err != nil {
 			panic(err)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 const (
@@ -108,15 +107,14 @@ type choices struct {
 	found map[string]bool
 }
 
-// add adds a choice, if it begins as the word does. What a terminal cannot show is
-// left out: the shell would give it to the terminal as it is.
+// add adds a choice if the typed word is a prefix of it.
 func (c *choices) add(choice string) { c.put(choice, false) }
 
 // addFirst adds a choice that goes before those of add.
 func (c *choices) addFirst(choice string) { c.put(choice, true) }
 
 func (c *choices) put(choice string, isFirst bool) {
-	if choice == "" || !strings.HasPrefix(choice, c.typed) || printers.Safe(choice) != choice {
+	if choice == "" || !strings.HasPrefix(choice, c.typed) {
 		return
 	}
 	c.lock.Lock()
