@@ -201,19 +201,27 @@ func TestCredentialsStayHome(t *testing.T) {
 	assert.NilError(t, err)
 	secret := fmt.Sprintf(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"paris-kubeconfig","namespace":"kueue-system"},"data":{"kubeconfig":%q}}`, base64.StdEncoding.EncodeToString(text))
 
-	sent := func(code int) func(http.ResponseWriter, *http.Request) bool {
+	sent := func(code int, to string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
-			if strings.HasSuffix(r.URL.Path, "/jobs") || strings.HasPrefix(r.URL.Path, "/apis") {
-				http.Redirect(w, r, evil.URL+r.URL.Path, code)
+			switch {
+			case strings.HasPrefix(r.URL.Path, "/k8s/clusters/"):
+				// Another cluster behind the same host.
+				elsewhere.Add(1)
+				return false
+			case strings.HasSuffix(r.URL.Path, "/jobs") || strings.HasPrefix(r.URL.Path, "/apis"):
+				http.Redirect(w, r, to+r.URL.Path, code)
 				return true
 			}
 			return false
 		}
 	}
 	asked := atomic.Bool{}
-	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for code, to := range map[int]string{
+		http.StatusMovedPermanently: evil.URL, http.StatusFound: "/k8s/clusters/c-victim",
+		http.StatusTemporaryRedirect: "/k8s/clusters/c-victim", http.StatusPermanentRedirect: evil.URL,
+	} {
 		flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
-			"worker-2": sent(code),
+			"worker-2": sent(code, to),
 			"management": func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.HasSuffix(r.URL.Path, "/secrets/paris-kubeconfig") {
 					return false
@@ -237,7 +245,7 @@ func TestCredentialsStayHome(t *testing.T) {
 			checkVisible(t, out+errOut)
 			if args[0] == "ls" {
 				assert.Equal(t, got, util.ExitPartial)
-				assert.Assert(t, strings.Contains(out, "worker-2") && strings.Contains(out, "sends its clients on to"), out)
+				assert.Assert(t, strings.Contains(out, "worker-2") && strings.Contains(out, "redirects are never followed"), out)
 			}
 		}
 	}

@@ -24,9 +24,13 @@ const (
 	mostEvent = 64 << 20
 )
 
-// guard stands right in front of the network, where a request has its credentials
-// already: it lets none go to another server than the context's, however friendly the
-// redirect, and no answer in that is larger than a machine can hold.
+// guard wraps the transport of a context, so that every client of the context uses it:
+// listings, discovery, completion, and the streams of exec and port-forward. A request has
+// its credentials there. The guard follows no redirect, sends nothing to another server,
+// and bounds the size of answers.
+//
+// A redirect within one host is refused too. Several clusters may share a host, as behind
+// Rancher, and one of them must not direct PATCH or DELETE to another one.
 type guard struct {
 	base *url.URL
 	next http.RoundTripper
@@ -44,9 +48,13 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			_ = request.Body.Close()
 		}
-		return nil, &RedirectError{To: request.URL.Scheme + "://" + request.URL.Host}
+		return nil, &RedirectError{From: g.base.String(), To: request.URL.Scheme + "://" + request.URL.Host}
 	}
 	response, err := g.next.RoundTrip(request)
+	if err == nil && isRedirect(response) {
+		_ = response.Body.Close()
+		return nil, &RedirectError{From: g.base.String(), To: redirectTarget(request.URL, response.Header.Get("Location"))}
+	}
 	if err != nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return response, err
 	}
@@ -56,15 +64,37 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// RedirectError is returned where a server sends its clients on to another one, to which
-// nothing is sent: the credentials are for the first.
+// isRedirect returns whether an answer sends the client to another address. 304 Not
+// Modified does not: it confirms a cached answer.
+func isRedirect(r *http.Response) bool {
+	return r.StatusCode >= 300 && r.StatusCode < 400 && r.StatusCode != http.StatusNotModified && r.Header.Get("Location") != ""
+}
+
+// mostTarget is the length of the longest address that a RedirectError quotes.
+const mostTarget = 200
+
+// redirectTarget returns the address in a Location header: scheme, host and path. It has
+// no user and no query, which may hold secrets.
+func redirectTarget(from *url.URL, location string) string {
+	to, err := from.Parse(location)
+	if err != nil {
+		return "an invalid address"
+	}
+	target := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
+	if len(target) > mostTarget {
+		target = target[:mostTarget] + "..."
+	}
+	return target
+}
+
+// RedirectError is returned if a server redirects a request. The request is not repeated.
 type RedirectError struct {
-	// To is the other server.
-	To string
+	// From is the server in the kubeconfig, To the address that it names instead.
+	From, To string
 }
 
 func (e *RedirectError) Error() string {
-	return fmt.Sprintf("the server sends its clients on to %q, where nothing was sent, since the credentials are not meant for that; if it is right, put that address into the kubeconfig", e.To)
+	return fmt.Sprintf("server %q redirects to %q, and redirects are never followed: the credentials are for the first address only. If the second one is right, set it as the cluster's server in the kubeconfig", e.From, e.To)
 }
 
 // TooLargeError is returned where an answer is larger than any that makes sense.

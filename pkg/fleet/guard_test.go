@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -59,30 +58,6 @@ func TestGuardBoundsAnswers(t *testing.T) {
 		assert.Assert(t, tt.isTooLarge || got == text, "%+v: %s", tt, got)
 		assert.Assert(t, !tt.isTooLarge || large.Event == (tt.event > 0))
 	}
-}
-
-func TestGuardRefusesOthers(t *testing.T) {
-	asked := false
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
-	defer other.Close()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/here" {
-			_, _ = io.WriteString(w, "here")
-			return
-		}
-		http.Redirect(w, r, strings.TrimPrefix(r.URL.Query().Get("to")+"/here", "here"), http.StatusFound)
-	}))
-	defer server.Close()
-	server.URL += "?to=" + url.QueryEscape(other.URL)
-	_, err := guarded(t, server, 0, 0)
-	var elsewhere *RedirectError
-	assert.Assert(t, errors.As(err, &elsewhere), "%v", err)
-	assert.Equal(t, elsewhere.To, other.URL)
-	assert.Assert(t, !asked)
-	server.URL = strings.Split(server.URL, "?")[0] + "?to=here"
-	text, err := guarded(t, server, 0, 0)
-	assert.NilError(t, err)
-	assert.Equal(t, text, "here", "a server may send on to another path of its own")
 }
 
 func TestGuardKnowsRequests(t *testing.T) {
