@@ -6,34 +6,40 @@ import (
 	"strings"
 )
 
-// leasePrefix is what the names of all our Leases begin with.
-const leasePrefix = "jobs-managedby-"
+// leasePrefix is the prefix of the Leases of Jobs, hashedPrefix that of all others. No
+// name has both.
+const (
+	leasePrefix  = "jobs-managedby-"
+	hashedPrefix = "jobs-managedby."
+)
 
-// LeaseName is the name of the Lease that whoever dispatches a Job holds: in the
-// origin's namespace, on the origin's cluster, with OriginUIDLabel on it and the
-// origin as its owner. Its spec is that of client-go's leader election: an empty
-// holderIdentity, or a renewTime that is longer ago than leaseDurationSeconds,
-// means that nobody holds it; acquireTime is since when somebody does.
-func LeaseName(job string) string { return leasePrefix + job }
-
-// longestName is how long the name of a Lease may be, in bytes (apimachinery:
+// longestName is the length of the longest name of a Lease, in bytes (apimachinery:
 // pkg/util/validation, DNS1123SubdomainMaxLength).
 const longestName = 253
 
-// LeaseName is the same for an object of any kind. Of objects of several kinds that
-// have one name, each has a Lease of its own.
+// LeaseName returns the name of the Lease that the dispatcher of a Job holds: in the
+// origin's namespace, on the origin's cluster, with OriginUIDLabel on it and the
+// origin as its owner. Its spec is that of client-go's leader election: an empty
+// holderIdentity, or a renewTime that is longer ago than leaseDurationSeconds,
+// means that no dispatcher holds it; acquireTime is since when one does.
+func LeaseName(job string) string { return jobKind.LeaseName(job) }
+
+// LeaseName returns the same for an object of any kind: "jobs-managedby-" and the name for
+// a Job. For other kinds, and for the few Jobs whose name is too long for that, it ends in
+// a hash of resource and name. No two objects of a namespace share a Lease, whatever their
+// kinds and names: with one Lease, the dispatcher of one would block that of the other.
 func (k Kind) LeaseName(name string) string {
-	if k.IsJob() {
-		return LeaseName(name)
-	}
-	lease := leasePrefix + k.String() + "-" + name
-	if len(lease) <= longestName {
+	if lease := leasePrefix + name; k.IsJob() && len(lease) <= longestName {
 		return lease
 	}
-	sum := sha256.Sum256([]byte(lease))
-	suffix := "-" + hex.EncodeToString(sum[:5])
-	// A dot before the hyphen would make it no name.
-	return strings.TrimRight(lease[:longestName-len(suffix)], ".") + suffix
+	// A NUL is in no name, so each pair has a text of its own.
+	sum := sha256.Sum256([]byte(k.Resource.GroupResource().String() + "\x00" + name))
+	readable, suffix := hashedPrefix+k.String()+"-"+name, "-"+hex.EncodeToString(sum[:16])
+	if most := longestName - len(suffix); len(readable) > most {
+		// A dot in front of the hyphen is invalid.
+		readable = strings.TrimRight(readable[:most], ".")
+	}
+	return readable + suffix
 }
 
 // IsDispatched says whether a Lease tells who looks after an object: its owner is

@@ -50,7 +50,7 @@ func TestLeaseName(t *testing.T) {
 	assert.Equal(t, len(names), len(groups))
 
 	jobSet, _ := delegation.KindNamed("jobset")
-	assert.Equal(t, jobSet.LeaseName("train"), "jobs-managedby-jobset.jobset.x-k8s.io-train")
+	assert.Equal(t, jobSet.LeaseName("train"), "jobs-managedby.jobset.jobset.x-k8s.io-train-9462a814c9b3eaf6822fad7e55be4857")
 	long := strings.Repeat("n", 253)
 	assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(long))), 0)
 	assert.Assert(t, jobSet.LeaseName(long) != jobSet.LeaseName(long[1:]))
@@ -59,4 +59,54 @@ func TestLeaseName(t *testing.T) {
 		dotted := strings.Repeat("n", 150+n) + "." + strings.Repeat("n", 100-n)
 		assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(dotted))), 0, jobSet.LeaseName(dotted))
 	}
+}
+
+// TestLeaseNamesAreUnique: no two objects share a Lease, also if their names are made for
+// that. A Job named "b" and a JobSet named "a" form the first pair, and so on.
+func TestLeaseNamesAreUnique(t *testing.T) {
+	kindOf := func(group, kind string) delegation.Kind {
+		return delegation.DiscoveredKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, strings.ToLower(kind)+"s", nil, nil)
+	}
+	kinds := []delegation.Kind{
+		kindOf("a", "X"), kindOf("a.b", "X"), kindOf("a-b", "X"), kindOf("a.b-c", "X"), kindOf("x.a", "X"), kindOf("", "X"), kindOf("a", "X.x"),
+		// The same kind, and so the same text for a reader, in two resources.
+		delegation.DiscoveredKind(schema.GroupVersionKind{Group: "a", Version: "v1", Kind: "X"}, "others", nil, nil),
+	}
+	known := map[schema.GroupResource]bool{}
+	for _, k := range delegation.Kinds() {
+		if !known[k.Resource.GroupResource()] {
+			known[k.Resource.GroupResource()] = true
+			kinds = append(kinds, k)
+		}
+	}
+	long := strings.Repeat("n", 200)
+	names := []string{"x", "b-x", "c-x", "b.c-x", "x-a", "a-x", "x-x", "x.a-x", "b.x", long, long + strings.Repeat("n", 37), long + strings.Repeat("n", 52) + "a", long + strings.Repeat("n", 52) + "b", long + strings.Repeat(".n", 26)}
+	// Then each name that is a Lease, or a part of one, of another kind.
+	for range 2 {
+		var more []string
+		for _, k := range kinds {
+			for _, name := range names[:8] {
+				lease := k.LeaseName(name)
+				for _, prefix := range []string{"", "jobs-managedby-", "jobs-managedby.", "jobs-managedby"} {
+					more = append(more, strings.Trim(strings.TrimPrefix(lease, prefix), "-."))
+				}
+				more = append(more, k.String()+"-"+name, k.String()+"."+name)
+			}
+		}
+		names = append(more, names...)
+	}
+	seen := map[string]string{}
+	for _, k := range kinds {
+		for _, name := range names {
+			if len(validation.IsDNS1123Subdomain(name)) > 0 {
+				continue
+			}
+			lease, object := k.LeaseName(name), k.Resource.GroupResource().String()+" "+name
+			other, isTaken := seen[lease]
+			assert.Assert(t, !isTaken || other == object, "%s is the Lease of %s and of %s", lease, object, other)
+			seen[lease] = object
+			assert.Assert(t, len(validation.IsDNS1123Subdomain(lease)) == 0, "%s of %s", lease, object)
+		}
+	}
+	assert.Assert(t, len(seen) > 10000, "%d", len(seen))
 }
