@@ -102,13 +102,14 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 		return nil, err
 	}
 	client.InvalidateWithContext(context.Background())
-	return client, nil
+	return checkedDiscovery{client}, nil
 }
 
-// discoveryDir is the folder in which kubectl caches what the API server of a host
-// serves: cli-runtime names it like the host, with an underscore for whatever might
-// not do in the name of a file (pkg/genericclioptions/config_flags.go). A test
-// holds the two together.
+// discoveryDir returns the directory in which kubectl caches what the API server of a host
+// serves: cli-runtime names it like the host, with an underscore for each character that
+// file names may not have (pkg/genericclioptions/config_flags.go). A test holds the two
+// together. kubectl also keeps "..", by which https://host/../../x leaves the cache;
+// here it becomes "__".
 func discoveryDir(cacheDir, host string) string {
 	for _, scheme := range []string{"https://", "http://"} {
 		host = strings.Replace(host, scheme, "", 1)
@@ -120,7 +121,13 @@ func discoveryDir(cacheDir, host string) string {
 		}
 		return '_'
 	}, host)
-	return filepath.Join(cacheDir, "discovery", name)
+	segments := strings.Split(name, "/")
+	for i := range segments {
+		if segments[i] == ".." {
+			segments[i] = "__"
+		}
+	}
+	return filepath.Join(cacheDir, "discovery", strings.Join(segments, "/"))
 }
 
 // API asks what the cluster serves. Groups that fail are told in it, and are no
@@ -135,6 +142,9 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 		// What the server says to that is lost on the way.
 		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the user may not read /api and /apis, as the role system:discovery lets everybody"))
 	case err != nil && !partial:
+		return nil, err
+	}
+	if err := cmp.Or(checkGroups(groups), checkLists(lists)); err != nil {
 		return nil, err
 	}
 	all := &API{Lists: slices.Clone(lists), Failed: map[schema.GroupVersion]error{}}

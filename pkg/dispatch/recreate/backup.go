@@ -18,9 +18,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// BackupName is the name of a file for a copy of the old Job.
+// BackupName returns the name of a file for a copy of the old Job, without a directory.
+// The server chooses kind, namespace and name: what a file name may not contain, such as
+// the slashes of "../x", becomes an underscore.
 func (r *Replacement) BackupName(now time.Time) string {
-	return fmt.Sprintf("%s-%s-%s-%s.yaml", r.kind().Name, r.stored.GetNamespace(), r.stored.GetName(), now.UTC().Format("20060102T150405Z"))
+	name := fmt.Sprintf("%s-%s-%s-%s.yaml", r.kind().Name, r.stored.GetNamespace(), r.stored.GetName(), now.UTC().Format("20060102T150405Z"))
+	name = strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.", c) {
+			return c
+		}
+		return '_'
+	}, name)
+	return strings.TrimLeft(name, "-.")
 }
 
 // WriteBackup writes the old Job into a new file that only the user may read, since

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
@@ -264,6 +266,21 @@ func TestReplaceOptions(t *testing.T) {
 			continue
 		}
 		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+// TestBackupNameIsAFileName: whatever kind, namespace and name a server serves, the name
+// has no directory in it.
+func TestBackupNameIsAFileName(t *testing.T) {
+	for _, text := range []string{"../../x", "/etc/x", "..", ".", "-rf", "a\\b", "a\x00b", "a\nb", "C:x", "x\u202e", "~"} {
+		kind := delegation.DiscoveredKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: text}, "xs", nil, []string{"spec", "managedBy"})
+		old := dispatchtest.OriginJob(t)
+		old.SetNamespace(text)
+		old.SetName(text)
+		r, err := recreate.New(old, recreate.Options{Kind: kind, ManagedBy: "example.com/runner", Force: true})
+		assert.NilError(t, err)
+		name := r.BackupName(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC))
+		assert.Check(t, regexp.MustCompile(`^\w[\w.-]*$`).MatchString(name) && strings.HasSuffix(name, "20260301T100000Z.yaml"), "%q: %q", text, name)
 	}
 }
 
