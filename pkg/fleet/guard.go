@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -44,11 +45,11 @@ func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // RoundTrip sends a request, if it is for the context's server.
 func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
-	if !strings.EqualFold(request.URL.Scheme, g.base.Scheme) || !strings.EqualFold(request.URL.Host, g.base.Host) {
+	if !g.covers(request.URL) {
 		if request.Body != nil {
 			_ = request.Body.Close()
 		}
-		return nil, &RedirectError{From: g.base.String(), To: request.URL.Scheme + "://" + request.URL.Host}
+		return nil, &AddressError{Server: g.base.String(), Address: shortAddress(request.URL)}
 	}
 	response, err := g.next.RoundTrip(request)
 	if err == nil && isRedirect(response) {
@@ -64,27 +65,50 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// covers returns whether an address is at the context's server, and below its path. API
+// groups and schemas have addresses that the server chooses, and ".." in them leads out.
+func (g *guard) covers(u *url.URL) bool {
+	own, other := path.Join("/", g.base.Path), path.Join("/", u.Path)
+	return strings.EqualFold(u.Scheme, g.base.Scheme) && strings.EqualFold(u.Host, g.base.Host) &&
+		(own == "/" || own == other || strings.HasPrefix(other, own+"/"))
+}
+
+// AddressError is returned if a request would leave the context's server. Nothing is sent.
+type AddressError struct {
+	// Server is the server in the kubeconfig, Address the one of the request.
+	Server, Address string
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("the API of server %q names an address outside of it, %q, where nothing was sent. Check whether the kubeconfig names the right server", e.Server, e.Address)
+}
+
 // isRedirect returns whether an answer sends the client to another address. 304 Not
 // Modified does not: it confirms a cached answer.
 func isRedirect(r *http.Response) bool {
 	return r.StatusCode >= 300 && r.StatusCode < 400 && r.StatusCode != http.StatusNotModified && r.Header.Get("Location") != ""
 }
 
-// mostTarget is the length of the longest address that a RedirectError quotes.
-const mostTarget = 200
-
-// redirectTarget returns the address in a Location header: scheme, host and path. It has
-// no user and no query, which may hold secrets.
+// redirectTarget returns the address in a Location header.
 func redirectTarget(from *url.URL, location string) string {
 	to, err := from.Parse(location)
 	if err != nil {
 		return "an invalid address"
 	}
-	target := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
-	if len(target) > mostTarget {
-		target = target[:mostTarget] + "..."
+	return shortAddress(to)
+}
+
+// mostAddress is the length of the longest address that an error quotes.
+const mostAddress = 200
+
+// shortAddress returns the scheme, host and path of an address. It has no user and no
+// query, which may hold secrets.
+func shortAddress(u *url.URL) string {
+	address := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	if len(address) > mostAddress {
+		address = address[:mostAddress] + "..."
 	}
-	return target
+	return address
 }
 
 // RedirectError is returned if a server redirects a request. The request is not repeated.

@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
@@ -151,7 +152,7 @@ func TestRedirectError(t *testing.T) {
 		host := strings.TrimSuffix(config.Host, "/k8s/clusters/c-evil")
 		assert.Equal(t, refused.From, config.Host)
 		assert.Assert(t, strings.HasPrefix(refused.To, strings.Replace(want, "HOST", host, 1)), refused.To)
-		assert.Assert(t, len(refused.To) <= mostTarget+3 && !strings.Contains(refused.Error(), "secret"))
+		assert.Assert(t, len(refused.To) <= mostAddress+3 && !strings.Contains(refused.Error(), "secret"))
 	}
 }
 
@@ -163,4 +164,47 @@ func TestRedirectsToNowhere(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, victim.Load(), int64(0))
 	}
+}
+
+// TestNoRequestLeavesTheServer: no address that a server chooses for a group, a resource or a
+// schema leads to another cluster of the same host.
+func TestNoRequestLeavesTheServer(t *testing.T) {
+	config, victim := fronted(t, http.StatusNotFound, func(string) string { return "" })
+	c, err := newCluster(Context{Name: "c", Config: config}, clock.RealClock{}, "")
+	assert.NilError(t, err)
+	var refused *AddressError
+	for _, gvr := range []schema.GroupVersionResource{
+		{Group: "../../c-victim/apis/batch", Version: "v1", Resource: "jobs"},
+		{Group: "batch", Version: "../../../c-victim/apis/batch/v1", Resource: "jobs"},
+		{Group: "../../../..", Version: "k8s/clusters", Resource: "c-victim"},
+		{Group: "../../c-evil-not", Version: "v1", Resource: "jobs"},
+	} {
+		err := c.Dynamic().Resource(gvr).Delete(t.Context(), "a", metav1.DeleteOptions{})
+		assert.Check(t, errors.As(err, &refused), "%v: %v", gvr, err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	assert.NilError(t, err)
+	host := strings.TrimSuffix(config.Host, "/k8s/clusters/c-evil")
+	for address, isRefused := range map[string]bool{
+		host + "/k8s/clusters/c-victim/api":                      true,
+		host + "/k8s/clusters/c-evil/../c-victim/api":            true,
+		host + "/k8s/clusters/c-evil/%2e%2e/c-victim/api":        true,
+		host + "/k8s/clusters/c-evil/..%2fc-victim/api":          true,
+		host + "/k8s/clusters/c-evilvictim/api":                  true,
+		host + "/api":                                            true,
+		"http://other.example/k8s/clusters/c-evil/api":           true,
+		strings.Replace(config.Host, "http:", "https:", 1) + "/": true,
+		config.Host:              false,
+		config.Host + "/":        false,
+		config.Host + "/api?a=b": false,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, address, http.NoBody)
+		assert.NilError(t, err)
+		response, err := client.Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		assert.Equal(t, errors.As(err, &refused), isRefused, "%s: %v", address, err)
+	}
+	assert.Equal(t, victim.Load(), int64(0))
 }
