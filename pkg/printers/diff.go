@@ -8,8 +8,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/pmezard/go-difflib/difflib"
-	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
@@ -41,7 +41,7 @@ func Replacement(w io.Writer, r *recreate.Replacement, from, to string, o TableO
 func diffLines(before, after any, from, to string) ([]string, error) {
 	texts := make([][]string, 2)
 	for i, object := range []any{before, after} {
-		text, err := yaml.Marshal(object)
+		text, err := escape.YAML(object)
 		if err != nil {
 			return nil, err
 		}

@@ -8,12 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
 // EventLine writes an event as one line of JSON.
 func EventLine(w io.Writer, e *dispatch.Event) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(escape.JSONWriter(w))
 	// Arrows and ampersands stay readable: this is no web page.
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(e)

@@ -14,6 +14,8 @@ import (
 
 	// Before package get, which would have translations read.
 	_ "github.com/jobmanagedby/kubectl-jobmanagedby/internal/untranslated"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -81,6 +83,9 @@ func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
 		if f.printer, err = toPrinter(output); err != nil {
 			return nil, fmt.Errorf("output format %q: %w", output, err)
 		}
+		if f.name == jsonPathAsJSON {
+			f.printer = visibleJSON{f.printer}
+		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(append(Formats(), more...), ", "))
@@ -92,11 +97,11 @@ func (f *Format) Is(name string) bool { return f.name == name }
 func documentPrinter(output string) (printers.ResourcePrinter, error) {
 	switch output {
 	case "json":
-		return &printers.JSONPrinter{}, nil
+		return visibleJSON{&printers.JSONPrinter{}}, nil
 	case "yaml":
-		return &printers.YAMLPrinter{}, nil
+		return &yamlPrinter{}, nil
 	case "kyaml":
-		return &printers.KYAMLPrinter{}, nil
+		return printers.ResourcePrinterFunc(func(o runtime.Object, w io.Writer) error { return escape.KYAML(o, w) }), nil
 	}
 	return nil, genericclioptions.NoCompatiblePrinterError{OutputFormat: &output}
 }
@@ -175,7 +180,7 @@ func printColumns[T any](f *Format, w io.Writer, objects []*T) error {
 			return err
 		}
 		dropNulls(u.Object)
-		makeSafe(u.Object)
+		replaceTexts(u.Object, Safe)
 		list.Items = append(list.Items, *u)
 	}
 	return f.printer.PrintObj(list, w)
@@ -183,7 +188,7 @@ func printColumns[T any](f *Format, w io.Writer, objects []*T) error {
 
 func (f *Format) printObject(w io.Writer, o runtime.Object) error {
 	if list, isOwners := o.(*inspect.OwnerList); isOwners && f.name == "json" {
-		return writeOwners(w, list)
+		return writeOwners(escape.JSONWriter(w), list)
 	}
 	if f.IsDocument() {
 		return f.printer.PrintObj(o, w)
@@ -194,6 +199,9 @@ func (f *Format) printObject(w io.Writer, o runtime.Object) error {
 		return err
 	}
 	dropNulls(u.Object)
+	if f.name != jsonPathAsJSON {
+		replaceTexts(u.Object, SafeLines)
+	}
 	return f.printer.PrintObj(u, w)
 }
 
@@ -230,27 +238,6 @@ func resourceName(j *inspect.Job) string {
 		kind += "." + group
 	}
 	return Safe(kind + "/" + j.Name)
-}
-
-// makeSafe makes every string in an object Safe. Custom columns are laid out by
-// kubectl's printer, and are a table for people like any other.
-func makeSafe(value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for key, field := range v {
-			if text, ok := field.(string); ok {
-				v[key] = Safe(text)
-			}
-			makeSafe(field)
-		}
-	case []any:
-		for i, item := range v {
-			if text, ok := item.(string); ok {
-				v[i] = Safe(text)
-			}
-			makeSafe(item)
-		}
-	}
 }
 
 // PrintEvent writes what happened to a Job as a document of kind WatchEvent, in

@@ -2,14 +2,17 @@ package printers_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
+	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -141,5 +144,45 @@ func TestPrintTellsThatItCouldNotWrite(t *testing.T) {
 	// kubectl's templates keep no more of an error than its text.
 	for _, output := range []string{"jsonpath={.items}", "go-template={{.items}}"} {
 		assert.ErrorContains(t, newFormat(t, output).PrintObject(&full{}, list), errFull.Error(), output)
+	}
+}
+
+// TestEveryFormatIsVisible: whatever clusters send, no format has characters on which a
+// terminal acts. Documents keep the values. Templates keep line breaks and tabs, and what
+// the user wrote into the template.
+func TestEveryFormatIsVisible(t *testing.T) {
+	const hidden = "a\x1b[2J\u009b31m\x7f\u202eb\u2066\u200b\U000e0001\ufeff\u2028"
+	list := listOf(newJob("job-"+hidden, delegation.Owner(hidden+"\nnext\tcell"), delegation.Running))
+	list.Items[0].Counts = map[delegation.Status]int{delegation.Status("count-" + hidden): 1}
+	for _, output := range []string{
+		"json", "yaml", "kyaml", "jsonpath={.items[*].managedBy}", "jsonpath={.items}", "jsonpath-as-json={.items}",
+		"jsonpath={.items[*].counts}", "go-template={{range .items}}{{.managedBy}}{{.counts}}{{range $k, $v := .counts}}{{$k}}{{end}}{{end}}", "custom-columns=A:.name,B:.managedBy",
+	} {
+		t.Run(output, func(t *testing.T) {
+			out := printed(t, func(out *bytes.Buffer) error {
+				if strings.HasPrefix(output, "custom-columns") {
+					return newFormat(t, output).PrintJobs(out, list.Items[0].Jobs)
+				}
+				return newFormat(t, output).PrintObject(out, list)
+			})
+			isHidden := func(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) }
+			assert.Assert(t, !strings.ContainsFunc(out, isHidden), "%+q", out)
+			var read struct{ Items []struct{ ManagedBy string } }
+			switch output {
+			case "json":
+				assert.NilError(t, json.Unmarshal([]byte(out), &read))
+			case "yaml", "kyaml":
+				assert.NilError(t, yaml.Unmarshal([]byte(out), &read))
+			case "jsonpath-as-json={.items}":
+				assert.NilError(t, json.Unmarshal([]byte(`{"items":`+strings.TrimSpace(out)[1:len(strings.TrimSpace(out))-1]+`}`), &read))
+			default:
+				return
+			}
+			assert.Equal(t, read.Items[0].ManagedBy, hidden+"\nnext\tcell")
+		})
+	}
+	for _, output := range []string{`jsonpath={.items[*].managedBy}{"\u001b[0m"}`, "go-template={{range .items}}{{.managedBy}}{{end}}{{\"\\x1b[0m\"}}"} {
+		out := printed(t, func(out *bytes.Buffer) error { return newFormat(t, output).PrintObject(out, list) })
+		assert.Assert(t, strings.HasSuffix(out, "\nnext\tcell\x1b[0m") && strings.Count(out, "\x1b") == 1, "%+q", out)
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // TestOwnersAreWrittenAsKubectlWritesThem: what is written a Job at a time is what kubectl's
-// printer writes at once.
+// printer writes at once, with only visible characters.
 func TestOwnersAreWrittenAsKubectlWritesThem(t *testing.T) {
 	counted := everyStatus()
 	for i := range counted.Items {
@@ -24,7 +25,7 @@ func TestOwnersAreWrittenAsKubectlWritesThem(t *testing.T) {
 		"all": everyStatus(), "none": inspect.NewOwnerList(), "counted": counted, "hostile": hostile(), "misleading": misleading,
 	} {
 		var want bytes.Buffer
-		assert.NilError(t, (&printers.JSONPrinter{}).PrintObj(list, &want))
+		assert.NilError(t, (&printers.JSONPrinter{}).PrintObj(list, escape.JSONWriter(&want)))
 		got := printed(t, func(out *bytes.Buffer) error { return newFormat(t, "json").PrintObject(out, list) })
 		assert.Equal(t, got, want.String(), name)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
@@ -63,7 +63,7 @@ func annotatedPlans(w io.Writer, plans []*plan.Plan, o TableOptions) error {
 		if err := writeLines(w, append(lines, planComments(p, o.Width)...)...); err != nil {
 			return err
 		}
-		text, err := yaml.Marshal(p.Mirror.Object)
+		text, err := escape.YAML(p.Mirror.Object)
 		if err != nil {
 			return fmt.Errorf("could not print the mirror of %s: %w", p.Mirror.GetName(), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/jstemmer/go-junit-report/v2/junit"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -84,7 +85,7 @@ func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version str
 		invocation.AddToolExecutionNotification(sarif.NewNotification().WithLevel("error").WithMessage(sarif.NewTextMessage(e.Context + ": " + e.Message)))
 	}
 	run.AddInvocation(invocation)
-	return sarif.NewReport().AddRun(run).PrettyWrite(w)
+	return sarif.NewReport().AddRun(run).PrettyWrite(escape.JSONWriter(w))
 }
 
 func level(s inspect.Severity) string {

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -99,7 +98,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	if status := content.At(r.stored, "status"); status != nil {
 		job.Object["status"] = status
 	}
-	text, err := yaml.Marshal(job.Object)
+	text, err := escape.YAML(job.Object)
 	if err != nil {
 		return nil, fmt.Errorf("could not make a copy of %s: %w", r.named(), err)
 	}

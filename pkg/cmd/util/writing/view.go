@@ -5,9 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"sigs.k8s.io/yaml"
-	"sigs.k8s.io/yaml/kyaml"
-
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -79,13 +77,13 @@ func (v *View) show(e *dispatch.Event) error {
 	case "json":
 		return printers.EventLine(v.Out, e)
 	case "yaml":
-		text, err := yaml.Marshal(e)
+		text, err := escape.YAML(e)
 		if err == nil {
 			_, err = v.Out.Write(append([]byte("---\n"), text...))
 		}
 		return err
 	case "kyaml":
-		return (&kyaml.Encoder{}).FromObject(e, v.Out)
+		return escape.KYAML(e, v.Out)
 	}
 	return v.live.Event(*e)
 }
