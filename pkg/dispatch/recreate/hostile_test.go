@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
@@ -65,6 +66,64 @@ func TestHostileRun(t *testing.T) {
 				assert.Assert(t, strings.Contains(strings.Join(words, " "), oddContext), "%q", words)
 			}
 			assert.DeepEqual(t, commands, tt.commands)
+		})
+	}
+}
+
+// notFound is a 404 that names no object, as a proxy sends one.
+func notFound() *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Message: "not found"}}
+}
+
+// TestNotFoundOfOthers: a 404 that is not about the old Job is never taken for its deletion,
+// and what is not known is not said to be unchanged.
+func TestNotFoundOfOthers(t *testing.T) {
+	unavailable := apierrors.NewServiceUnavailable("try again")
+	for name, tt := range map[string]struct {
+		// deletes are the errors of the first DELETEs.
+		deletes []*apierrors.StatusError
+		// isHeld is whether the old Job is there until the end, as finalizers hold one, and
+		// only GET says that it is not.
+		isHeld  bool
+		want    string
+		isThere bool
+	}{
+		"instead of the deletion":   {[]*apierrors.StatusError{notFound()}, false, "could not delete the old job ml/small: not found; nothing was changed", true},
+		"after a lost answer":       {[]*apierrors.StatusError{unavailable, notFound()}, false, "it is not known whether it was deleted", true},
+		"refused after a lost one":  {[]*apierrors.StatusError{unavailable, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))}, false, "it is not known whether it was deleted", true},
+		"while finalizers hold it":  {nil, true, "is still there, although the server said that it is gone", true},
+		"only a lost one, and then": {[]*apierrors.StatusError{unavailable}, false, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := dispatchtest.NewServer(t)
+			jobs := delegation.Job().Resource
+			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+			left := map[string][]*apierrors.StatusError{http.MethodDelete: tt.deletes}
+			server.Before = func(r *http.Request) *apierrors.StatusError {
+				if tt.isHeld && r.Method == http.MethodPost && server.Get(jobs, old.GetNamespace(), old.GetName()) == nil {
+					// It was there all the time.
+					server.Create(t, jobs, old.DeepCopy())
+				}
+				if len(left[r.Method]) == 0 || r.URL.Query().Get("watch") != "" {
+					return nil
+				}
+				next := left[r.Method][0]
+				left[r.Method] = left[r.Method][1:]
+				return next
+			}
+			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), Gone: 3 * time.Second, Backup: "backup.yaml"}
+			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+			assert.NilError(t, err)
+			_, err = r.Run(t.Context(), replacement)
+			if tt.want == "" {
+				assert.NilError(t, err)
+			} else {
+				assert.ErrorContains(t, err, tt.want)
+			}
+			live := server.Get(jobs, old.GetNamespace(), old.GetName())
+			assert.Assert(t, live != nil)
+			assert.Equal(t, live.GetUID() == old.GetUID(), tt.isThere)
 		})
 	}
 }

@@ -65,6 +65,8 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	}
 	created, err := r.create(ctx, p.New, p)
 	switch {
+	case apierrors.IsAlreadyExists(err) && r.isThere(ctx, p):
+		return nil, r.notGone(p, "it is still there, although the server said that it is gone")
 	case apierrors.IsAlreadyExists(err):
 		return nil, command.Errorf("%s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
 			p.named(), r.restoreCommand())
@@ -91,24 +93,17 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 		switch {
 		case err == nil:
 			return true, nil
-		case apierrors.IsNotFound(err):
-			// A try whose answer was lost may have deleted it.
-			return unclear != nil, r.vanished(p, unclear != nil)
 		case kubecontext.IsConnection(err):
 			unclear = err
 			return false, nil
-		case !apierrors.IsConflict(err):
-			return false, fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
+		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
+			return false, r.notDeleted(p, err, unclear != nil)
 		}
-		live, err := r.get(ctx, p)
-		switch {
-		case err != nil:
-			return false, ignoreConnection(err)
-		case unclear != nil && (live == nil || live.GetDeletionTimestamp() != nil):
-			return true, nil
+		live, isDeleted, failure := r.reread(ctx, p, err, unclear != nil)
+		if live != nil {
+			stored = live
 		}
-		stored = live
-		return false, r.compare(live, p)
+		return isDeleted, failure
 	})
 	switch {
 	case wait.Interrupted(err) && unclear != nil:
@@ -121,16 +116,42 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	return r.waitGone(bounded, p)
 }
 
+// reread reads the old Job after a deletion was answered with a conflict, or with 404. It
+// returns the Job to delete now, nil if it could not be read, or whether an earlier try
+// whose answer was lost has deleted it.
+func (r *Runner) reread(ctx context.Context, p *Replacement, answer error, isUnclear bool) (live *unstructured.Unstructured, isDeleted bool, err error) {
+	live, err = r.get(ctx, p)
+	isAway := live == nil || live.GetUID() != p.stored.GetUID()
+	switch {
+	case err != nil:
+		return nil, false, ignoreConnection(err)
+	case isUnclear && (isAway || live.GetDeletionTimestamp() != nil):
+		return nil, true, nil
+	case isAway:
+		return nil, false, r.vanished(p)
+	case apierrors.IsNotFound(answer):
+		// The 404 was not about the Job, which is there: a proxy may have sent it.
+		return nil, false, r.notDeleted(p, answer, isUnclear)
+	}
+	return live, false, r.compare(live, p)
+}
+
 // get reads what has the old Job's name; it is nil if nothing has.
 func (r *Runner) get(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
 	return r.Cluster.Get(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName())
 }
 
-// vanished makes an error of an old Job that is gone, unless that was our doing.
-func (r *Runner) vanished(p *Replacement, maybeOurs bool) error {
-	if maybeOurs {
-		return nil
+// notDeleted makes an error of a refused deletion. An earlier try without an answer may
+// have deleted the Job all the same.
+func (r *Runner) notDeleted(p *Replacement, err error, isUnclear bool) error {
+	if isUnclear {
+		return command.Errorf("%w; an earlier try got no answer, so it is not known whether it was deleted; %s", r.about("delete the old", p, err), r.where(p))
 	}
+	return fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
+}
+
+// vanished makes an error of an old Job that another client has deleted.
+func (r *Runner) vanished(p *Replacement) error {
 	return fmt.Errorf("context %s: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Cluster.Context, p.named())
 }
 
@@ -138,7 +159,7 @@ func (r *Runner) vanished(p *Replacement, maybeOurs bool) error {
 // was shown. Its status may differ.
 func (r *Runner) compare(live *unstructured.Unstructured, p *Replacement) error {
 	if live == nil || live.GetUID() != p.stored.GetUID() {
-		return r.vanished(p, false)
+		return r.vanished(p)
 	}
 	again, err := New(live, p.options)
 	if err != nil {
@@ -187,8 +208,18 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	if len(finalizers) > 0 {
 		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
 	}
+	return r.notGone(p, why)
+}
+
+func (r *Runner) notGone(p *Replacement, why string) error {
 	return &NotGoneError{command.Say("context %s: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
 		r.Cluster.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
+}
+
+// isThere returns whether the old Job can still be read.
+func (r *Runner) isThere(ctx context.Context, p *Replacement) bool {
+	live, err := r.get(ctx, p)
+	return err == nil && live != nil && live.GetUID() == p.stored.GetUID()
 }
 
 // watchGone watches a Job, and says whether it went; if not, the watch has ended.
