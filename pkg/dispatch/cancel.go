@@ -33,6 +33,8 @@ type Canceller struct {
 	// Others are other contexts of a worker, by the context that stands for it. They are
 	// asked to remove a mirror that this one may not remove.
 	Others map[string][]*fleet.Cluster
+	// Only is the context that alone is searched, "" if all are.
+	Only string
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
 	OriginMinor int
 	// Owner is the managedBy value of the Jobs that may be ended.

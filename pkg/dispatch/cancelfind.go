@@ -46,7 +46,7 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 		x.add(s.Mirrors[x.ref.UID]...)
 		switch {
 		case s.IsWhole():
-		case s.isSettled(x.Workers[i], record) && record.LeaseErr == nil:
+		case s.isSettled(x.Workers[i], record, x.ref.UID) && record.LeaseErr == nil:
 			partly = append(partly, s.String())
 		default:
 			unsearched = append(unsearched, s.String())
@@ -58,7 +58,10 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 			return err
 		}
 		if !isSettled {
-			unsearched = append(unsearched, fmt.Sprintf("%s/%s on %s, where its mirror is said to be, and which no context is proven to reach", p.Namespace, p.Name, p.Cluster()))
+			place := fmt.Sprintf("%s/%s on %s, where its mirror is said to be, and which no context is proven to reach", p.Namespace, p.Name, p.Cluster())
+			if !slices.Contains(unsearched, place) {
+				unsearched = append(unsearched, place)
+			}
 		}
 	}
 	if len(unsearched) > 0 {
@@ -91,6 +94,13 @@ func (x *cancellation) add(mirrors ...FoundMirror) {
 // unless the record was copied from another origin.
 func (x *cancellation) look(ctx context.Context, p delegation.Place, searches []*Searched) (isSettled bool, err error) {
 	for i, w := range x.Workers {
+		isThere := func(m FoundMirror) bool {
+			return m.Cluster.Context == w.Context && m.Object.GetNamespace() == p.Namespace && m.Object.GetName() == p.Name
+		}
+		if slices.ContainsFunc(x.mirrors, isThere) && p.On(w.Identity()) != delegation.CertainlyOther {
+			isSettled = true
+			continue
+		}
 		sight, err := SightOf(ctx, w, x.kind, x.ref, p)
 		switch {
 		case ctx.Err() != nil:
@@ -122,8 +132,35 @@ func (x *cancellation) refuse(unsearched []string) error {
 		}
 		again = fmt.Sprintf("nothing was changed, although mirrors were found (%s)", strings.Join(found, ", "))
 	}
-	return fmt.Errorf("%s may have a mirror where it was not searched, so %s. Not searched: %s. Limit the search with --to, or end the %s and leave its mirrors with --abandon-mirror",
-		x.ref.WithKind(), again, strings.Join(unsearched, "; "), strings.ToLower(x.kind.Kind))
+	limit := "Limit the search with --to"
+	if x.Only != "" {
+		limit = "Without --to, all contexts are searched"
+	}
+	return &UnsearchedError{
+		Origin: x.ref, On: contextsOfMirrors(x.mirrors),
+		text: fmt.Sprintf("%s may have a mirror where it was not searched, so %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
+			x.ref.WithKind(), again, strings.Join(unsearched, "; "), limit, strings.ToLower(x.kind.Kind)),
+	}
+}
+
+// UnsearchedError says that an origin was not cancelled, because a place was not searched for
+// its mirrors.
+type UnsearchedError struct {
+	Origin Ref
+	// On are the contexts of mirrors that were found.
+	On   []string
+	text string
+}
+
+func (e *UnsearchedError) Error() string { return e.text }
+
+func contextsOfMirrors(mirrors []FoundMirror) (names []string) {
+	for _, m := range mirrors {
+		if !slices.Contains(names, m.Cluster.Context) {
+			names = append(names, m.Cluster.Context)
+		}
+	}
+	return names
 }
 
 // choose finds the context through which a mirror may be removed: that through which
@@ -132,7 +169,10 @@ func (x *cancellation) refuse(unsearched []string) error {
 func (x *cancellation) choose(ctx context.Context, m *FoundMirror) error {
 	var refused error
 	for _, w := range append([]*fleet.Cluster{m.Cluster}, x.Others[m.Cluster.Context]...) {
-		_, err := w.Remove(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName(), string(m.Object.GetUID()), metav1.DryRunAll)
+		_, err := w.Get(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName())
+		if err == nil {
+			_, err = w.Remove(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName(), string(m.Object.GetUID()), metav1.DryRunAll)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

@@ -63,7 +63,7 @@ func SearchMirrors(ctx context.Context, c *fleet.Cluster, k delegation.Kind, ori
 	err := s.search(ctx, c, k, originUIDs, metav1.NamespaceAll)
 	switch {
 	case kubecontext.IsUnserved(err):
-		err = c.ProveUnserved(ctx, k.Resource.Group)
+		err = c.ProveUnserved(ctx, k.Resource)
 	case apierrors.IsForbidden(err):
 		for _, namespace := range namespaces {
 			switch inOne := s.search(ctx, c, k, originUIDs, namespace); {
@@ -121,9 +121,11 @@ func SearchWays(ctx context.Context, ways []*fleet.Cluster, k delegation.Kind, o
 // isSettled reports whether a search that did not reach all of a cluster has still looked
 // wherever a mirror of the record may be: the record names a place there, whose namespace was
 // searched, or no place there at all.
-func (s *Searched) isSettled(c *fleet.Cluster, r Record) bool {
+func (s *Searched) isSettled(c *fleet.Cluster, r Record, originUID string) bool {
 	if !s.IsPart() {
-		return s.IsWhole()
+		// The recorded mirror itself identifies a cluster whose namespaces may not be read.
+		isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == r.Mirror.UID }
+		return s.IsWhole() || isUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
 	}
 	for _, p := range r.Places() {
 		if p.On(c.Identity()) != delegation.CertainlyOther && !slices.Contains(s.Namespaces, p.Namespace) {

@@ -93,7 +93,7 @@ func SightOf(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin Re
 	}
 	found, err := c.Get(ctx, k.Resource, p.Namespace, p.Name)
 	if kubecontext.IsUnserved(err) {
-		if err = c.ProveUnserved(ctx, k.Resource.Group); err == nil {
+		if err = c.ProveUnserved(ctx, k.Resource); err == nil {
 			s.IsGone = s.On == delegation.CertainlySame
 		}
 		return s, err

@@ -113,7 +113,7 @@ func TestListsNeedAnAPIServer(t *testing.T) {
 	page := reply{http.StatusNotFound, "404 page not found", "text/plain"}
 	server := front{
 		kubeSystem: namespaceOf("u"), "/apis/batch/v1/jobs": page, "/apis/jobset.x-k8s.io/v1alpha2/jobsets": page,
-		"/apis": {http.StatusOK, `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"batch","versions":[]}]}`, ""},
+		"/apis": {http.StatusOK, `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"batch","versions":[{"version":"v1"}]}]}`, ""},
 	}
 	c := Open(t.Context(), []Context{{Name: "c", Config: &rest.Config{Host: "https://a", Transport: server}}}, Options{}).Clusters()[0]
 	list := func(r schema.GroupVersionResource) error {
@@ -124,8 +124,8 @@ func TestListsNeedAnAPIServer(t *testing.T) {
 	assert.Assert(t, errors.As(err, &stray), "%v", err)
 	jobsets := schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 	assert.Assert(t, kubecontext.IsUnserved(list(jobsets)))
-	assert.NilError(t, c.ProveUnserved(t.Context(), jobsets.Group))
-	assert.ErrorContains(t, c.ProveUnserved(t.Context(), "batch"), "is served")
+	assert.NilError(t, c.ProveUnserved(t.Context(), jobsets))
+	assert.ErrorContains(t, c.ProveUnserved(t.Context(), schema.GroupVersionResource{Group: "batch"}), "is served")
 	server["/apis"] = page
-	assert.Assert(t, c.ProveUnserved(t.Context(), jobsets.Group) != nil)
+	assert.Assert(t, c.ProveUnserved(t.Context(), jobsets) != nil)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,10 +44,11 @@ func (c *Cluster) Failed(err error) error {
 	return told
 }
 
-// isAlwaysServed reports whether every cluster serves an API group, so that a 404 cannot mean
-// that a resource of it is not installed.
-func isAlwaysServed(group string) bool {
-	return slices.Contains([]string{"batch", "coordination.k8s.io"}, group)
+// isAlwaysServed reports whether every cluster serves a resource, so that a 404 cannot mean
+// that it is not installed. Old snapshots lack lists of Leases and namespaces.
+func isAlwaysServed(r schema.GroupVersionResource, name string) bool {
+	resource := r.GroupResource().String()
+	return resource == "jobs.batch" || name != "" && slices.Contains([]string{"leases.coordination.k8s.io", "namespaces"}, resource)
 }
 
 // Checked returns a *kubecontext.StrayError instead of a 404 that says nothing about what
@@ -58,7 +60,7 @@ func (c *Cluster) Checked(err error, r schema.GroupVersionResource, name string)
 		return err
 	case name != "" && kubecontext.IsGone(err, r.GroupResource(), name):
 		return err
-	case !isAlwaysServed(r.Group) && (name == "" || kubecontext.IsUnserved(err)):
+	case !isAlwaysServed(r, name) && (name == "" || kubecontext.IsUnserved(err)):
 		return err
 	case name == "" && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
 		// What was to be created in it cannot be.
@@ -195,22 +197,47 @@ func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) 
 	return versions, nil
 }
 
-// ProveUnserved returns nil if the API server does not serve a group: the list of all groups
-// lacks it. A 404 for the group itself may be a proxy's.
-func (c *Cluster) ProveUnserved(ctx context.Context, group string) error {
+// ProveUnserved returns nil if the API server does not serve a resource: the list of all
+// groups lacks the group or the version, or the list of that version's resources lacks it. A
+// 404 for the resource itself may be a proxy's.
+func (c *Cluster) ProveUnserved(ctx context.Context, r schema.GroupVersionResource) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	var all metav1.APIGroupList
-	err := DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx), &all)
-	switch {
-	case err != nil:
-		return c.Failed(err)
-	case all.Kind != "APIGroupList":
-		return c.Failed(fmt.Errorf("the answer to /apis is %q, not a list of API groups", all.Kind))
-	case slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool { return g.Name == group }):
-		return c.Failed(fmt.Errorf("API group %s is served, and lacks what was asked for", group))
+	var groups metav1.APIGroupList
+	if err := c.discover(ctx, "APIGroupList", &groups, "/apis"); err != nil {
+		return err
+	}
+	isServed := slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool {
+		hasVersion := func(v metav1.GroupVersionForDiscovery) bool { return r.Version == "" || v.Version == r.Version }
+		return g.Name == r.Group && slices.ContainsFunc(g.Versions, hasVersion)
+	})
+	if !isServed {
+		return nil
+	}
+	var resources metav1.APIResourceList
+	if r.Resource != "" {
+		if err := c.discover(ctx, "APIResourceList", &resources, "/apis", r.Group, r.Version); err != nil {
+			return err
+		}
+	}
+	if r.Resource == "" || slices.ContainsFunc(resources.APIResources, func(served metav1.APIResource) bool { return served.Name == r.Resource }) {
+		return c.Failed(fmt.Errorf("%s is served, although the server said that it is not", strings.Trim(r.Resource+"."+r.Group, ".")))
 	}
 	return nil
+}
+
+// discover reads a document of discovery, which has to be of a kind.
+func (c *Cluster) discover(ctx context.Context, kind string, into any, path ...string) error {
+	var is metav1.TypeMeta
+	result := c.kubernetes.Discovery().RESTClient().Get().AbsPath(path...).SetHeader("Accept", "application/json").Do(ctx)
+	err := DecodeJSON(result, into)
+	if err == nil {
+		err = DecodeJSON(result, &is)
+	}
+	if err == nil && is.Kind != kind {
+		err = fmt.Errorf("the answer to %s is %q, not %s", strings.Join(path, "/"), is.Kind, kind)
+	}
+	return c.Failed(err)
 }
 
 // IsAs says for a precondition that an object is the one, and as it was when it was read.

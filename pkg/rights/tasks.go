@@ -147,6 +147,7 @@ func dispatchMirror() Task {
 		Name: DispatchMirror, Title: "Run mirrors on a cluster: `dispatch --to`, `cancel`", Where: "the cluster of the mirrors",
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "there can be no mirror"},
+			{Scope: InCluster, Resource: batch("jobs"), Verbs: []string{"list"}, Without: "mirrors are searched in the Job's namespace and in those that its record names, not in others", IsOptional: true},
 			{Resource: core("pods"), Verbs: []string{"list"}, Without: "its pods cannot be looked at"},
 			{Resource: core("pods"), Verbs: []string{"create"}, Without: "it is not tried first whether its pods are let in; none is made in any case", IsOptional: true},
 			{Resource: core("pods/log"), Verbs: []string{"get"}, Without: "its pods' logs cannot be read", IsOptional: true},

@@ -77,8 +77,8 @@ func TestBundleIsTheFleet(t *testing.T) {
 			{args: []string{"-A", "--all-contexts", "--context-timeout", "10s"}, code: 4},
 			{args: []string{"-A", "--contexts", "management,worker-*", "--context-timeout", "5m"}},
 			{args: []string{"-n", ns, "--contexts", "worker-1,nobody"}, code: 4},
-			// What nobody may not read is read as management is: they are one cluster.
-			{args: []string{"-n", ns, "--contexts", "worker-1,management,nobody"}},
+			// That nobody and management have one address does not make them one cluster.
+			{args: []string{"-n", ns, "--contexts", "worker-1,management,nobody"}, code: 4},
 			{args: []string{"-n", ns, "--context", management, "--as", "bundle-jobs-only"}},
 		} {
 			t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

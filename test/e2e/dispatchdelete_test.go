@@ -162,7 +162,7 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, d.End(), 0, d.Told.String())
 	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "not on worker-2", "without --to"), stderr)
+	assert.Assert(t, contains(stderr, "where its mirror is said to be, and which no context is proven to reach", "Without --to"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
 	// Of the contexts that are there, none reaches it.
 	elsewhere := append([]string{"cancel", "far", "-n", ns, "--context", management}, kubeconfigOf(t, management, worker2))

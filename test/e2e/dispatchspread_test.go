@@ -80,7 +80,7 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	change(t, management, ns, "train", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, delegation.MirrorAnnotation))
 	d := dispatchesTo(t, "dead,worker-1", ns, "train")
 	assert.Equal(t, d.End(), 1, "%v", d.Seen)
-	assert.Assert(t, contains(d.Told.String(), "its dispatch was begun before", "has a mirror on dead"), d.Told.String())
+	assert.Assert(t, contains(d.Told.String(), "is dispatched to "+ns+"/train on worker-2 already; continue it there with --to worker-2"), d.Told.String())
 	d = dispatchesTo(t, "worker-1,worker-2", ns, "train")
 	found := d.Expect(dispatch.MirrorFound, "train")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)

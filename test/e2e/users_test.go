@@ -167,7 +167,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 		mark := jobOf(t, management, ns, "train").Annotations[delegation.MirrorAnnotation]
 		assert.Assert(t, strings.HasPrefix(mark, cluster) && strings.HasSuffix(mark, "/"+ns+"/train/"+string(mirror.UID)), mark)
 	}
-	marked("unknown-")
+	marked("unknown+")
 	identity, err := client(t, worker1).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 	assert.NilError(t, err)
 	for _, to := range []string{"b-far", "worker-1", "a-dev", "b-far"} {

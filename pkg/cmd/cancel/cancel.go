@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -157,7 +158,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
 	defer view.Close()
 	canceller := &dispatch.Canceller{
-		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon,
+		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
 		Identity: o.Identity(), OriginMinor: writing.Minor(ctx, origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
 	}
 	for _, c := range o.contexts {
@@ -173,6 +174,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	for _, j := range jobs {
 		if err := canceller.Cancel(ctx, j.kind, o.origin.Namespace, j.name); err != nil {
 			errs = append(errs, err)
+			o.hint(j, err)
 		}
 		if err := util.Interrupted(ctx); err != nil {
 			return util.Joined(append(errs, err))
@@ -183,6 +185,15 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		errs = append(errs, unreached)
 	}
 	return util.Joined(append(errs, view.Err()))
+}
+
+// hint prints the command that searches nothing but where a mirror was found.
+func (o *cancelOptions) hint(j dispatched, err error) {
+	var unsearched *dispatch.UnsearchedError
+	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
+		again := o.Own("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
+		util.Tell(o.ErrOut, "to search no other context: %s", again.Shell())
+	}
 }
 
 func (o *cancelOptions) owner() delegation.Owner {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -22,7 +24,7 @@ func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cl
 		return kubecontext.InContext(origin.Context, "see whether MultiKueue is there", err)
 	}
 	if len(versions) == 0 {
-		return origin.ProveUnserved(ctx, kueue.Group)
+		return origin.ProveUnserved(ctx, schema.GroupVersionResource{Group: kueue.Group})
 	}
 	instead := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
 	if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {

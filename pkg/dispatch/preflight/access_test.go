@@ -26,6 +26,9 @@ func TestEachRightTakenAway(t *testing.T) {
 		named, ok := rights.Find(task)
 		assert.Assert(t, ok)
 		for _, needed := range named.Rights {
+			if needed.Scope == rights.InCluster && needed.Resource == delegation.Job().Resource.GroupResource() {
+				continue // It goes beyond the same right in a namespace.
+			}
 			for _, verb := range needed.Verbs {
 				server := dispatchtest.NewServer(t)
 				server.MayNot = func(asked *authorizationv1.ResourceAttributes) bool {

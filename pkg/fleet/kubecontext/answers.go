@@ -23,10 +23,15 @@ func IsGone(err error, r schema.GroupResource, name string) bool {
 	return about != nil && about.Group == r.Group && about.Kind == r.Resource && about.Name == name
 }
 
-// IsUnserved says whether the server has no API for such an object. It answers like
-// any web server does that has no such page.
+// IsUnserved says whether the server seems to have no API for such an object: a 404 that names
+// no object. Any proxy answers so, too; fleet.Cluster.ProveUnserved tells the two apart.
 func IsUnserved(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	about := status.Status().Details
+	return apierrors.IsUnexpectedServerError(err) || about == nil || about.Name == ""
 }
 
 // IsConnection says whether an error tells of the way to a server rather than of

@@ -57,6 +57,11 @@ func FuzzJudge(f *testing.F) {
 			// Of clusters that may be one, the first stands for both.
 			return
 		}
+		if haveTwins(v) {
+			// A mirror belongs to the first of two origins with one UID, which two clusters have
+			// after one was restored from the other's etcd.
+			return
+		}
 		turned := inspect.NewInventory(v.Now, shuffled(r, v.Clusters), v.Addresses)
 		findingsAgain, tracesAgain = said(t, turned, grace)
 		slices.Sort(findings)
@@ -64,6 +69,20 @@ func FuzzJudge(f *testing.F) {
 		assert.DeepEqual(t, findingsAgain, findings)
 		assert.Equal(t, len(tracesAgain), len(traces))
 	})
+}
+
+// haveTwins reports whether two clusters have an object with one UID.
+func haveTwins(v *inspect.Inventory) bool {
+	on := map[string]string{}
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			if other, ok := on[j.UID]; ok && other != f.Context {
+				return true
+			}
+			on[j.UID] = f.Context
+		}
+	}
+	return false
 }
 
 // said is all that is said of an inventory.
