@@ -191,6 +191,19 @@ func (a *API) fails(group string) bool {
 // Schemas returns the OpenAPI v3 document of a group and version, as JSON. It is
 // nil where the server publishes none.
 func (d *Discovery) Schemas(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {
+	document, err := d.schemasOf(ctx, gv)
+	if moved := (*RedirectError)(nil); errors.As(err, &moved) {
+		// The address of a schema changes with it, and API servers redirect from the old one to
+		// the new one. Redirects are not followed, so the new address is read from the list.
+		d.mu.Lock()
+		d.schemas = nil
+		d.mu.Unlock()
+		document, err = d.schemasOf(ctx, gv)
+	}
+	return document, err
+}
+
+func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {
 	published, err := d.published(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the schemas that it publishes: %w", err)

@@ -54,6 +54,7 @@ func namespaces(t *testing.T, ns string, others ...string) {
 		_, err := client(t, cluster).CoreV1().Namespaces().Create(t.Context(), namespaceNamed(ns), metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
 			assert.NilError(t, err)
+			settled(t, cluster, ns)
 		}
 	}
 }

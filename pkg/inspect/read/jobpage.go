@@ -159,8 +159,27 @@ func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
 			visit(&job)
 		}
 	}
-	// A connection is used again whose answers were read to their end.
-	_, err = io.Copy(io.Discard, p.in)
+	return p.end()
+}
+
+// end reads what follows the list: no second list, which would count in place of the first
+// (protobuf: the last one wins). A connection is used again whose answers were read to their
+// end.
+func (p *jobPage) end() error {
+	rest, err := io.ReadAll(io.LimitReader(p.in, 1<<10))
+	for err == nil && len(rest) > 0 {
+		number, _, length := protowire.ConsumeField(rest)
+		if number == 2 {
+			return malformed(errors.New("it has two lists"))
+		}
+		if length < 0 {
+			break
+		}
+		rest = rest[length:]
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, p.in)
+	}
 	return err
 }
 
