@@ -66,5 +66,6 @@ func TestClusterCompare(t *testing.T) {
 	assert.Equal(t, in("u", "n").Compare(in("", "n")), CertainlySame)
 	assert.Equal(t, in("u", "n").Compare(in("", "m")), CertainlyOther)
 	assert.Equal(t, in("u", "").Compare(in("", "")), PerhapsSame)
-	assert.Equal(t, Cluster{}.Compare(Cluster{}), PerhapsSame)
+	var nothing, nothingElse Cluster
+	assert.Equal(t, nothing.Compare(nothingElse), PerhapsSame)
 }

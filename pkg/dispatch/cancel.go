@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -145,26 +146,20 @@ func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
 		return end + "; no mirror of it was found on " + list(contextsOf(x.Workers))
 	}
 	if len(x.removed) > 0 {
-		end += fmt.Sprintf("; %s on %s %s removed", nounMirrors(x.removed), list(x.removed), wasOrWere(x.removed))
+		end += fmt.Sprintf("; %s removed", mirrorsWere(x.removed))
 	}
 	if len(x.gone) > 0 {
-		end += fmt.Sprintf("; %s on %s %s gone already", nounMirrors(x.gone), list(x.gone), wasOrWere(x.gone))
+		end += fmt.Sprintf("; %s gone already", mirrorsWere(x.gone))
 	}
 	return end
 }
 
-func nounMirrors(on []string) string {
+// mirrorsWere is the beginning of a sentence about the mirrors on some contexts.
+func mirrorsWere(on []string) string {
 	if len(on) == 1 {
-		return "its mirror"
+		return "its mirror on " + on[0] + " was"
 	}
-	return "its mirrors"
-}
-
-func wasOrWere(on []string) string {
-	if len(on) == 1 {
-		return "was"
-	}
-	return "were"
+	return fmt.Sprintf("its %d mirrors on %s were", len(on), list(slices.Compact(slices.Clone(on))))
 }
 
 func contextsOf(clusters []*fleet.Cluster) (names []string) {
@@ -187,13 +182,10 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 		if stored = live; object.EndOf(x.kind, live) != nil {
 			return nil
 		}
-		if x.Abandon && !leavesMirror(live) {
-			// Before the end, so that a dispatch that sees the end leaves the mirror.
-			if live, err = patch(ctx, x.Origin, x.kind, live, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandoned})); err != nil {
-				return err
-			}
-			stored = live
+		if live, err = x.markAbandoned(ctx, live); err != nil {
+			return err
 		}
+		stored = live
 		status, again, err := x.lastStatus(live)
 		if err != nil {
 			return err
@@ -207,19 +199,35 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			// The end takes two writes.
 			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
-		if object.NeverEnds(x.kind) && (namesMirror(stored) || !isCancelled(stored)) {
-			marks := map[string]any{delegation.MirrorAnnotation: nil}
-			if !isCancelled(stored) {
-				marks[delegation.CancelledAnnotation] = x.ref.UID
-			}
-			stored, err = patch(ctx, x.Origin, x.kind, stored, "", annotated(marks))
-		}
+		stored, err = x.markCancelled(ctx, stored)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("could not end %s: %w", x.ref.WithKind(), err)
 	}
 	return stored, nil
+}
+
+// markAbandoned notes on an origin whose mirror is to stay that it is, before the origin ends:
+// a dispatch that sees the end leaves the mirror then.
+func (x *cancellation) markAbandoned(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if !x.Abandon || leavesMirror(origin) {
+		return origin, nil
+	}
+	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandoned}))
+}
+
+// markCancelled notes on an origin of a kind that never ends that it was cancelled, and that
+// it has no mirror any more.
+func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if !object.NeverEnds(x.kind) || !namesMirror(origin) && isCancelled(origin) {
+		return origin, nil
+	}
+	marks := map[string]any{delegation.MirrorAnnotation: nil}
+	if !isCancelled(origin) {
+		marks[delegation.CancelledAnnotation] = x.ref.UID
+	}
+	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks))
 }
 
 // lastStatus is what is written to an origin that is cancelled, nil if nothing is.

@@ -24,34 +24,11 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 		return nil
 	}
 	record := ReadRecord(ctx, x.Origin, x.kind, origin)
-	searches := make([]*Searched, len(x.Workers))
-	var group errgroup.Group
-	group.SetLimit(workers)
-	for i, w := range x.Workers {
-		group.Go(func() error {
-			ways := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
-			searches[i] = SearchWays(ctx, ways, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
-			return nil
-		})
-	}
-	_ = group.Wait() // Each has its own error.
+	searches := x.search(ctx, record)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var unsearched, partly []string
-	for _, name := range x.Unreached {
-		unsearched = append(unsearched, "context "+name)
-	}
-	for i, s := range searches {
-		x.add(s.Mirrors[x.ref.UID]...)
-		switch {
-		case s.IsWhole():
-		case s.isSettled(x.Workers[i], record, x.ref.UID) && record.LeaseErr == nil:
-			partly = append(partly, s.String())
-		default:
-			unsearched = append(unsearched, s.String())
-		}
-	}
+	unsearched, partly := x.take(searches, record)
 	for _, p := range record.Places() {
 		isSettled, err := x.look(ctx, p, searches)
 		if err != nil {
@@ -75,6 +52,41 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 		x.mirrors[0], x.mirrors[i] = x.mirrors[i], x.mirrors[0]
 	}
 	return nil
+}
+
+// search searches all workers.
+func (x *cancellation) search(ctx context.Context, record Record) []*Searched {
+	searches := make([]*Searched, len(x.Workers))
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for i, w := range x.Workers {
+		group.Go(func() error {
+			ways := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
+			searches[i] = SearchWays(ctx, ways, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
+			return nil
+		})
+	}
+	_ = group.Wait() // Each has its own error.
+	return searches
+}
+
+// take takes the mirrors that searches found. It returns what was not searched, and what need
+// not be, because the record says where the mirror is.
+func (x *cancellation) take(searches []*Searched, record Record) (unsearched, partly []string) {
+	for _, name := range x.Unreached {
+		unsearched = append(unsearched, "context "+name)
+	}
+	for i, s := range searches {
+		x.add(s.Mirrors[x.ref.UID]...)
+		switch {
+		case s.IsWhole():
+		case s.isSettled(x.Workers[i], record, x.ref.UID) && record.LeaseErr == nil:
+			partly = append(partly, s.String())
+		default:
+			unsearched = append(unsearched, s.String())
+		}
+	}
+	return unsearched, partly
 }
 
 // add adds mirrors that are not among those that were found.

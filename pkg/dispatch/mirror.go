@@ -73,16 +73,23 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 		t.abort(t.taken(mirror))
 		return nil, nil
 	}
+	return t.withoutMirror(ctx, origin, mirror)
+}
+
+// withoutMirror makes a mirror where there is none, or ends the task where the one that was
+// expected is proven to be gone. other is what has its name.
+func (t *task) withoutMirror(ctx context.Context, origin, other *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	expected := t.mirrorRef.UID
 	if expected != "" {
 		if err := t.worker.proveGone(ctx, t.Kind, t.mirrorRef); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case isToBeMade:
+	case expected == "" || t.replace:
 		t.superseded = expected
 		return t.createMirror(ctx, origin)
-	case mirror == nil:
+	case other == nil:
 		return nil, t.mirrorDeleted(ctx, "was deleted")
 	}
 	return nil, t.mirrorDeleted(ctx, command.Say("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))

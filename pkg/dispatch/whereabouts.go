@@ -113,18 +113,23 @@ func SightOf(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin Re
 	case isNamed:
 		s.Foreign = foreign(c, k, found, origin)
 	case s.On == delegation.CertainlySame:
-		// Another object of that name is none of ours, whatever its uid.
-		if found == nil {
-			err = c.ProveAbsent(ctx, k.Resource, p.Namespace, p.Name)
-		} else {
-			err = c.Verify(ctx, p.Namespace)
-		}
-		if present := (*kubecontext.PresentError)(nil); errors.As(err, &present) {
-			err = conflict(k, p.Name)
-		}
+		err = proveEmpty(ctx, c, k, p, found)
 		s.IsGone = err == nil
 	}
 	return s, err
+}
+
+// proveEmpty proves that there is no mirror of an origin at a place, given what has its name:
+// another object is none of ours, whatever its uid.
+func proveEmpty(ctx context.Context, c *fleet.Cluster, k delegation.Kind, p delegation.Place, other *unstructured.Unstructured) error {
+	if other != nil {
+		return c.Verify(ctx, p.Namespace)
+	}
+	err := c.ProveAbsent(ctx, k.Resource, p.Namespace, p.Name)
+	if present := (*kubecontext.PresentError)(nil); errors.As(err, &present) {
+		return conflict(k, p.Name)
+	}
+	return err
 }
 
 // expect takes the mirror's uid from what the origin names, if it names one. final is

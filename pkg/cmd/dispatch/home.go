@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -169,44 +170,56 @@ func (s *survey) lastHome(o *dispatchOptions, r request, record dispatch.Record)
 	return home{}
 }
 
-// settle finds out what is at a recorded place of a Job whose mirror was not found, and what
-// follows from it.
-func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, h *home) error {
+// outlook is what all contexts show of a recorded place.
+type outlook struct {
+	isGone, isCopy bool
+	// asked are the contexts that may be the place's cluster, and do not show the mirror, or
+	// why not.
+	asked []string
+}
+
+// look looks at a recorded place through the workers and all other contexts. It is an error if
+// the mirror is there, or something else that the record takes for it.
+func (o *dispatchOptions) look(ctx context.Context, s *survey, r request, p delegation.Place) (found outlook, err error) {
 	name, ref := object.KindAndName(r.Origin), dispatch.RefOf(o.origin.Name, r.Origin)
-	asked := slices.Clone(reached(s.workers))
-	if other := s.others(); other != nil {
-		asked = append(asked, other.clusters...)
-	}
-	isGone, isCopy := false, false
-	var names, failures []string
-	for _, w := range asked {
+	for _, w := range slices.Concat(reached(s.workers), s.others().clusters) {
 		sight, err := dispatch.SightOf(ctx, w.cluster, r.kind, ref, p)
 		switch {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return found, context.Cause(ctx)
 		case sight.Foreign != nil:
-			return fmt.Errorf("the annotation %s of %s names an object that is not its mirror: %w", delegation.MirrorAnnotation, name, sight.Foreign)
+			return found, fmt.Errorf("the annotation %s of %s names an object that is not its mirror: %w", delegation.MirrorAnnotation, name, sight.Foreign)
 		case sight.Mirror != nil:
-			return fmt.Errorf("%s is dispatched to %s/%s on %s already; continue it there with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
-		case err != nil && sight.On != delegation.CertainlyOther:
-			failures = append(failures, fmt.Sprintf("%s: %v", w.context, err))
-		case sight.On != delegation.CertainlyOther:
-			names = append(names, w.context)
+			return found, fmt.Errorf("%s is dispatched to %s/%s on %s already; continue it there with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
+		case sight.On == delegation.CertainlyOther:
+			continue
+		case err != nil:
+			found.asked = append(found.asked, fmt.Sprintf("%s: %v", w.context, err))
+		default:
+			found.asked = append(found.asked, w.context)
 		}
-		isGone, isCopy = isGone || err == nil && sight.IsGone, isCopy || sight.IsCopy
+		found.isGone, found.isCopy = found.isGone || err == nil && sight.IsGone, found.isCopy || sight.IsCopy
 	}
+	for _, missing := range slices.Concat(unreached(s.workers), s.others().unreached) {
+		found.asked = append(found.asked, missing+" (no answer)")
+	}
+	return found, nil
+}
+
+// settle finds out what is at a recorded place of a Job whose mirror was not found, and what
+// follows from it.
+func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, h *home) error {
+	name := object.KindAndName(r.Origin)
+	found, err := o.look(ctx, s, r, p)
 	switch {
-	case isCopy:
+	case err != nil:
+		return err
+	case found.isCopy:
 		util.Tell(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s, and is ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
-	case !isGone:
-		names = append(names, failures...)
-		for _, missing := range slices.Concat(unreached(s.workers), s.others().unreached) {
-			names = append(names, missing+" (no answer)")
-		}
-		return fmt.Errorf("%s", dispatch.Unfound(ref, p, names))
+	case !found.isGone:
+		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.asked))
 	case p == record.Mirror && h.at == nil:
-		if w := s.workerAt(o, r, p); w != nil {
-			h.at = w
+		if h.at = s.workerAt(o, r, p); h.at != nil {
 			return nil
 		}
 		if !o.flags.newMirror {

@@ -166,16 +166,16 @@ func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
 // (protobuf: the last one wins). A connection is used again whose answers were read to their
 // end.
 func (p *jobPage) end() error {
-	rest, err := io.ReadAll(io.LimitReader(p.in, 1<<10))
-	for err == nil && len(rest) > 0 {
-		number, _, length := protowire.ConsumeField(rest)
+	behind, err := io.ReadAll(io.LimitReader(p.in, 1<<10))
+	for err == nil && len(behind) > 0 {
+		number, _, length := protowire.ConsumeField(behind)
 		if number == 2 {
 			return malformed(errors.New("it has two lists"))
 		}
 		if length < 0 {
 			break
 		}
-		rest = rest[length:]
+		behind = behind[length:]
 	}
 	if err == nil {
 		_, err = io.Copy(io.Discard, p.in)

@@ -207,7 +207,7 @@ func (s *Server) review(body []byte) (any, *apierrors.StatusError) {
 func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer, failed, ok := s.identity(r.URL.Path); ok && r.Method == http.MethodGet && s.objects[r.URL.Path] == nil {
+	if answer, failed, ok := s.identity(r); ok {
 		return answer, failed
 	}
 	collection, path, ok := placesOf(r.URL.Path)
@@ -242,17 +242,21 @@ func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusErr
 		stored, failed := s.change(path, patch)
 		return objectOf(stored), failed
 	case r.Method == http.MethodDelete:
-		var o metav1.DeleteOptions
-		if err := json.Unmarshal(body, &o); len(body) > 0 && err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-		if len(o.DryRun) > 0 {
-			return s.objects[path].Object, checkPreconditions(s.objects[path], o.Preconditions)
-		}
-		removed, failed := s.remove(path, o.Preconditions)
-		return objectOf(removed), failed
+		return s.delete(path, body)
 	}
 	return nil, apierrors.NewMethodNotSupported(resource, r.Method)
+}
+
+func (s *Server) delete(path string, body []byte) (any, *apierrors.StatusError) {
+	var o metav1.DeleteOptions
+	if err := json.Unmarshal(body, &o); len(body) > 0 && err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(o.DryRun) > 0 {
+		return s.objects[path].Object, checkPreconditions(s.objects[path], o.Preconditions)
+	}
+	removed, failed := s.remove(path, o.Preconditions)
+	return objectOf(removed), failed
 }
 
 // asJSON is a body as JSON, that of typed clients too, which talk protobuf.

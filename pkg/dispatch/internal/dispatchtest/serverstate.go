@@ -39,9 +39,9 @@ func (s *Server) Added(namespace, name string) (added []*unstructured.Unstructur
 
 // identity answers a request for a namespace; it is not ok if the request is for something
 // else.
-func (s *Server) identity(asked string) (answer any, failed *apierrors.StatusError, ok bool) {
-	name, ok := strings.CutPrefix(asked, "/api/v1/namespaces/")
-	if !ok || strings.Contains(name, "/") {
+func (s *Server) identity(r *http.Request) (answer any, failed *apierrors.StatusError, ok bool) {
+	name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/")
+	if !ok || strings.Contains(name, "/") || r.Method != http.MethodGet || s.objects[r.URL.Path] != nil {
 		return nil, nil, false
 	}
 	uid := s.Namespaces[name]

@@ -1,0 +1,128 @@
+package dispatch
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+)
+
+// TestSuspendedMeanwhile: an origin that is suspended after its mirror was planned gets a
+// mirror that does not run.
+func TestSuspendedMeanwhile(t *testing.T) {
+	s := newStage(t)
+	var once atomic.Bool
+	s.there.Before = func(r *http.Request) *apierrors.StatusError {
+		// The mirror is planned, and is looked for a last time.
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/jobs/small") && once.CompareAndSwap(false, true) {
+			s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.suspend", true) })
+		}
+		if isCreation(r) {
+			assert.Check(t, once.Load())
+		}
+		return nil
+	}
+	events, _, _ := s.begins()
+	expects(t, events, MirrorCreated)
+	for _, change := range s.there.Added("ml", "small") {
+		assert.Assert(t, content.IsTrueAt(change, "spec", "suspend"), "it was created running")
+	}
+}
+
+// TestAbandonLeavesTheMirror: beside a dispatch that runs, cancel --abandon-mirror leaves the
+// mirror, and the dispatch ends.
+func TestAbandonLeavesTheMirror(t *testing.T) {
+	s := newStage(t)
+	events, ended, _ := s.begins()
+	expects(t, events, MirrorCreated)
+	c, _ := s.canceller()
+	c.Abandon = true
+	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+	assert.Equal(t, awaits(t, ended, "it ends").End, Cancelled)
+	assert.Assert(t, s.mirror() != nil)
+}
+
+// TestLeavingMirrorIsSaid: a mirror that a finalizer holds is not waited for in silence.
+func TestLeavingMirrorIsSaid(t *testing.T) {
+	s := newStage(t)
+	mirror := dispatchtest.SmallJob(t)
+	mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
+	mirror.SetFinalizers([]string{"example.com/keep"})
+	mirror.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)})
+	s.there.Create(t, delegation.Job().Resource, mirror)
+	events, _, _ := s.begins()
+	told := expects(t, events, Warned)
+	assert.Equal(t, told.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
+}
+
+// TestPodsOfTheOldMirror: another mirror is made when the pods of the one before have ended.
+func TestPodsOfTheOldMirror(t *testing.T) {
+	s := newStage(t)
+	there := clusterOf(t, s.there, "there")
+	old := s.addMirror(s.there, "ml", string(s.origin.GetUID()))
+	s.namesAt(there, old)
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	pod := dispatchtest.FromYAML(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ml}, status: {phase: Running}}`)
+	pod.SetLabels(map[string]string{batchv1.ControllerUidLabel: string(old.GetUID())})
+	s.there.Create(t, pods, pod)
+	s.there.Delete(t, delegation.Job().Resource, "ml", "small")
+	told := make(chan Event, 1000)
+	loop := NewLoop(clusterOf(t, s.here, "here"), there, LoopOptions{Identity: "me", NewMirror: true}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan []Outcome, 1)
+	go func() { ended <- loop.Run(ctx, s.tasks) }()
+	warned := expects(t, told, Warned)
+	assert.Equal(t, warned.Message, "1 pods of its earlier mirror on there still run; waiting until they have ended")
+	assert.Assert(t, s.mirror() == nil)
+	s.there.Delete(t, pods, "ml", "p")
+	expects(t, told, MirrorCreated)
+	stop()
+	awaits(t, ended, "it ends")
+}
+
+// TestEndlessLease: a Lease for longer than any dispatch writes is not waited for.
+func TestEndlessLease(t *testing.T) {
+	s := newStage(t)
+	l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("mallory"), LeaseDurationSeconds: new(int32(2147483647))}}
+	l.Name, l.Labels = delegation.LeaseName("small"), map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())}
+	_, err := clusterOf(t, s.here, "here").Kubernetes().CoordinationV1().Leases("ml").Create(t.Context(), l, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	_, ended, _ := s.begins()
+	outcome := awaits(t, ended, "it ends")
+	assert.Equal(t, outcome.End, Aborted)
+	assert.ErrorContains(t, outcome.Err, "mallory holds it for 596523h14m7s, which no dispatch writes; delete the Lease if no dispatch runs")
+}
+
+// TestForgedAnnotation: an annotation that somebody writes has the mirror of whoever holds the
+// Lease neither removed nor forgotten.
+func TestForgedAnnotation(t *testing.T) {
+	s := newStage(t)
+	events, _, _ := s.begins()
+	expects(t, events, MirrorCreated)
+	isPinned := func() bool {
+		return pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
+	}
+	s.until("it is pinned", isPinned)
+	uid := s.mirror().GetUID()
+	s.names("forged")
+	told := expects(t, events, Warned)
+	assert.Assert(t, strings.Contains(told.Message, "named ml/small on cluster third-uid; it names its mirror on there again"), told.Message)
+	s.until("it is pinned again", isPinned)
+	assert.Equal(t, s.mirror().GetUID(), uid)
+}
