@@ -56,8 +56,10 @@ mirror is removed with its pods, and the Job fails with the reason
 ` + dispatch.CancelReason + `. A Job that has ended keeps its end, and loses its mirror. Whoever
 dispatches it sees that, and stops.
 
-The mirror is looked for on all contexts of the kubeconfig, or in --to. If its
-cluster cannot be reached, nothing is changed.
+All mirrors of the Job are searched by their label, in all namespaces of all
+contexts of the kubeconfig, or of those in --to. If a place cannot be searched,
+nothing is changed, and the place is named. Users who may list Jobs in some
+namespaces only can cancel what is recorded to run there.
 
 Objects of other kinds fail in the way that their kind has. One that has none, such
 as a RayService, keeps its status, and is not dispatched any more.`,
@@ -70,17 +72,20 @@ as a RayService, keeps its status, and is not dispatched any more.`,
   # The same of a JobSet
   NAME cancel jobset/train -n ml
 
+  # Search one worker only, such as where other contexts do not answer
+  NAME cancel train -n ml --to worker-1
+
   # The worker is gone for good, and so is the mirror
   NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "Context of the mirror's cluster, if others are not to be asked")
+	flags.StringVar(&f.to, "to", "", "Search mirrors in this context only")
 	util.Describe(cmd, util.ForClusters, ask.Asks(ask.OtherContexts), "to")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, ask, "")
-	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without looking for its mirror, which stays where it is")
+	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without searching its mirrors, which stay where they are")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")
