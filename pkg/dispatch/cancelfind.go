@@ -118,9 +118,7 @@ func (x *cancellation) look(ctx context.Context, p delegation.Place, searches []
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case sight.Foreign != nil:
-			return false, command.Errorf("nothing was changed: the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, put the label back; otherwise take the annotation off: %s",
-				delegation.MirrorAnnotation, x.ref.WithKind(), sight.Foreign,
-				x.Origin.Kubectl(x.ref.Namespace, "annotate", command.KindName(x.kind), x.ref.Name, delegation.MirrorAnnotation+"-"))
+			return false, command.Errorf("nothing was changed: %w", sight.Foreign.InAnnotation(x.kind))
 		case sight.Mirror != nil:
 			x.add(FoundMirror{Cluster: w, Object: sight.Mirror})
 			isSettled = true

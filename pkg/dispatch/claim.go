@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -44,6 +45,14 @@ func (e *ForeignError) Error() string {
 		return fmt.Sprintf("%s belongs to %s: it lacks the label %s of a mirror of %s; it was left alone", found, e.Owner, delegation.OriginUIDLabel, e.Origin.WithKind())
 	}
 	return fmt.Sprintf("%s is not the mirror of %s: it lacks the label %s=%s; it was left alone", found, e.Origin.WithKind(), delegation.OriginUIDLabel, e.Origin.UID)
+}
+
+// InAnnotation is the error for an origin of a kind whose annotation names the object, with
+// what to do.
+func (e *ForeignError) InAnnotation(k delegation.Kind) error {
+	return command.Errorf("the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, put the label back; otherwise take the annotation off: %s",
+		delegation.MirrorAnnotation, e.Origin.WithKind(), e,
+		command.Kubectl(e.Origin.Context, e.Origin.Namespace, "annotate", command.KindName(k), e.Origin.Name, delegation.MirrorAnnotation+"-"))
 }
 
 func foreign(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstructured, origin Ref) *ForeignError {

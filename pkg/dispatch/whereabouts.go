@@ -152,7 +152,7 @@ func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (f
 		t.Cleared = append(t.Cleared, named)
 		return nil, nil
 	case sight.Foreign != nil:
-		return sight.Foreign, nil
+		return sight.Foreign.InAnnotation(t.Kind), nil
 	case sight.On == delegation.CertainlySame && isHere && (err == nil || isUnidentified(err)):
 		t.mirrorRef.UID = named.UID
 		return nil, nil

@@ -131,8 +131,8 @@ func forge(ctx context.Context, t *testing.T, seed uint64, ns string, names []st
 		}
 		name := names[chance.IntN(len(names))]
 		origin, err := jobs.Get(ctx, name, metav1.GetOptions{})
-		if err != nil || origin.Status.CompletionTime != nil {
-			continue
+		if err != nil || origin.Status.CompletionTime != nil || origin.Annotations[delegation.MirrorAnnotation] == "" {
+			continue // Without a mirror, a forged annotation is refused, as it has to be.
 		}
 		text := `{"metadata":{"annotations":{"` + delegation.MirrorAnnotation + `":` + value + `}}}`
 		if _, err := jobs.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}); err == nil {

@@ -188,7 +188,7 @@ func (o *dispatchOptions) look(ctx context.Context, s *survey, r request, p dele
 		case ctx.Err() != nil:
 			return found, context.Cause(ctx)
 		case sight.Foreign != nil:
-			return found, fmt.Errorf("the annotation %s of %s names an object that is not its mirror: %w", delegation.MirrorAnnotation, name, sight.Foreign)
+			return found, sight.Foreign.InAnnotation(r.kind)
 		case sight.Mirror != nil:
 			return found, fmt.Errorf("%s is dispatched to %s/%s on %s already; continue it there with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
 		case sight.On == delegation.CertainlyOther:
