@@ -140,7 +140,7 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 		return home{err: fmt.Errorf("%s: it is not known whether it was dispatched before: %w", name, record.LeaseErr)}
 	}
 	for _, p := range record.Places() {
-		if h.at != nil && (p.UID == "" || p.UID == string(h.mirror)) {
+		if h.at != nil && (p.UID == string(h.mirror) || p.UID == "" && s.isAt(h.at, string(r.Origin.GetUID()), p)) {
 			continue
 		}
 		if h.at != nil && s.isAt(h.at, string(r.Origin.GetUID()), record.Target) {
