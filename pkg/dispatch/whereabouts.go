@@ -175,7 +175,11 @@ func Unfound(origin Ref, p delegation.Place, asked []string) string {
 	if p.UID != "" {
 		what += fmt.Sprintf(" (UID %s)", p.UID)
 	}
-	return fmt.Sprintf("%s on %s already. No context is proven to reach that cluster (asked: %s). "+
+	reached := "No context reaches that cluster."
+	if len(asked) > 0 {
+		reached = fmt.Sprintf("No context is proven to reach that cluster (asked: %s).", list(asked))
+	}
+	return fmt.Sprintf("%s on %s already. %s "+
 		"Continue through the context that dispatched it, or let the user get namespace %s there, which identifies the cluster. If the mirror is known to be gone, end it with cancel --abandon-mirror",
-		what, p.Cluster(), list(asked), p.Namespace)
+		what, p.Cluster(), reached, p.Namespace)
 }
