@@ -103,6 +103,8 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 		elsewhere *TargetError
 	)
 	if errors.As(err, &elsewhere) {
+		// The Lease stays: it says where somebody else's mirror may be.
+		t.leaveLease = true
 		t.elsewhere.Store(elsewhere)
 		return 0, conflict(t.Kind, t.Name)
 	}
