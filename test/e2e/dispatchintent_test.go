@@ -76,6 +76,10 @@ func TestCopyOfADispatchedJob(t *testing.T) {
 	_, told := succeeds(t, "dispatch", "second", "-n", ns, "--context", management, "--to", worker1, "--detach-after-start", healthyKubeconfig(t))
 	assert.Assert(t, contains(told, "names the mirror of another Job, and is ignored"), told)
 	assert.Assert(t, marks("second") != marks("first"))
+	exported := jobOf(t, management, ns, "first")
+	exported.Name, exported.Spec.Selector, exported.Spec.Template.Labels = "exported", nil, nil
+	succeeds(t, "dispatch", "-f", manifest(t, exported), "-n", ns, "--context", management, "--to", worker1, "--detach-after-start", healthyKubeconfig(t))
+	assert.Assert(t, marks("exported") != marks("first"))
 	createJobs(t, management, fixture.New(ns, "third", fixture.ManagedBy(string(delegation.Dispatch))))
 	change(t, management, ns, "third", `{"metadata":{"annotations":{"`+delegation.MirrorAnnotation+`":"`+marks("first")+`"}}}`)
 	succeeds(t, "cancel", "third", "-n", ns, "--context", management, healthyKubeconfig(t))

@@ -219,14 +219,16 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 	case !found.isGone:
 		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.asked))
 	case p == record.Mirror && h.at == nil:
+		if o.flags.newMirror {
+			if err := o.searchOthers(ctx, s, r, record); err != nil {
+				return err
+			}
+		}
 		if h.at = s.workerAt(o, r, p); h.at != nil {
 			return nil
 		}
 		if !o.flags.newMirror {
 			return fmt.Errorf("%s: its mirror %s/%s on %s was deleted by somebody else; --new-mirror runs it again from the start, cancel ends it", name, p.Namespace, p.Name, p.Cluster())
-		}
-		if err := o.searchOthers(ctx, s, r, record); err != nil {
-			return err
 		}
 	}
 	h.cleared = append(h.cleared, p)
