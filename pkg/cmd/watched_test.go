@@ -271,8 +271,13 @@ func TestWatchingAsksNoMore(t *testing.T) {
 			w.rest(2)
 			first := w.out.String()
 			assert.Assert(t, first != "", w.errOut)
-			before, watches := f.count()
-			assert.Assert(t, before["list"] > 0 && watches > 0, "%v, of which %d are watched", before, watches)
+			// Watches begin beside the first look.
+			w.until("it watches", func() bool {
+				_, watches := f.count()
+				return watches > 0
+			})
+			before, _ := f.count()
+			assert.Assert(t, before["list"] > 0, "%v", before)
 
 			w.rest(30)
 			after, _ := f.count()
