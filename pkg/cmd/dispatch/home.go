@@ -140,13 +140,7 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 		return home{err: fmt.Errorf("%s: it is not known whether it was dispatched before: %w", name, record.LeaseErr)}
 	}
 	for _, p := range record.Places() {
-		if h.at != nil && (p.UID == string(h.mirror) || p.UID == "" && s.isAt(h.at, string(r.Origin.GetUID()), p)) {
-			continue
-		}
-		if h.at != nil && s.isAt(h.at, string(r.Origin.GetUID()), record.Target) {
-			// The Lease says that this is where its mirror is to be; what else an annotation
-			// names, which anybody may have written, is not.
-			h.cleared = append(h.cleared, p)
+		if h.at != nil && s.isExplained(&h, string(r.Origin.GetUID()), record, p) {
 			continue
 		}
 		if err := o.settle(ctx, s, r, record, p, &h); err != nil {
@@ -154,6 +148,20 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 		}
 	}
 	return h
+}
+
+// isExplained reports whether a recorded place needs no look beside the mirror that was found: it
+// is that mirror's, or the Lease says that the mirror is to be where it was found, and an
+// annotation, which anybody may have written, names another place.
+func (s *survey) isExplained(h *home, originUID string, record dispatch.Record, p delegation.Place) bool {
+	if p.UID == string(h.mirror) || p.UID == "" && s.isAt(h.at, originUID, p) {
+		return true
+	}
+	if !s.isAt(h.at, originUID, record.Target) {
+		return false
+	}
+	h.cleared = append(h.cleared, p)
+	return true
 }
 
 // lastHome is the worker that an ended Job had its mirror on: nothing is made of it anywhere.
