@@ -29,16 +29,19 @@ const mostContexts = 8
 // where returns the contexts to ask, as the words typed so far choose them, and the
 // namespace to look at in all of them: the same as the command would, but that one
 // context stands for all where byDefault is the current one. A bundle costs nothing
-// to ask, and is asked as a whole. No cluster is asked for its identity, and contexts with one
-// address may reach several clusters, so that each context is asked.
+// to ask, and is asked as a whole. No cluster is asked for its identity: contexts that
+// lead to the same place are taken for the same.
 func (c *Completer) where(w word, byDefault util.DefaultContexts) (contexts []fleet.Context, namespace string) {
 	all, err := c.load(w, byDefault)
 	if err != nil {
 		return nil, ""
 	}
+	known := map[string]bool{}
 	for _, one := range all {
-		if one.Err == nil {
+		place := one.Endpoint()
+		if one.Err == nil && !known[place] {
 			contexts = append(contexts, one)
+			known[place] = place != ""
 		}
 	}
 	limit := mostContexts
