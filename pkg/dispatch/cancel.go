@@ -108,14 +108,14 @@ type cancellation struct {
 	*Canceller
 	kind delegation.Kind
 	ref  Ref
-	// mirrors are those that were found, the one that the origin names first.
+	// mirrors are all mirrors found; the one that the origin names comes first.
 	mirrors []FoundMirror
 	// removed and gone are the contexts of mirrors that were removed, and of those that were
 	// gone by then.
 	removed, gone []string
 }
 
-// removeMirrors removes all mirrors that were found. An error names those that may still run.
+// removeMirrors removes all mirrors found. An error names mirrors that may still run.
 func (x *cancellation) removeMirrors(ctx context.Context) error {
 	var failures []error
 	for _, m := range x.mirrors {

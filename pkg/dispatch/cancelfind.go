@@ -89,7 +89,7 @@ func (x *cancellation) take(searches []*Searched, record Record) (unsearched, pa
 	return unsearched, partly
 }
 
-// add adds mirrors that are not among those that were found.
+// add adds mirrors, each once per context.
 func (x *cancellation) add(mirrors ...FoundMirror) {
 	for _, m := range mirrors {
 		isSame := func(other FoundMirror) bool {

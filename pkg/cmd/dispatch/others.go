@@ -13,7 +13,7 @@ import (
 // others are the contexts of the kubeconfig that are neither the origin's nor workers.
 type others struct {
 	clusters []*worker
-	// unreached are those that gave no answer.
+	// unreached are contexts without an answer.
 	unreached []string
 }
 
