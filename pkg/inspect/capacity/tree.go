@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // FlavorResource is a resource in a flavor, which is what quota is of.

@@ -10,7 +10,7 @@ import (
 	kfields "k8s.io/apimachinery/pkg/fields"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // KubeconfigSecret finds the Secret in which a MultiKueueCluster's kubeconfig is: in the

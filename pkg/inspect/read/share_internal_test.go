@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 const sharedWorkload = `{"metadata":{"namespace":"ml","name":"w-%[1]d","uid":"%[1]d","labels":{"kueue.x-k8s.io/multikueue-origin":"%[2]s"},"annotations":{"a":"%[1]d"},

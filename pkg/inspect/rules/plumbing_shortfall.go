@@ -7,8 +7,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // readsOfShortfall are the parts that reportShortfalls reads.

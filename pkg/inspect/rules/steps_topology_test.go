@@ -6,8 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // TestTopologyIsStillToCome: where Kueue has quota for a Workload and waits for places in a
