@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // Severity says how bad a finding is.
@@ -34,7 +36,17 @@ type Finding struct {
 	Name       string   `json:"name"`
 	// Evidence quotes the fields that show it.
 	Evidence []string `json:"evidence"`
-	// Remedy is what to do. Commands in it stand in backquotes, one or several that a
+	// Since is when the problem began, by the clock of the object's cluster; null where
+	// nothing dates it.
+	Since *metav1.Time `json:"since"`
+	// Young is true where the problem is younger than its grace period, so that check does
+	// not report it yet.
+	Young bool `json:"young,omitempty"`
+	// Fingerprint identifies the problem in every later run with the same context names.
+	Fingerprint string `json:"fingerprint"`
+	// Fixes are ways to solve it, the best first.
+	Fixes []command.Fix `json:"fixes"`
+	// Remedy is Fixes as one text. Commands in it stand in backquotes, one or several that a
 	// shell joins, and a shell takes them as they are; words in capitals, such as
 	// CONTEXT and FILE, are for the reader to replace.
 	Remedy string `json:"remedy"`
@@ -49,9 +61,38 @@ type FindingList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are sorted, the worst first.
 	Items []Finding `json:"items"`
-	// Errors are the contexts, and the parts of them, that could not be looked at,
-	// and which codes were therefore not judged there.
+	// Summary counts what was checked and found.
+	Summary CheckSummary `json:"summary"`
+	// Unchecked is what the answer depends on and could not be read.
+	Unchecked []Unchecked `json:"unchecked"`
+	// Errors are the contexts, and the parts of them, that could not be read,
+	// and the codes that were therefore not judged there.
 	Errors []ContextError `json:"errors"`
+}
+
+// CheckSummary counts what check has checked and found.
+type CheckSummary struct {
+	// Errors, Warnings and Infos are how many findings there are of each severity.
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Infos    int `json:"infos"`
+	// Jobs is how many delegated Jobs were checked, and Clusters on how many clusters.
+	Jobs     int `json:"jobs"`
+	Clusters int `json:"clusters"`
+	// Young is how many findings are withheld because they are younger than the grace
+	// period; GraceSeconds is that period.
+	Young        int `json:"young"`
+	GraceSeconds int `json:"graceSeconds"`
+}
+
+// Unchecked is something that an answer depends on and that could not be read.
+type Unchecked struct {
+	// What names it, such as "Workloads" or "worker paris".
+	What string `json:"what"`
+	// Contexts are where it could not be read; empty where no context reaches it.
+	Contexts []string `json:"contexts"`
+	// Reason says why.
+	Reason string `json:"reason"`
 }
 
 // NewFindingList makes an empty list.
@@ -64,9 +105,11 @@ func NewFindingList() *FindingList {
 
 // DeepCopyObject returns a copy that shares no mutable part with l.
 func (l *FindingList) DeepCopyObject() runtime.Object {
-	c := &FindingList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	c := &FindingList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Summary: l.Summary, Errors: slices.Clone(l.Errors)}
+	c.Unchecked = slices.Clone(l.Unchecked)
 	for i := range c.Items {
 		c.Items[i].Evidence, c.Items[i].Jobs = slices.Clone(c.Items[i].Evidence), slices.Clone(c.Items[i].Jobs)
+		c.Items[i].Since, c.Items[i].Fixes = c.Items[i].Since.DeepCopy(), slices.Clone(c.Items[i].Fixes)
 	}
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -29,38 +28,22 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	addresses := o.flags.Addresses(o.contexts, f)
+	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
 	again := &util.Repeated[*checked]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*checked, error) { return o.readSurely(ctx, f, addresses), nil },
+		Read: func(ctx context.Context) (*checked, error) { return o.read(ctx, f, addresses, steady), nil },
 	}
 	if o.watch {
-		var surely util.Surely
-		again.Read = func(ctx context.Context) (*checked, error) {
-			found := o.read(ctx, f, addresses)
-			surely.Keep(o.Clock.Now(), &found.List.Items)
-			return found, nil
-		}
 		return again.Run(ctx, f)
 	}
+	once := again.Read
+	again.Read = func(ctx context.Context) (*checked, error) { return util.ReadTwice(ctx, o.Clock, f, steady, once) }
 	return again.Once(ctx)
 }
 
-// readSurely reads once, and once more a little later if something was found only
-// because something else was not there: such findings have to be seen twice.
-func (o *checkOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *checked {
-	first := o.read(ctx, f, addresses)
-	if o.flags.From != "" || !slices.ContainsFunc(first.List.Items, util.IsUndated) || !util.AskAgain(ctx, o.Clock, f) {
-		return first
-	}
-	second := o.read(ctx, f, addresses)
-	second.List.Items = util.SeenTwice(first.List.Items, second.List.Items)
-	return second
-}
-
-func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *checked {
+func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) *checked {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
-	judgment := rules.Judge(inventory, o.rules, o.judging)
+	judgment := steady.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
 	found := &checked{List: inspect.NewFindingList(), Delegated: len(inventory.Pairs.Pairs)}
 	found.List.Items = judgment.Findings
 	for _, n := range judgment.NotJudged {

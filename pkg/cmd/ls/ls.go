@@ -16,6 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
@@ -259,20 +260,24 @@ func (o *listOptions) Run(ctx context.Context) error {
 	if o.isStreamed(f) {
 		return o.stream(ctx, f)
 	}
-	addresses := o.flags.Addresses(o.contexts, f)
+	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
 	again := &util.Repeated[*inspect.OwnerList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
 		Show: func(list *inspect.OwnerList) error { return o.print(list, f) },
-		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses) },
+		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, steady) },
 	}
 	if o.watch {
 		return again.Run(ctx, f)
+	}
+	once := again.Read
+	again.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
+		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
 	return again.Once(ctx)
 }
 
 // list looks once.
-func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.OwnerList, error) {
+func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.OwnerList, error) {
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
@@ -280,7 +285,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	isWhole := isJudged || o.merged && len(o.filter.Findings) == 0
 	switch {
 	case isWhole:
-		list, others = o.listJudged(ctx, f, addresses, isJudged)
+		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
 	default:

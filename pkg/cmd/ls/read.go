@@ -63,12 +63,12 @@ func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) 
 
 // listJudged lists Jobs with what others on all clusters tell of them: the codes of what
 // check would find, if they can be judged, and why they are where they are.
-func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
+func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	var judgment rules.Judgment
 	var codes map[inspect.Ref][]string
 	if isJudged {
-		judgment = rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace})
+		judgment = steady.Keep(o.Clock.Now(), rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}))
 		codes = judgment.Codes()
 	}
 	var reasons map[*inspect.Job]string

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,51 +26,19 @@ func (o *traceOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.table.NowOn = f.Now
-	addresses := o.flags.Addresses(o.contexts, f)
+	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
 	again := &util.Repeated[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.readSurely(ctx, f, addresses) },
+		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady) },
 	}
-	if !o.watch {
-		return again.Once(ctx)
+	if o.watch {
+		return again.Run(ctx, f)
 	}
-	var surely util.Surely
+	once := again.Read
 	again.Read = func(ctx context.Context) (*inspect.TraceList, error) {
-		list, err := o.read(ctx, f, addresses)
-		if err != nil {
-			return nil, err
-		}
-		var found []*[]inspect.Finding
-		for i := range list.Items {
-			found = append(found, &list.Items[i].Findings)
-		}
-		surely.Keep(o.Clock.Now(), found...)
-		return list, nil
+		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return again.Run(ctx, f)
-}
-
-// readSurely looks once, and once more a little later where check would, too.
-func (o *traceOptions) readSurely(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
-	first, err := o.read(ctx, f, addresses)
-	if err != nil || o.flags.From != "" {
-		return first, err
-	}
-	var found []inspect.Finding
-	for i := range first.Items {
-		found = append(found, first.Items[i].Findings...)
-	}
-	if !slices.ContainsFunc(found, util.IsUndated) || !util.AskAgain(ctx, o.Clock, f) {
-		return first, nil
-	}
-	second, err := o.read(ctx, f, addresses)
-	if err != nil {
-		return nil, err
-	}
-	for i := range second.Items {
-		second.Items[i].Findings = util.SeenTwice(found, second.Items[i].Findings)
-	}
-	return second, nil
+	return again.Once(ctx)
 }
 
 // kinds are the names of the kinds that are asked for.
@@ -84,7 +51,7 @@ func (o *traceOptions) kinds() []string {
 
 // read looks once. The list holds whole traces where a Job is wanted, and brief
 // ones of all pairs otherwise.
-func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
+func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.TraceList, error) {
 	if len(o.filenames) > 0 {
 		return o.readFiles(ctx, f, addresses)
 	}
@@ -114,7 +81,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	}
 	inventory.ForgetClaims()
 	around := o.around(ctx, f, inventory, list.Items, addresses, &ahead)
-	judgment := rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: o.flags.ReachFlags()})
+	judgment := steady.Keep(o.Clock.Now(), rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: o.flags.ReachFlags()}))
 	list.Errors = append(inventory.Errors(), alone(around)...)
 	for i := range list.Items {
 		t := &list.Items[i]

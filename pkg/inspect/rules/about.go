@@ -8,33 +8,59 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// About are the findings that concern a trace: those of its Jobs, and those of
-// the objects on its way. What only others wait for at such an object is theirs.
+// About returns the findings that concern a trace, whatever their age: those of its Jobs, and
+// those of the objects on its chain. A finding about such an object that only concerns other
+// Jobs is not among them.
 func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
+	s := newSubject(t)
 	found := []inspect.Finding{}
-	jobs := map[inspect.Ref]bool{}
+	for i := range j.Findings {
+		if s.concerns(&j.Findings[i]) {
+			found = append(found, j.Findings[i])
+		}
+	}
+	for i := range j.young {
+		if s.concerns(&j.young[i].Finding) {
+			found = append(found, j.young[i].complete())
+		}
+	}
+	slices.SortStableFunc(found, byWeight)
+	return found
+}
+
+// complete returns a young finding with the text that its rule had put off.
+func (j *judged) complete() inspect.Finding {
+	full := j.rule.finding(j.sighting.told())
+	full.Young, full.Jobs = true, j.Jobs
+	return full.reached(j.reach)
+}
+
+// subject is what a trace is about.
+type subject struct {
+	jobs  sets.Set[inspect.Ref]
+	hops  []inspect.Hop
+	setup sets.Set[string]
+}
+
+func newSubject(t *inspect.Trace) subject {
+	s := subject{jobs: sets.New[inspect.Ref](), hops: t.Hops, setup: codesOf(func(r Rule) bool { return r.Setup })}
 	if t.Origin != nil {
-		jobs[inspect.RefOf(t.Origin)] = true
+		s.jobs.Insert(inspect.RefOf(t.Origin))
 	}
 	for i := range t.Mirrors {
-		jobs[inspect.RefOf(&t.Mirrors[i].Job)] = true
+		s.jobs.Insert(inspect.RefOf(&t.Mirrors[i].Job))
 	}
-	setup := sets.New[string]()
-	for _, r := range All() {
-		if r.Setup {
-			setup.Insert(r.Code)
-		}
+	return s
+}
+
+func (s subject) concerns(f *inspect.Finding) bool {
+	if slices.ContainsFunc(f.Jobs, s.jobs.Has) {
+		return true
 	}
-	for _, f := range j.Findings {
-		isJobs := slices.ContainsFunc(f.Jobs, func(r inspect.Ref) bool { return jobs[r] })
-		isOnWay := slices.ContainsFunc(t.Hops, func(h inspect.Hop) bool {
-			return h.Kind == f.Kind && h.Name == f.Name && h.Namespace == f.Namespace && h.Context == f.Context
-		})
-		if isJobs || isOnWay && (len(f.Jobs) == 0 || setup.Has(f.Code)) {
-			found = append(found, f)
-		}
-	}
-	return found
+	isOnChain := slices.ContainsFunc(s.hops, func(h inspect.Hop) bool {
+		return h.Kind == f.Kind && h.Name == f.Name && h.Namespace == f.Namespace && h.Context == f.Context
+	})
+	return isOnChain && (len(f.Jobs) == 0 || s.setup.Has(f.Code))
 }
 
 // HangsOnOthers says whether what is to be said of traces, made of what was read of their

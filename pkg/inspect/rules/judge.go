@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -35,6 +36,8 @@ type Judgment struct {
 	// NotJudged tells for each context and part that could not be read which rules
 	// therefore did not judge what is there.
 	NotJudged []NotJudged
+	// young are findings that do not count yet.
+	young []judged
 }
 
 // NotJudged is a part of a cluster that could not be looked at.
@@ -82,19 +85,21 @@ func (n NotJudged) Concerns(codes []string) bool {
 // is judged by what is not there: see inspect.Inventory.WithoutGaps.
 func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	whole, byGap := v.WithoutGaps()
-	found := detect(whole, all, o)
+	found, young := detect(whole, all, o)
 	for _, part := range slices.Sorted(maps.Keys(byGap)) {
-		for _, f := range detect(byGap[part], all, o) {
-			if f.concerns(part) && !slices.ContainsFunc(found, f.isSame) {
-				found = append(found, f)
-			}
-		}
+		more, moreYoung := detect(byGap[part], all, o)
+		found, young = withConcerned(found, more, part), withConcerned(young, moreYoung, part)
 	}
 	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all)}
-	for _, f := range found {
-		if o.Suppressed == nil || !o.Suppressed(f.Finding) {
-			f.Remedy = string(command.Prose(f.Remedy).Reached(o.Reach))
-			j.Findings = append(j.Findings, f.Finding)
+	for i := range found {
+		if f := found[i].reached(o.Reach); !o.suppresses(f) {
+			j.Findings = append(j.Findings, f)
+		}
+	}
+	for i := range young {
+		if !o.suppresses(young[i].Finding) {
+			young[i].reach = o.Reach
+			j.young = append(j.young, young[i])
 		}
 	}
 	slices.SortStableFunc(j.Findings, byWeight)
@@ -103,6 +108,18 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	}
 	return j
 }
+
+// withConcerned adds the findings about objects of a kind that are not among others yet.
+func withConcerned(found, more []judged, part inspect.Part) []judged {
+	for _, f := range more {
+		if f.concerns(part) && !slices.ContainsFunc(found, f.isSame) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func (o *Options) suppresses(f inspect.Finding) bool { return o.Suppressed != nil && o.Suppressed(f) }
 
 // split tells the rules that have found something from those that have not.
 func (n *NotJudged) split(found []judged) {
@@ -124,19 +141,27 @@ func (n *NotJudged) split(found []judged) {
 	}
 }
 
-// detect is what the rules find in an inventory.
-func detect(v *inspect.Inventory, all []Rule, o Options) []judged {
-	var found []judged
+// detect returns what the rules find in an inventory, and apart what is still young.
+func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []judged) {
+	var seen []judged
 	known := &shared{awaiting: map[string][]Sighting{}}
 	// What sums up the others asks what they have seen.
 	for _, sumsUp := range []bool{false, true} {
 		for _, r := range all {
 			if r.SumsUp == sumsUp {
-				found = append(found, r.findings(v, known.seenBy(r, v), o.Grace)...)
+				seen = append(seen, r.findings(v, known.seenBy(r, v), o.Grace)...)
 			}
 		}
 	}
-	return uncovered(found)
+	for _, f := range uncovered(seen) {
+		switch {
+		case !f.isYoung:
+			found = append(found, f)
+		case !f.isJoined:
+			young = append(young, f)
+		}
+	}
+	return found, young
 }
 
 // seenBy is what a rule sees in an inventory. There may be thousands of sightings: those
@@ -169,8 +194,14 @@ type judged struct {
 	// jobs are its Jobs, each once, and known the same: one cause may bring about thousands.
 	jobs  []*inspect.Job
 	known sets.Set[*inspect.Job]
-	// isEarly is whether it is in progress, so that it covers others and is not told itself.
-	isEarly bool
+	// isYoung is whether it does not count yet: it covers others all the same. isJoined is
+	// whether an older finding has the same cause.
+	isYoung, isJoined bool
+	// sighting completes a young finding, period is its grace period, and reach the flags for
+	// its commands.
+	sighting Sighting
+	period   time.Duration
+	reach    []string
 }
 
 // concerns says whether a finding is about objects of a kind.
@@ -182,10 +213,11 @@ func (j *judged) isSame(other judged) bool {
 	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
 }
 
-// findings makes findings of what a rule has seen for long enough, but for what waits for
-// an actor that is just behind. What is younger is among them where it covers others.
+// findings makes findings of what a rule has seen, but for what waits for an actor that is
+// just behind. What is younger than its grace period is marked as young.
 func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Duration) []judged {
 	var found []judged
+	var early []judged
 	byCause := map[string]int{}
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
@@ -196,10 +228,8 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 		case r.Goes && age >= period:
 			s.Severity = inspect.Warning
 		case age < period && (!r.Goes || age < inspect.Settling):
-			if len(r.Covers) > 0 {
-				early := r.finding(s)
-				early.isEarly = true
-				found = append(found, early)
+			if !r.Goes || len(r.Covers) > 0 {
+				early = append(early, judged{sighting: s, period: period})
 			}
 			continue
 		}
@@ -210,6 +240,26 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 		byCause[s.Cause] = len(found)
 		found = append(found, r.finding(s.told()))
 	}
+	return append(found, r.young(early, byCause)...)
+}
+
+// young makes findings of young sightings. reported are the causes of older ones.
+func (r Rule) young(early []judged, reported map[string]int) []judged {
+	var found []judged
+	byCause := map[string]int{}
+	for _, e := range early {
+		cause := e.sighting.Cause
+		if i, known := byCause[cause]; known && cause != "" {
+			found[i].addJobs(e.sighting.Jobs)
+			continue
+		}
+		byCause[cause] = len(found)
+		f := r.finding(e.sighting)
+		f.sighting, f.period, f.isYoung, f.Young = e.sighting, e.period, true, true
+		_, isReported := reported[cause]
+		f.isJoined = r.Goes || cause != "" && isReported
+		found = append(found, f)
+	}
 	return found
 }
 
@@ -219,7 +269,10 @@ func (r Rule) finding(s Sighting) judged {
 		Context: s.Object.Context, APIVersion: s.Object.APIVersion, Kind: s.Object.Kind,
 		Namespace: s.Object.Namespace, Name: s.Object.Name,
 		Evidence: append([]string{}, s.Evidence...), Remedy: string(s.Remedy), Docs: r.Docs(),
-		Jobs: []inspect.Ref{},
+		Jobs: []inspect.Ref{}, Fixes: []command.Fix{}, Fingerprint: fingerprint(r.Code, s),
+	}
+	if !s.Since.IsZero() {
+		f.Since = &metav1.Time{Time: s.Since}
 	}
 	j := judged{Finding: f, rule: r, known: sets.New[*inspect.Job]()}
 	j.addJobs(s.Jobs)
@@ -236,6 +289,14 @@ func (j *judged) join(s Sighting) {
 		}
 	}
 	j.addJobs(s.Jobs)
+}
+
+// reached returns the finding with its fixes, by commands that reach the clusters.
+func (j *judged) reached(by []string) inspect.Finding {
+	f := j.Finding
+	remedy := command.Prose(f.Remedy).Reached(by)
+	f.Remedy, f.Fixes = string(remedy), append([]command.Fix{}, remedy.Fixes()...)
+	return f
 }
 
 // enough is how many lines of evidence a finding has at most.
@@ -266,9 +327,6 @@ func uncovered(found []judged) []judged {
 		}
 	}
 	return slices.DeleteFunc(found, func(f judged) bool {
-		if f.isEarly {
-			return true
-		}
 		for about := range f.about() {
 			if !covered.Has(told{f.Code, about}) {
 				return false

@@ -13,9 +13,17 @@ func (v *View) On(context, from string, t time.Time) time.Time {
 	if t.IsZero() || context == from {
 		return t
 	}
-	ahead := v.Age(context, v.Now())
-	return v.Now().Add(ahead - v.Age(from, t))
+	ahead := v.Age(context, v.Now()) - v.Age(from, v.Now())
+	if ahead.Abs() < sameClock {
+		// How far apart two clocks are is known to a second or two: a time must not change
+		// from one reading to the next.
+		return t
+	}
+	return t.Add(ahead)
 }
+
+// sameClock is how far apart two clocks have to be before times are converted.
+const sameClock = 2 * time.Second
 
 // CopyOn is the copy of a submission's Workload on a worker; ok is false where the
 // worker could not be read. The copy's Workload is nil if there is none.

@@ -1,0 +1,62 @@
+package cmd
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestCommandsAgree: of each delegated Job of every recording, check reports the codes that
+// ls lists, and trace shows the same ones and marks all others as young.
+func TestCommandsAgree(t *testing.T) {
+	eachRecording(t, func(t *testing.T, _, dir string) {
+		t.Helper()
+		var checked inspect.FindingList
+		decode(t, &checked, "check", "-A", "--from", dir, "-o", "json", "--fail-on", "none")
+		byJob := map[inspect.Ref]sets.Set[string]{}
+		for _, f := range checked.Items {
+			for _, j := range f.Jobs {
+				if byJob[j] == nil {
+					byJob[j] = sets.New[string]()
+				}
+				byJob[j].Insert(f.Code)
+			}
+		}
+		var listed inspect.OwnerList
+		decode(t, &listed, "ls", "-A", "--all-contexts", "--from", dir, "-o", "json", "--delegated")
+		jobs := listed.All()
+		// One of a burst tells as much as all.
+		for _, j := range jobs[:min(len(jobs), 10)] {
+			want := slices.Sorted(maps.Keys(byJob[inspect.RefOf(j)]))
+			if j.Findings != nil {
+				assert.DeepEqual(t, slices.Sorted(slices.Values(j.Findings)), want)
+			}
+			var traced inspect.Trace
+			decode(t, &traced, "trace", j.Name, "-n", j.Namespace, "--from", dir, "-o", "json")
+			counting := sets.New[string]()
+			for _, f := range traced.Findings {
+				isJobs := slices.Contains(f.Jobs, inspect.RefOf(j))
+				assert.Assert(t, !f.Young || f.Fingerprint != "", "%s has no fingerprint", f.Code)
+				if isJobs && !f.Young {
+					counting.Insert(f.Code)
+				}
+			}
+			assert.DeepEqual(t, slices.Sorted(maps.Keys(counting)), want)
+		}
+	})
+}
+
+// decode reads the JSON that a command prints.
+func decode(t *testing.T, into any, args ...string) {
+	t.Helper()
+	out, errOut, code := run(t, args...)
+	assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, "%v: %s", args, errOut)
+	assert.NilError(t, json.Unmarshal([]byte(out), into))
+}

@@ -1,0 +1,41 @@
+package util
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// DefaultGrace is how long something may be in progress before it is judged.
+const DefaultGrace = 5 * time.Minute
+
+// NewSteady decides which findings count on live clusters; nil, which keeps all, for a
+// snapshot.
+func (f *GlobalFlags) NewSteady() *rules.Steady {
+	if f.From != "" {
+		return nil
+	}
+	return &rules.Steady{After: lookAgain}
+}
+
+// ReadTwice reads, and reads again a little later if the judgment of the first reading has
+// findings that two readings have to see.
+func ReadTwice[T any](ctx context.Context, c clock.WithTicker, f *fleet.Fleet, steady *rules.Steady, read func(context.Context) (T, error)) (T, error) {
+	first, err := read(ctx)
+	if err != nil || !steady.IsPending() {
+		return first, err
+	}
+	timer := c.NewTimer(lookAgain)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return first, nil
+	case <-timer.C():
+	}
+	f.Again(ctx)
+	return read(ctx)
+}

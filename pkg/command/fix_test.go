@@ -1,0 +1,58 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// TestFixes: each command ends a step, without the words that join it to the one before.
+func TestFixes(t *testing.T) {
+	deletion := command.Kubectl("a", "ns", "delete", "job", "x")
+	words := []string{"kubectl", "--context", "a", "-n", "ns", "delete", "job", "x"}
+	for name, tt := range map[string]struct {
+		text command.Prose
+		want []command.Fix
+	}{
+		"none":          {"", nil},
+		"text alone":    {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
+		"one":           {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
+		"alternatives":  {command.Say("wait, or delete it: %s; or ask", deletion), []command.Fix{{Text: "wait, or delete it", Command: words}, {Text: "ask", Command: []string{}}}},
+		"command alone": {deletion.Prose(), []command.Fix{{Command: words}}},
+		"pipeline": {
+			deletion.Fed("y").Prose(),
+			[]command.Fix{{Command: []string{"sh", "-c", `printf '%s\n' y | kubectl --context a -n ns delete job x`}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.DeepEqual(t, tt.text.Fixes(), tt.want) })
+	}
+}
+
+// TestFixShell: what a shell is given is what the rule wrote.
+func TestFixShell(t *testing.T) {
+	one := command.Kubectl("a b", "", "get", "it's", "$x")
+	for _, c := range []command.Command{one, one.Fed("x | y"), command.Of("x")} {
+		fixes := c.Prose().Fixes()
+		assert.Equal(t, fixes[0].Shell(), c.Shell())
+		assert.Equal(t, fixes[0].Prose(), c.Prose())
+	}
+	assert.Equal(t, command.Fix{Text: "wait"}.Shell(), "")
+}
+
+// FuzzWords: words survive being written for a shell.
+func FuzzWords(f *testing.F) {
+	f.Add("it's", "a | b")
+	f.Add("=x", "\x00\n`")
+	f.Add("", `\047"`)
+	f.Fuzz(func(t *testing.T, one, two string) {
+		// No word of a shell holds a NUL.
+		if strings.ContainsRune(one+two, 0) {
+			return
+		}
+		want := []string{"kubectl", one, two}
+		assert.DeepEqual(t, command.Words(command.Of(want...).Shell()), want)
+	})
+}

@@ -1,0 +1,43 @@
+package rules_test
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestSteady: a finding by absence counts once it has been seen for long enough, whatever its
+// code has become meanwhile; any other counts at once.
+func TestSteady(t *testing.T) {
+	finding := func(code, name string) inspect.Finding { return inspect.Finding{Code: code, Kind: "Job", Name: name} }
+	undated := ""
+	for _, r := range rules.All() {
+		if r.Undated {
+			undated = r.Code
+		}
+	}
+	reading := rules.Judgment{Findings: []inspect.Finding{finding(undated, "gone"), finding("JM013", "seen")}}
+	start := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	s := &rules.Steady{After: 2 * time.Second}
+	names := func(at time.Duration, j rules.Judgment) (found []string) {
+		for _, f := range s.Keep(start.Add(at), j).Findings {
+			found = append(found, f.Name)
+		}
+		return found
+	}
+	assert.DeepEqual(t, names(0, reading), []string{"seen"})
+	assert.Assert(t, s.IsPending())
+	assert.DeepEqual(t, names(2*time.Second, reading), []string{"gone", "seen"})
+	assert.Assert(t, !s.IsPending())
+	// What was away for one reading begins anew.
+	assert.DeepEqual(t, names(3*time.Second, rules.Judgment{}), []string(nil))
+	assert.DeepEqual(t, names(4*time.Second, reading), []string{"seen"})
+
+	var snapshot *rules.Steady
+	assert.Equal(t, len(snapshot.Keep(start, reading).Findings), 2)
+	assert.Assert(t, !snapshot.IsPending())
+}
