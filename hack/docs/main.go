@@ -155,7 +155,7 @@ func nullables() []reflect.Type {
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
-		reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.WorkersQuota](),
+		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.WorkersQuota](),
 	}
 }
 
@@ -196,6 +196,12 @@ func reflector() *jsonschema.Reflector {
 				return enum(inspect.Relations())
 			case reflect.TypeFor[inspect.Verdict]():
 				return enum(inspect.Verdicts())
+			case reflect.TypeFor[inspect.PlacementReason]():
+				return enum(inspect.PlacementReasons())
+			case reflect.TypeFor[inspect.JobState]():
+				return enum(inspect.JobStates())
+			case reflect.TypeFor[inspect.JobReason]():
+				return enum(inspect.JobReasons())
 			case reflect.TypeFor[inspect.State]():
 				return enum(inspect.States())
 			case reflect.TypeFor[inspect.PositionSource]():

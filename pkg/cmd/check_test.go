@@ -32,7 +32,7 @@ func TestCheckOfRecordings(t *testing.T) {
 		isInfo := name == "deactivated" || name == "preempted-on-worker" || strings.HasPrefix(name, "burst-") || name == "strict-fifo-head-blocks"
 		assert.Equal(t, code == util.ExitOK, healthy || isInfo, errOut)
 		if healthy {
-			assert.Equal(t, errOut, "No findings: looked at 1 delegated Job in all namespaces of kwok-mgr, kwok-w1, kwok-w2\n")
+			assert.Equal(t, out+errOut, "No findings in 1 delegated Job on 3 clusters\n")
 		}
 		out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "json")
 		fits(t, "findinglist", out)
@@ -66,25 +66,29 @@ func TestCheckExitCodes(t *testing.T) {
 		code int
 		err  string
 	}{
-		"found":                 {[]string{"--from", sick, "--grace", "0s"}, util.ExitFindings, "error: found 1 error\n"},
+		"found":                 {[]string{"--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
 		"nothing to fail on":    {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
 		"suppressed":            {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
 		"suppressed by name":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
-		"another suppressed":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "error: found"},
+		"another suppressed":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
 		"well":                  {[]string{"--from", well}, util.ExitOK, "No findings"},
-		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what could be looked at: 1 delegated Job"},
-		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "error: found"},
+		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
+		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
 		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: there is no code "JM999"`},
 		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
 		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: --fail-on is one of"},
 		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace cannot be less"},
 		"watch a bundle":        {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
-		"an argument":           {[]string{"train"}, util.ExitUsage, "error: kubectl jobs-managedby check takes no arguments"},
+		"a name":                {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
+		"no such name":          {[]string{"nothing", "--from", sick}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
+		"a bad name":            {[]string{"a/b/c", "--from", sick}, util.ExitUsage, "error: "},
+		"a label":               {[]string{"-l", "no=such", "--from", sick, "--grace", "0s"}, util.ExitOK, "No findings in 0 delegated Jobs"},
+		"no such namespace":     {[]string{"-n", "none", "--from", sick}, util.ExitError, `error: namespace "none" does not exist in contexts kwok-mgr, kwok-w1, kwok-w2`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, errOut, code := run(t, append([]string{"check"}, tt.args...)...)
+			out, errOut, code := run(t, append([]string{"check"}, tt.args...)...)
 			assert.Equal(t, code, tt.code, errOut)
-			assert.Assert(t, strings.HasPrefix(errOut, tt.err), errOut)
+			assert.Assert(t, strings.HasPrefix(out+errOut, tt.err), out+errOut)
 		})
 	}
 }
@@ -100,7 +104,7 @@ func TestNotJudged(t *testing.T) {
 	})
 	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
 	assert.Equal(t, code, util.ExitPartial)
-	assert.Assert(t, strings.Contains(out, "could not look at workloads, so JM0") && strings.Contains(out, "were not judged"), out)
+	assert.Assert(t, strings.Contains(out, "not checked: workloads on kwok-w1 ("), out)
 	assert.Assert(t, !strings.Contains(out, "JM024  "), "nothing follows from what is not seen: %s", out)
 }
 
@@ -115,6 +119,7 @@ func TestJudgedInPart(t *testing.T) {
 	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
 	assert.Equal(t, code, util.ExitFindings)
 	assert.Assert(t, strings.Contains(out, "\nJM049  "), out)
+	out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "json")
 	_, unread, _ := strings.Cut(out, "could not look at pods, so ")
 	unread, _, _ = strings.Cut(unread, ": list pods")
 	codes, inPart, _ := strings.Cut(unread, " were not judged, and ")
@@ -128,7 +133,7 @@ func TestClockSkewIsShown(t *testing.T) {
 		return strings.Replace(snapshot, "  file: kwok-w1.yaml", "  clockSkewSeconds: 90\n  file: kwok-w1.yaml", 1)
 	})
 	out, _, _ := run(t, "trace", "train", "--from", dir)
-	assert.Assert(t, strings.Contains(out, "note: the clock of kwok-w1 is 90s ahead of ours"), out)
+	assert.Assert(t, strings.Contains(out, "note: the clock of kwok-w1 is 90s ahead of yours"), out)
 	out, _, _ = run(t, "trace", "train", "--from", dir, "-o", "json")
 	var trace inspect.Trace
 	assert.NilError(t, json.Unmarshal([]byte(out), &trace))

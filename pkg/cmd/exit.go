@@ -35,15 +35,15 @@ func messages(err error, reach []string) (told []string) {
 		return told
 	}
 	var (
-		found   *util.FindingsError
-		partial *util.PartialError
-		signal  *util.SignalError
+		found      *util.FindingsError
+		incomplete *util.IncompleteError
+		partial    *util.PartialError
+		signal     *util.SignalError
 	)
 	switch {
-	case errors.As(err, &signal):
+	case errors.As(err, &signal), errors.As(err, &found), errors.As(err, &incomplete):
+		// The output says so already.
 		return nil
-	case errors.As(err, &found):
-		return []string{found.Error()}
 	case errors.As(err, &partial):
 		return []string{partial.Error()}
 	}

@@ -32,7 +32,7 @@ func TestExitCode(t *testing.T) {
 		// Where several apply, the smallest.
 		{errors.Join(interrupt, partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 		{errors.Join(partial, errors.New("the disk is full")), 1, "error: 1 of 3 contexts could not be read, or not wholly\nerror: the disk is full\n"},
-		{errors.Join(&util.FindingsError{Count: "2 errors"}, partial, interrupt), 3, "error: found 2 errors\nerror: 1 of 3 contexts could not be read, or not wholly\n"},
+		{errors.Join(&util.FindingsError{Count: "2 errors"}, partial, interrupt), 3, "error: 1 of 3 contexts could not be read, or not wholly\n"},
 		{errors.Join(partial, fmt.Errorf("of a command: %w", lateError{})), 4, "error: 1 of 3 contexts could not be read, or not wholly\nerror: of a command: late\n"},
 		{fmt.Errorf("of a command: %w", lateError{}), 124, "error: of a command: late\n"},
 		{fmt.Errorf("lost: %w, and %w; it is in FILE", errors.New("a"), errors.New("b")), 1, "error: lost: a, and b; it is in FILE\n"},

@@ -73,8 +73,8 @@ func TestDispatchers(t *testing.T) {
 			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:58:00Z","held":false}`, "[]", util.ExitOK, "No findings",
 		},
 		{"none", serves, "", "nobody", `{"holder":"","since":null,"renewed":null,"held":false}`, `["JM201"]`, util.ExitFindings, ""},
-		{"forbidden", forbidden, "", "?", "null", "null", util.ExitPartial, "could not look at leases, so JM201 to JM204 were not judged: list leases.coordination.k8s.io: leases are forbidden"},
-		{"of an older bundle", "", "", "?", "null", "null", util.ExitPartial, "could not look at leases, so JM201 to JM204 were not judged: list leases.coordination.k8s.io: "},
+		{"forbidden", forbidden, "", "?", "null", "null", util.ExitPartial, "not checked: leases on hub (list leases.coordination.k8s.io: leases are forbidden"},
+		{"of an older bundle", "", "", "?", "null", "null", util.ExitPartial, "not checked: leases on "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := dispatchedBundle(t, tt.fields, tt.objects)

@@ -73,7 +73,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
 	golden.Assert(t, strings.ReplaceAll(out, path, "huge.yaml"), "room/huge.txt")
 	assert.Equal(t, code, util.ExitFindings, errOut)
-	assert.Assert(t, strings.Contains(errOut, "it can run nowhere, as things stand"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run it"), errOut)
 
 	// One that fits, and one that never will, from standard input's place: a folder.
 	dir := filepath.Dir(path)
@@ -82,7 +82,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "small.yaml"), small, 0o600))
 	_, errOut, code = run(t, "trace", "-f", dir, "--from", room)
 	assert.Equal(t, code, util.ExitFindings)
-	assert.Assert(t, strings.Contains(errOut, "1 of 2 can run nowhere, as things stand"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "no cluster can run 1 of 2 objects"), errOut)
 }
 
 // TestTraceOfAFile is what a person sees.
@@ -94,9 +94,9 @@ func TestTraceOfAFile(t *testing.T) {
 	assert.NilError(t, os.WriteFile(plain, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, code := run(t, "trace", "-f", plain, "--from", room)
 	assert.Equal(t, code, util.ExitPartial)
-	assert.Assert(t, strings.Contains(out, "whether it would run cannot be known"), out)
+	assert.Assert(t, strings.Contains(out, "Cannot tell whether it would run."), out)
 	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", room)
-	assert.Assert(t, strings.Contains(out, "there is room on east"), out)
+	assert.Assert(t, strings.Contains(out, "Fits on east now."), out)
 }
 
 func TestTraceOfFilesIsUsedRightly(t *testing.T) {

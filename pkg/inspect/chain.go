@@ -95,7 +95,7 @@ func (w *way) orphan() {
 	w.add(0, h)
 	if f := w.inventory.Facts(j.Context); f != nil {
 		for _, copied := range w.inventory.WorkloadsOf(w.pair, f) {
-			w.add(1, workloadHop(f, copied))
+			w.add(1, WorkloadHop(f, copied))
 		}
 	}
 	w.mirror(1, 0)
@@ -137,7 +137,7 @@ func (w *way) mirror(depth, i int) {
 // isBehind is whether an origin does not tell the state that its mirror has had for a few
 // seconds at most.
 func (v *Inventory) isBehind(origin *Job, m Mirror) bool {
-	return slices.ContainsFunc(v.Differences(origin, m), func(d Difference) bool { return d.isStatus() && d.Lag })
+	return slices.ContainsFunc(v.Differences(origin, m), func(d Difference) bool { return d.IsStatus() && d.Lag })
 }
 
 func marker(r Relation) string {
@@ -195,7 +195,7 @@ func (w *way) multiKueue(f *Facts) {
 	queue := w.queues(f)
 	workloads := w.inventory.WorkloadsOf(w.pair, f)
 	for _, workload := range workloads {
-		w.add(1, workloadHop(f, workload))
+		w.add(1, WorkloadHop(f, workload))
 		if name := workload.ChosenCluster(); name != "" {
 			w.chosen = w.inventory.ContextOf(f, name)
 		}

@@ -46,8 +46,8 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 	}
 }
 
-// connected is the state of a MultiKueueCluster that its manager reaches.
-const connected = "Connected"
+// Connected is the state of a MultiKueueCluster that its manager reaches.
+const Connected = "Connected"
 
 // isSomethingOn says whether anything of this Job is found on a context's
 // cluster.
@@ -65,7 +65,7 @@ func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Wo
 	} else {
 		h.active(cluster.Status.Conditions)
 		if h.State == kueue.Active {
-			h.State = connected
+			h.State = Connected
 		}
 	}
 	target := w.inventory.ContextOf(f, name)
@@ -115,7 +115,7 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 	isOver := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.Is(kueue.Finished) })
 	copies := w.inventory.WorkloadsOf(w.pair, f)
 	for _, copied := range copies {
-		w.add(2, workloadHop(f, copied))
+		w.add(2, WorkloadHop(f, copied))
 		if h, absent := w.remoteQueue(f, copied); absent {
 			w.add(3, h)
 		}

@@ -33,7 +33,8 @@ type Difference struct {
 	Lag bool `json:"lag"`
 }
 
-func (d Difference) isStatus() bool {
+// IsStatus says whether a field of the status differs.
+func (d Difference) IsStatus() bool {
 	return d.Field == "status" || strings.HasPrefix(d.Field, "status.")
 }
 

@@ -95,6 +95,9 @@ type Unchecked struct {
 	Reason string `json:"reason"`
 }
 
+// Everything is the What of a context of which nothing could be read.
+const Everything = "everything"
+
 // NewFindingList makes an empty list.
 func NewFindingList() *FindingList {
 	return &FindingList{

@@ -103,8 +103,8 @@ func jobHop(j *Job) Hop {
 	return h
 }
 
-// workloadHop tells how far a Workload has come.
-func workloadHop(f *Facts, w *kueue.Workload) Hop {
+// WorkloadHop says how far a Workload has come.
+func WorkloadHop(f *Facts, w *kueue.Workload) Hop {
 	h := Hop{Kind: "Workload", Namespace: w.Namespace, Name: w.Name, Context: f.Context, Health: HealthWaiting}
 	by := func(state string, health Health, c *metav1.Condition, message string) Hop {
 		h.State, h.Health, h.Message = state, health, message
@@ -122,11 +122,11 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 		if !slices.Contains([]string{"", "Succeeded", "WorkloadSliceReplaced"}, finished.Reason) {
 			health = HealthBad
 		}
-		return by(kueue.Finished, health, finished, reasoned(finished))
+		return by(kueue.Finished, health, finished, Reasoned(finished))
 	case !w.IsActive():
-		return by("Deactivated", HealthBad, evicted, reasoned(evicted))
+		return by("Deactivated", HealthBad, evicted, Reasoned(evicted))
 	case w.Is(kueue.Evicted):
-		return by(kueue.Evicted, HealthWaiting, evicted, reasoned(evicted))
+		return by(kueue.Evicted, HealthWaiting, evicted, Reasoned(evicted))
 	case w.Is(kueue.Admitted):
 		return by(kueue.Admitted, HealthOK, w.Condition(kueue.Admitted), podsMessage(w))
 	case w.Is(kueue.QuotaReserved):
@@ -137,7 +137,7 @@ func workloadHop(f *Facts, w *kueue.Workload) Hop {
 	case quota == nil:
 		return by("Pending", HealthWaiting, nil, silence(f, w))
 	}
-	return by("Pending", HealthWaiting, quota, reasoned(quota))
+	return by("Pending", HealthWaiting, quota, Reasoned(quota))
 }
 
 // silence says what is known of a Workload of which Kueue has said nothing.
@@ -159,8 +159,8 @@ func podsMessage(w *kueue.Workload) string {
 	return ""
 }
 
-// reasoned is "Reason: message" of a condition.
-func reasoned(c *metav1.Condition) string {
+// Reasoned is "Reason: message" of a condition, "" of nil.
+func Reasoned(c *metav1.Condition) string {
 	switch {
 	case c == nil:
 		return ""

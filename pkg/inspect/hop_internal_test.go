@@ -17,7 +17,7 @@ func TestWorkloadHopAtItsEnd(t *testing.T) {
 	} {
 		w := &kueue.Workload{}
 		w.Status.Conditions = []metav1.Condition{{Type: kueue.Finished, Status: metav1.ConditionTrue, Reason: reason}}
-		hop := workloadHop(&Facts{}, w)
+		hop := WorkloadHop(&Facts{}, w)
 		assert.Equal(t, hop.Health, want, reason)
 		assert.Equal(t, hop.State, kueue.Finished)
 	}

@@ -64,9 +64,10 @@ type Job struct {
 	// Findings are the codes of what is wrong with it; null means that it was
 	// not judged.
 	Findings []string `json:"findings"`
-	// Reason is in a sentence where it is or what it waits for, as a trace of it begins, ""
-	// if its status says it all; null where nobody looked.
-	Reason *string `json:"reason"`
+	// Reason says in one word why it is in its state, as its trace does, "" if its status says
+	// it all; null where that was not asked for. Message is the same as a text.
+	Reason  *JobReason `json:"reason"`
+	Message *string    `json:"message"`
 
 	// Marks are what its labels and annotations tell of its copies; nil if
 	// nothing.

@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Merged are the mirrors of an inventory that stand for their origins now, so that a list in
@@ -20,37 +18,4 @@ func (v *Inventory) Merged(isListed func(origin *Job) bool) sets.Set[*Job] {
 		}
 	}
 	return merged
-}
-
-// Reasons are why the Jobs of an inventory are where they are, in the words with which a
-// trace of each begins; "" where the status of a Job says it all.
-func (v *Inventory) Reasons() map[*Job]string {
-	reasons := map[*Job]string{}
-	for _, p := range v.Pairs.Pairs {
-		reasons[p.Origin] = v.reason(p)
-	}
-	for _, orphan := range v.Pairs.Orphans {
-		reasons[orphan] = v.reason(OrphanPair(orphan))
-	}
-	for _, f := range v.Clusters {
-		for _, j := range f.Jobs {
-			if _, known := reasons[j]; !known {
-				reasons[j] = v.reason(Pair{Origin: j})
-			}
-		}
-	}
-	return reasons
-}
-
-func (v *Inventory) reason(p Pair) string {
-	switch o := p.Origin; {
-	case o == nil:
-	case o.Status.IsFinished() && len(p.Current()) == 0:
-		return ""
-	case o.Suspended && o.Queue() == "" && len(p.Mirrors) == 0:
-		return "suspended by its user"
-	case len(p.Mirrors) == 0 && o.ManagedBy.IsBuiltIn() && (o.Queue() == "" || o.Status == delegation.Running):
-		return ""
-	}
-	return v.follow(p).Summary
 }

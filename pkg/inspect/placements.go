@@ -37,7 +37,17 @@ type Placement struct {
 	// Chosen is whether a dispatch would go there.
 	Chosen  bool    `json:"chosen,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	Message string  `json:"message"`
+	// Reason is why, in one word, and Message in a sentence.
+	Reason  PlacementReason `json:"reason"`
+	Message string          `json:"message"`
+	// Resource is the scarcest resource that the Job requests there, "" where none decides.
+	// Needs is how much the Job requests of it, Free how much is free now, and Limit the most
+	// that Flavor can give, all as Kubernetes quantities.
+	Resource string `json:"resource"`
+	Flavor   string `json:"flavor"`
+	Needs    string `json:"needs"`
+	Free     string `json:"free"`
+	Limit    string `json:"limit"`
 	// Conditions are what has to hold, in the order in which it is asked. Behind the first
 	// that does not hold, some may not have been looked at.
 	Conditions []PlacementCondition `json:"conditions"`
@@ -57,7 +67,7 @@ type Placement struct {
 // NewPlacement is a placement of which nothing is known.
 func NewPlacement(context string) *Placement {
 	return &Placement{
-		Context: context, Verdict: Unknown,
+		Context: context, Verdict: Unknown, Reason: Unreadable,
 		Conditions: []PlacementCondition{}, Flavors: []FlavorTried{}, Holders: []Holder{}, Changes: []PlacementChange{},
 	}
 }
@@ -143,6 +153,8 @@ type Holder struct {
 	Amount       string       `json:"amount"`
 	Priority     int32        `json:"priority"`
 	Since        *metav1.Time `json:"since"`
+	// Orphan is whether the same manager sent it there and has no Workload of that name any more.
+	Orphan bool `json:"orphan"`
 	// Preemptible is whether the queue's policy lets it be preempted for this.
 	Preemptible bool `json:"preemptible"`
 }
@@ -206,6 +218,7 @@ func (p *Placement) deepCopy() Placement {
 func Unsubmitted(kind, namespace, name string) *Trace {
 	v := &Inventory{}
 	t := v.brief(Pair{})
+	t.State = StateNotSubmitted
 	t.Origin = &Job{Kind: kind, Namespace: namespace, Name: name, Status: delegation.Pending, Mirrors: []Ref{}, Findings: []string{}}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -17,8 +18,20 @@ type Trace struct {
 	Origin *Job `json:"origin"`
 	// Mirrors are sorted: the one that matters most comes first.
 	Mirrors []TraceMirror `json:"mirrors"`
-	// Summary says in a sentence where it is, or what it waits for.
-	Summary string `json:"summary"`
+	// State and Reason say in one word each what the Job does and why. Message gives the reason
+	// with its numbers, "" where the state says it all. Summary is all of that as one text.
+	State   JobState  `json:"state"`
+	Reason  JobReason `json:"reason"`
+	Message string    `json:"message"`
+	Summary string    `json:"summary"`
+	// Since is when the state began, null where nothing dates it.
+	Since *metav1.Time `json:"since"`
+	// Fixes are what would help, the best first.
+	Fixes []command.Fix `json:"fixes"`
+	// Remedy is Fixes as one text, with commands in backquotes.
+	Remedy string `json:"remedy"`
+	// Unchecked is what the answer depends on and could not be read.
+	Unchecked []Unchecked `json:"unchecked"`
 	// Hops are the way, each before what lies behind it; null where the way was
 	// not looked at.
 	Hops []Hop `json:"hops"`
@@ -70,10 +83,10 @@ func NewTraceList() *TraceList {
 	}
 }
 
-// Trace follows a pair. The pair is one of the inventory's; a pair without an
+// Trace follows a pair without its answer, which package answer fills in. The pair is one of the inventory's; a pair without an
 // origin is an orphan, and one without mirrors may be any Job.
 func (v *Inventory) Trace(p Pair) *Trace {
-	t := v.follow(p)
+	t := v.Follow(p)
 	t.Timeline = v.timeline(p)
 	for _, f := range v.Clusters {
 		if ahead, ok := NoticeableSkew(f.Skew); ok {
@@ -87,14 +100,13 @@ func (v *Inventory) Trace(p Pair) *Trace {
 	return t
 }
 
-// follow is a trace as far as its summary rests on it.
-func (v *Inventory) follow(p Pair) *Trace {
+// Follow returns a trace as far as an answer rests on it, without its timeline.
+func (v *Inventory) Follow(p Pair) *Trace {
 	t := v.brief(p)
 	t.Hops = v.hops(p, t)
 	for _, m := range p.Mirrors {
 		t.Differences = append(t.Differences, v.Differences(p.Origin, m)...)
 	}
-	t.Summary = v.summary(p, t)
 	return t
 }
 
@@ -138,7 +150,8 @@ func OrphanPair(j *Job) Pair {
 func (v *Inventory) brief(p Pair) *Trace {
 	t := &Trace{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "Trace"},
-		Mirrors:  []TraceMirror{}, Placements: []Placement{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
+		State:    StateUnknown, Fixes: []command.Fix{}, Unchecked: []Unchecked{},
+		Mirrors: []TraceMirror{}, Placements: []Placement{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
 		Clocks: []ClockSkew{}, Errors: []ContextError{},
 	}
 	if p.Origin != nil {
@@ -150,7 +163,7 @@ func (v *Inventory) brief(p Pair) *Trace {
 	for _, m := range p.Mirrors {
 		inStep := p.Origin != nil && m.Current
 		if inStep {
-			inStep = !slices.ContainsFunc(v.Differences(p.Origin, m), func(d Difference) bool { return d.isStatus() && !d.Lag })
+			inStep = !slices.ContainsFunc(v.Differences(p.Origin, m), func(d Difference) bool { return d.IsStatus() && !d.Lag })
 		}
 		j := m.Job.deepCopy()
 		j.Mirrors = []Ref{}
@@ -203,6 +216,7 @@ func (t *Trace) DeepCopyObject() runtime.Object {
 	if t.Origin != nil {
 		c.Origin = t.Origin.deepCopy()
 	}
+	c.Since, c.Fixes, c.Unchecked = t.Since.DeepCopy(), slices.Clone(t.Fixes), slices.Clone(t.Unchecked)
 	c.Mirrors, c.Hops = slices.Clone(t.Mirrors), slices.Clone(t.Hops)
 	for i := range c.Mirrors {
 		c.Mirrors[i].Job = *t.Mirrors[i].deepCopy()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 )
 
 // Placement is where a Job's pods are, as far as an inventory tells.
@@ -106,7 +107,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	case o != nil && o.Row().Template:
 		return "it is a template; the objects that are made of it have the pods, and one of these is to be named"
 	case end(pair) == "":
-		return v.Trace(pair).Summary
+		return answer.Clause(answer.Trace(v, pair))
 	}
 	gone := "no mirror of it is left, and the logs are gone with it"
 	if unseen := v.Unseen(); len(unseen) > 0 {

@@ -48,15 +48,17 @@ func (p palette) status(s delegation.Status) string {
 	return string(s)
 }
 
-func (p palette) severity(s inspect.Severity) string {
+func (p palette) severity(s inspect.Severity) string { return p.ofSeverity(s, string(s)) }
+
+// ofSeverity colours a text by a severity.
+func (p palette) ofSeverity(s inspect.Severity, text string) string {
 	switch s {
 	case inspect.Error:
-		return p.colored(lipgloss.Red, string(s))
+		return p.colored(lipgloss.Red, text)
 	case inspect.Warning:
-		return p.colored(lipgloss.Yellow, string(s))
-	default:
-		return string(s)
+		return p.colored(lipgloss.Yellow, text)
 	}
+	return text
 }
 
 // health colours the state of a hop by what it means for the way.
@@ -69,7 +71,6 @@ func (p palette) health(h inspect.Health, text string) string {
 	case inspect.HealthUnknown:
 		return p.colored(lipgloss.Magenta, text)
 	case inspect.HealthOK:
-		return p.colored(lipgloss.Green, text)
 	}
 	return text
 }

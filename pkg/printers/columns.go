@@ -27,6 +27,10 @@ type TableOptions struct {
 	Wide   bool
 	// Dispatchers shows who looks after each Job that is dispatched, in a wide table.
 	Dispatchers bool
+	// Evidence shows what each finding rests on, and Timeline all events of a trace.
+	Evidence, Timeline bool
+	// Compact shows findings without their fixes.
+	Compact bool
 	// Reasons shows where each Job is or what it waits for.
 	Reasons bool
 

@@ -4,103 +4,253 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Findings writes a row for each finding, with the evidence and the remedy below
-// it. Without headers there are the rows alone, for scripts.
+// Findings writes a summary, then each finding with its fix below it. o.Evidence adds what
+// shows each. Without headers it writes one row per finding, for scripts.
 func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
-	p := palette{o.Color}
-	rows, err := newTable(findingColumns(o), pointers(list.Items), o).layout(o.Width)
+	if o.NoHeaders {
+		return findingRows(w, list, o)
+	}
+	lines := summaryLines(list, o)
+	lines = append(lines, "")
+	lines = append(lines, findingLines(list.Items, o)...)
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return writeLines(w, lines...)
+}
+
+// findingRows are the findings as a table, without fixes.
+func findingRows(w io.Writer, list *inspect.FindingList, o TableOptions) error {
+	rows, err := newTable(findingColumns(o), pointers(list.Items), o).layout(0)
 	if err != nil {
 		return err
 	}
-	width := widest(rows)
-	var lines []string
-	if !o.NoHeaders && len(list.Items) > 0 {
-		lines = append(lines, p.bold(pad(rows[0], width)+gap+"MESSAGE"))
-		if o.Width > 0 {
-			lines[0] = cut(lines[0], o.Width)
-		}
-	}
-	for i := range list.Items {
-		f := &list.Items[i]
-		message := Safe(f.Message)
-		if o.NoHeaders || o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width {
-			lines = append(lines, pad(rows[i+1], width)+gap+message)
-		} else {
-			lines = append(append(lines, rows[i+1]), wrap(message, o.Width, gap)...)
-		}
-		if !o.NoHeaders {
-			lines = append(lines, details(f, o)...)
-		}
-	}
-	if n := len(lines); n > 0 && lines[n-1] == "" {
-		lines = lines[:n-1]
-	}
-	if err := writeLines(w, lines...); err != nil {
-		return err
-	}
-	if o.NoHeaders {
-		return nil
-	}
-	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+	return writeLines(w, rows[1:]...)
 }
 
-// findingColumns stand before the message.
 func findingColumns(o TableOptions) []column[*inspect.Finding] {
 	p := palette{o.Color}
 	return []column[*inspect.Finding]{
 		{title: "CODE", cell: func(f *inspect.Finding) string { return Safe(f.Code) }},
 		{title: "SEVERITY", cell: func(f *inspect.Finding) string { return p.severity(f.Severity) }},
-		{title: "CONTEXT", shrinks: true, cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Context) }},
-		{title: "NAMESPACE", shrinks: true, cell: func(f *inspect.Finding) string { return p.absent(absentIfEmpty(f.Namespace)) }},
-		{title: "KIND", absent: !o.Kinds, shrinks: true, cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Kind) }},
-		{title: "NAME", shrinks: true, cell: func(f *inspect.Finding) string { return Safe(findingName(f, o)) }},
+		{title: "CONTEXT", cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Context) }},
+		{title: "NAMESPACE", cell: func(f *inspect.Finding) string { return p.absent(absentIfEmpty(f.Namespace)) }},
+		{title: "KIND", absent: !o.Kinds, cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Kind) }},
+		{title: "NAME", cell: func(f *inspect.Finding) string {
+			if o.Kinds || f.Kind == "Job" {
+				return Safe(f.Name)
+			}
+			return Safe(f.Kind + "/" + f.Name)
+		}},
+		{title: "MESSAGE", cell: func(f *inspect.Finding) string { return Safe(f.Message) }},
 	}
 }
 
-// findingName is what a finding is about, where there is no column for its kind; a
-// Job is known by its name alone.
-func findingName(f *inspect.Finding, o TableOptions) string {
-	if o.Kinds || f.Kind == "Job" {
-		return f.Name
-	}
-	return f.Kind + "/" + f.Name
-}
-
-// details are what was seen, what hangs on it, and what to do.
-func details(f *inspect.Finding, o TableOptions) []string {
-	var lines []string
-	add := func(label, text string) { lines = append(lines, detail(label, text, o)...) }
-	for i, e := range f.Evidence {
-		label := ""
-		if i == 0 {
-			label = "seen"
+// CheckSummary says what was checked and found.
+func CheckSummary(list *inspect.FindingList, o TableOptions) string {
+	s := list.Summary
+	where := fmt.Sprintf("in %s on %s", inspect.Count(s.Jobs, "delegated "+noun(o)), inspect.Count(s.Clusters, "cluster"))
+	var parts []string
+	for _, n := range []struct {
+		count int
+		text  string
+	}{{s.Errors, inspect.Count(s.Errors, "error")}, {s.Warnings, inspect.Count(s.Warnings, "warning")}, {s.Infos, fmt.Sprintf("%d info", s.Infos)}} {
+		if n.count > 0 {
+			parts = append(parts, n.text)
 		}
-		add(label, e)
+	}
+	text := strings.Join(parts, ", ") + " " + where
+	switch {
+	case len(parts) == 0 && s.Clusters == 0:
+		text = "Nothing was checked"
+	case len(parts) == 0 && len(list.Unchecked) > 0:
+		text = "No findings in what was checked: " + strings.TrimPrefix(where, "in ")
+	case len(parts) == 0:
+		text = "No findings " + where
+	}
+	if s.Young > 0 {
+		grace := duration.HumanDuration(time.Duration(s.GraceSeconds) * time.Second)
+		text += fmt.Sprintf("; %d younger than %s not shown (--grace 0s)", s.Young, grace)
+	}
+	return text
+}
+
+// summaryLines say what was checked and found, and what was not checked.
+func summaryLines(list *inspect.FindingList, o TableOptions) []string {
+	p, text := palette{o.Color}, CheckSummary(list, o)
+	var lines []string
+	for _, line := range wrap(text, o.Width, "") {
+		lines = append(lines, p.bold(line))
+	}
+	for _, u := range list.Unchecked {
+		lines = append(lines, wrapBelow(p.bad("not checked:")+" ", UncheckedText(u), o.Width)...)
+	}
+	return lines
+}
+
+func noun(o TableOptions) string {
+	if o.Kinds {
+		return "object"
+	}
+	return "Job"
+}
+
+// UncheckedText is what was not checked, where, and why.
+func UncheckedText(u inspect.Unchecked) string {
+	text := u.What
+	if text == inspect.Everything && len(u.Contexts) > 0 {
+		text = "context " + inspect.Some(u.Contexts)
+	} else if len(u.Contexts) > 0 {
+		text += " on " + inspect.Some(u.Contexts)
+	}
+	return Safe(text + " (" + u.Reason + ")")
+}
+
+// findingLines are the findings with their fixes, and with evidence where that is wanted.
+func findingLines(items []inspect.Finding, o TableOptions) []string {
+	const widest = 28
+	width := 0
+	for i := range items {
+		if n := lipgloss.Width(subjectOf(&items[i])); n <= widest {
+			width = max(width, n)
+		}
+	}
+	var lines []string
+	for i := range items {
+		lines = append(lines, oneFinding(&items[i], width, o)...)
+		if o.Wide || o.Evidence {
+			lines = append(lines, "")
+		}
+	}
+	return lines
+}
+
+func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
+	p := palette{o.Color}
+	code := p.ofSeverity(f.Severity, Safe(f.Code))
+	if o.Wide {
+		code += " " + pad(p.severity(f.Severity), len(inspect.Warning))
+	}
+	subject := subjectOf(f)
+	message := Safe(f.Message)
+	if n := len(f.Jobs); n > 1 && !o.Wide && !o.Evidence {
+		message += "; " + inspect.Count(n, "Job")
+	}
+	message += ageOf(f, o)
+	var lines []string
+	head := code + gap + pad(subject, width) + gap
+	if lipgloss.Width(subject) > width {
+		lines = append([]string{code + gap + subject}, wrap(message, o.Width, gap)...)
+	} else {
+		lines = wrapBelow(head, message, o.Width)
+	}
+	if o.Wide || o.Evidence {
+		lines = append(lines, evidenceLines(f, o)...)
+	}
+	if f.Remedy != "" && !o.Compact {
+		fix := command.Prose(f.Remedy)
+		if len(f.Fixes) > 1 && answer.Remedy(f.Fixes) == fix && !o.Wide && !o.Evidence {
+			// The best of several.
+			fix = f.Fixes[0].Prose()
+		}
+		lines = append(lines, fixLines("  "+p.dim("fix:")+" ", fix, o)...)
+	}
+	return lines
+}
+
+// subjectOf is what a finding is about: a Job by its name, all else with its kind.
+func subjectOf(f *inspect.Finding) string {
+	name := f.Name
+	if f.Namespace != "" {
+		name = f.Namespace + "/" + f.Name
+	}
+	if f.Kind != "Job" {
+		name = f.Kind + " " + name
+	}
+	return Safe(name)
+}
+
+// ageOf is how long a problem lasts, with a mark where it is too young to count.
+func ageOf(f *inspect.Finding, o TableOptions) string {
+	if f.Since == nil {
+		return ""
+	}
+	age := " (" + o.since(f.Context, f.Since.Time)
+	if f.Young {
+		age += ", just begun"
+	}
+	return age + ")"
+}
+
+// evidenceLines are what was seen, where, and which Jobs depend on it.
+func evidenceLines(f *inspect.Finding, o TableOptions) []string {
+	var lines []string
+	add := func(label, text string) {
+		lines = append(lines, wrapBelow("  "+palette{o.Color}.dim(pad(label+":", len("seen:")))+" ", Safe(text), o.Width)...)
+	}
+	if f.Context != "" {
+		add("on", f.Context)
+	}
+	for i, e := range f.Evidence {
+		if i == 0 {
+			add("seen", e)
+		} else {
+			lines = append(lines, wrap(Safe(e), o.Width, "        ")...)
+		}
 	}
 	if len(f.Jobs) > 1 || len(f.Jobs) == 1 && !isAbout(f, f.Jobs[0]) {
 		add("jobs", jobNames(f.Jobs, o.Wide))
 	}
-	lines = append(lines, remedy(command.Prose(f.Remedy), o)...)
-	return append(lines, "")
+	return lines
+}
+
+// fixLines are a fix behind a label. A command has lines of its own where it does not fit
+// behind the label.
+func fixLines(label string, text command.Prose, o TableOptions) []string {
+	text = command.Prose(Safe(string(text)))
+	p := palette{o.Color}
+	indent := strings.Repeat(" ", lipgloss.Width(label))
+	if parts := text.Parts(); len(parts) == 1 && parts[0].IsCommand {
+		if o.Width == 0 || lipgloss.Width(label)+lipgloss.Width(parts[0].Text) <= o.Width {
+			return []string{label + p.bold(parts[0].Text)}
+		}
+	}
+	if o.Width == 0 {
+		return []string{label + string(text)}
+	}
+	lines := advice(text, indent, o)
+	if text.Parts()[0].IsCommand {
+		return append([]string{strings.TrimRight(label, " ")}, advice(text, strings.Repeat(" ", len(label)-len(strings.TrimLeft(label, " "))), o)...)
+	}
+	lines[0] = label + strings.TrimPrefix(lines[0], indent)
+	return lines
+}
+
+// wrapBelow wraps a text behind a label, at the label's width.
+func wrapBelow(label, text string, width int) []string {
+	indent := strings.Repeat(" ", lipgloss.Width(label))
+	lines := wrap(text, width, indent)
+	lines[0] = label + strings.TrimPrefix(lines[0], indent)
+	return lines
 }
 
 // isAbout says whether a finding is about a Job itself, of whatever kind, and not about
-// something of Kueue's that it hangs on.
+// something of Kueue's that it depends on.
 func isAbout(f *inspect.Finding, j inspect.Ref) bool {
 	isKueues := strings.HasPrefix(f.APIVersion, kueue.Group+"/")
 	return f.Kind == "Job" || !isKueues && f.Namespace == j.Namespace && f.Name == j.Name
 }
-
-// labelWidth is the width of the words before details.
-const labelWidth = 4
 
 // fewJobs is how many Jobs are named where not all are wanted.
 const fewJobs = 5
@@ -127,11 +277,14 @@ func CountFindings(list *inspect.FindingList) string {
 	for i := range list.Items {
 		counts[list.Items[i].Severity]++
 	}
-	words := map[inspect.Severity]string{inspect.Error: "error", inspect.Warning: "warning", inspect.Info: "note"}
 	var parts []string
 	for _, s := range inspect.Severities() {
-		if counts[s] > 0 {
-			parts = append(parts, inspect.Count(counts[s], words[s]))
+		switch {
+		case counts[s] == 0:
+		case s == inspect.Info:
+			parts = append(parts, fmt.Sprintf("%d info", counts[s]))
+		default:
+			parts = append(parts, inspect.Count(counts[s], string(s)))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -55,12 +55,12 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 // reason is why a Job is where it is, in a line.
 func reason(j *inspect.Job) string {
 	switch {
-	case j.Reason == nil:
+	case j.Message == nil:
 		return unknown
-	case *j.Reason == "":
+	case *j.Message == "":
 		return none
 	}
-	return Safe(*j.Reason)
+	return Safe(*j.Message)
 }
 
 // nobody is the dispatcher of a Job that should have one.

@@ -8,11 +8,10 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// placementLines are the clusters that what waits may be given to, a row each with a
-// column for each condition, and below what each lacks and what would help.
+// placementLines are the clusters that what waits may be given to, one row each. Wide output has
+// a column for each condition, and the flavors that were tried.
 func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Placements) == 0 {
 		return nil, nil
@@ -21,19 +20,19 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	for i := range t.Placements {
 		candidates[i] = candidate{&t.Placements[i], placementName(t, i)}
 	}
-	lines, err := titled("Where it could run", newTable(placementColumns(t, palette{o.Color}), candidates, o), o)
+	p := palette{o.Color}
+	columns := verdictColumns(t, p)
+	if o.Wide {
+		columns = placementColumns(t, p)
+	}
+	rows, err := newTable(columns, candidates, o).layout(o.Width)
 	if err != nil {
 		return nil, err
 	}
+	rows[0] = p.bold(rows[0])
+	lines := append([]string{""}, rows...)
 	for _, c := range candidates {
 		lines = append(lines, placementNotes(c.Placement, c.name, o)...)
-	}
-	lines = append(lines, placement.Sum(t.Placements))
-	if change, ok := placement.Smallest(t.Placements); ok {
-		lines = append(lines, wrap("To let it run: "+Safe(change.Message), o.Width, "")...)
-		if change.Command != "" {
-			lines = append(lines, "  "+Safe(change.Command))
-		}
 	}
 	if o.Wide {
 		more, err := flavorLines(t, o)
@@ -43,6 +42,52 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		lines = append(lines, more...)
 	}
 	return lines, nil
+}
+
+// verdictColumns say in numbers whether a Job could run on each cluster. A column that has
+// nothing to say is absent.
+func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
+	has := func(is func(*inspect.Placement) bool) bool {
+		for i := range t.Placements {
+			if is(&t.Placements[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	resources := map[string]bool{}
+	for i := range t.Placements {
+		if r := t.Placements[i].Resource; r != "" {
+			resources[r] = true
+		}
+	}
+	isNamed := has(func(one *inspect.Placement) bool { return one.Cluster != "" && one.Cluster != one.Context })
+	return []column[candidate]{
+		{title: "CLUSTER", absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }},
+		{title: "CONTEXT", cell: func(c candidate) string {
+			if c.Manager {
+				return absentIfEmpty(c.Context + " (manager)")
+			}
+			return absentIfEmpty(c.Context)
+		}},
+		{title: "VERDICT", cell: func(c candidate) string { return p.verdict(c.Verdict) }},
+		{title: "RESOURCE", absent: len(resources) < 2, cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
+		{title: "NEEDS", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
+		{title: "FREE", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Free) }},
+		{title: "LIMIT", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Limit) }},
+		{title: "PODS", absent: !has(func(one *inspect.Placement) bool { return one.Condition(inspect.ConditionPods).State == inspect.No }), cell: func(c candidate) string {
+			return conditionCell(c.Condition(inspect.ConditionPods), p)
+		}},
+		{title: "WHY", cell: func(c candidate) string { return Safe(c.Why()) }},
+	}
+}
+
+// verdict colours what is not fine.
+func (p palette) verdict(v inspect.Verdict) string {
+	healths := map[inspect.Verdict]inspect.Health{
+		inspect.Fits: inspect.HealthOK, inspect.Waits: inspect.HealthWaiting, inspect.Never: inspect.HealthBad, inspect.Unknown: inspect.HealthUnknown,
+	}
+	return p.health(healths[v], string(v))
 }
 
 // placementName is what a candidate is called: by its context, or, where no one else can
@@ -105,12 +150,9 @@ func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 			return conditionCell(c.Condition(name), p)
 		}})
 	}
-	healths := map[inspect.Verdict]inspect.Health{
-		inspect.Fits: inspect.HealthOK, inspect.Waits: inspect.HealthWaiting, inspect.Never: inspect.HealthBad, inspect.Unknown: inspect.HealthUnknown,
-	}
-	return append(columns, column[candidate]{title: "VERDICT", cell: func(c candidate) string {
-		return p.health(healths[c.Verdict], verdictText(c.Verdict))
-	}})
+	return append(columns,
+		column[candidate]{title: "VERDICT", cell: func(c candidate) string { return p.verdict(c.Verdict) }},
+		column[candidate]{title: "WHY", cell: func(c candidate) string { return Safe(c.Message) }})
 }
 
 func conditionCell(c inspect.PlacementCondition, p palette) string {
@@ -127,24 +169,17 @@ func conditionCell(c inspect.PlacementCondition, p palette) string {
 	return p.health(health, Safe(c.Text))
 }
 
-func verdictText(v inspect.Verdict) string {
-	if v == inspect.Unknown {
-		return "cannot know"
-	}
-	return string(v)
-}
-
-// placementNotes say why, and whose turn it is.
+// placementNotes say which place a Job has in the queue there, unless it is the first.
 func placementNotes(one *inspect.Placement, name string, o TableOptions) []string {
 	name = Safe(name)
-	lines := wrap(fmt.Sprintf("%s: %s: %s", name, verdictText(one.Verdict), Safe(one.Message)), o.Width, "")
-	if q := one.Position; q != nil && (q.Of > 1 || q.Place > 1) {
+	var lines []string
+	if q := one.Position; q != nil && (q.Place > 1 && one.Verdict != inspect.Never || o.Wide) {
 		of := ""
 		if q.Of > 0 {
 			of = fmt.Sprintf(" of %d", q.Of)
 		}
 		source := map[inspect.PositionSource]string{inspect.ByKueue: "by Kueue's visibility API", inspect.Computed: "computed"}[q.Source]
-		text := fmt.Sprintf("%s: place %d%s in ClusterQueue %s (%s)", name, q.Place, of, Safe(q.ClusterQueue), source)
+		text := fmt.Sprintf("%s: number %d%s in ClusterQueue %s (%s)", name, q.Place, of, Safe(q.ClusterQueue), source)
 		if len(q.Ahead) > 0 {
 			text += ", behind " + Safe(strings.Join(q.Ahead, ", "))
 		}
@@ -182,10 +217,10 @@ func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		{title: "PODS", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.PodSet) }},
 		{title: "FLAVOR", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.Flavor) }},
 		{title: "RESOURCE", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.Resource) }},
-		{title: "ASKED", cell: func(r flavorRow) string { return r.Asked }},
+		{title: "NEEDS", cell: func(r flavorRow) string { return r.Asked }},
 		{title: "FREE", cell: func(r flavorRow) string { return r.Free }},
-		{title: "MOST", cell: func(r flavorRow) string { return r.Most }},
-		{title: "VERDICT", cell: func(r flavorRow) string { return verdictText(r.flavor.Verdict) }},
+		{title: "LIMIT", cell: func(r flavorRow) string { return r.Most }},
+		{title: "VERDICT", cell: func(r flavorRow) string { return string(r.flavor.Verdict) }},
 		{cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
 	}
 	return titled("Flavors tried", newTable(columns, rows, o), o)

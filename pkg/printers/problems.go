@@ -208,17 +208,15 @@ func (j JobProblems) known() []knownProblem {
 	return all
 }
 
+// labelWidth is the width of the words before details.
+const labelWidth = 4
+
 // detailIndent is where the texts of details begin: behind an indent, a label and a gap.
 const detailIndent = "  " + "    " + gap
 
-// detail is a labelled text below a row, as findings have it.
-func detail(label, text string, o TableOptions) []string {
-	return labelled(label, wrap(Safe(text), o.Width, detailIndent), o)
-}
-
 // remedy tells what to do, below a row.
 func remedy(text command.Prose, o TableOptions) []string {
-	return labelled("do", advice(command.Prose(Safe(string(text))), detailIndent, o), o)
+	return labelled("fix:", advice(command.Prose(Safe(string(text))), detailIndent, o), o)
 }
 
 func labelled(label string, lines []string, o TableOptions) []string {

@@ -142,6 +142,6 @@ func fullJob() *inspect.Job {
 	return &inspect.Job{
 		Completions: &n, Parallelism: &n, Ready: &n,
 		StartTime: &t, CompletionTime: &t, FinishedTime: &t, StatusWrittenAt: &t, Since: &t,
-		Mirrors: []inspect.Ref{{}}, Findings: []string{""}, Reason: new(string),
+		Mirrors: []inspect.Ref{{}}, Findings: []string{""}, Reason: new(inspect.JobReason), Message: new(string),
 	}
 }

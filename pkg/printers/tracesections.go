@@ -1,12 +1,11 @@
 package printers
 
 import (
-	"bytes"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // titled puts a blank line and a heading before a table, and lays it out.
@@ -40,16 +39,16 @@ func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 }
 
 // recent is how many entries of a timeline are shown unless all are asked for.
-const recent = 15
+const recent = 5
 
 func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
-	entries, heading := t.Timeline, "Timeline"
+	entries, heading := distinct(t.Timeline, o), "Events"
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	if skipped := len(entries) - recent; skipped > 0 && !o.Wide {
+	if skipped := len(entries) - recent; skipped > 0 && !o.Timeline {
 		entries = entries[skipped:]
-		heading += fmt.Sprintf(" (and %d earlier: -o wide)", skipped)
+		heading = fmt.Sprintf("Last events (%d more: --timeline)", skipped)
 	}
 	layout := time.TimeOnly
 	if o.Now.Sub(entries[0].Time.Time) > 20*time.Hour {
@@ -64,15 +63,20 @@ func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return titled(heading, newTable(columns, entries, o), o)
 }
 
-// findingLines are the findings as check shows them.
-func findingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
-	if len(t.Findings) == 0 {
-		return nil, nil
+// distinct drops entries that say the same of the same object as the one before them, and
+// shortens what Kueue says, unless all is wanted.
+func distinct(all []inspect.TimelineEntry, o TableOptions) []inspect.TimelineEntry {
+	if o.Timeline || o.Wide {
+		return all
 	}
-	var text bytes.Buffer
-	if err := Findings(&text, &inspect.FindingList{Items: t.Findings}, o); err != nil {
-		return nil, err
+	var kept []inspect.TimelineEntry
+	last := map[string]string{}
+	for _, e := range all {
+		e.Event = kueue.Brief(e.Event)
+		if key := e.Context + " " + e.Object; last[key] != e.Event {
+			last[key] = e.Event
+			kept = append(kept, e)
+		}
 	}
-	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
-	return append([]string{"", palette{o.Color}.bold("Findings")}, lines...), nil
+	return kept
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -36,6 +37,7 @@ type checkFlags struct {
 	watch     bool
 	output    string
 	noHeaders bool
+	selector  string
 }
 
 // checkOptions are what check needs to run, checked.
@@ -44,46 +46,52 @@ type checkOptions struct {
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
 	query    read.Query
-	rules    []rules.Rule
-	judging  rules.Options
-	failOn   inspect.Severity
-	watch    bool
-	format   *printers.Format
-	table    printers.TableOptions
+	// names are the Jobs to check, none for all.
+	names   []read.Wanted
+	rules   []rules.Rule
+	judging rules.Options
+	failOn  inspect.Severity
+	watch   bool
+	format  *printers.Format
+	table   printers.TableOptions
 }
 
 // NewCommand makes the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &checkFlags{GlobalFlags: global}
+	ask := complete.New(env, global)
 	cmd := &cobra.Command{
-		Use: "check [options]",
+		Use: "check [[KIND/]NAME...] [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Find Jobs that are stuck, orphaned or run twice, and what to do",
-		Long: `Look at delegated Jobs, their mirrors, and what MultiKueue has made of them, on
-all contexts of the kubeconfig unless some are chosen, and tell what is wrong, the
-worst first: a code, what was seen, and what to do. explain CODE tells more.
+		Short:                 "Find stuck, orphaned and duplicated Jobs, and how to fix them",
+		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects, on all contexts of the
+kubeconfig unless some are chosen. Print a summary, then each problem with its fix, the
+worst first. For named Jobs, or with -o wide, print the evidence too. "explain CODE"
+describes a problem.
 
-What began less than --grace ago counts as in progress. What could not be looked
-at is told, with the codes that were therefore not judged, and never taken for
-health. The exit code is 3 if there is a finding at or above --fail-on.`,
-		Example: strings.ReplaceAll(`  # Everything, on all clusters of the kubeconfig
+Problems younger than --grace are only counted: they may be in progress. What could not
+be read is listed as not checked. The exit code is 3 if there is a finding at or above
+--fail-on, and 4 if something could not be checked.`,
+		Example: strings.ReplaceAll(`  # Check everything, on all clusters of the kubeconfig
   NAME check -A
 
-  # Not Jobs alone, but every kind that can be delegated
-  NAME check -A --kinds all
+  # Check one Job, with the evidence
+  NAME check train -n ml
 
-  # Right after a change: judge all as it stands, and leave out what is known
+  # Check the Jobs of a team, and every kind that can be delegated
+  NAME check -A -l team=vision --kinds all
+
+  # Right after a change: count everything, leave out known problems
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
   # In CI
   NAME check -A --fail-on error -o junit > report.xml`, "NAME", env.DisplayName()),
-		Args: util.NoArguments,
 
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: ask.Asks(ask.Traced),
 	}
 	f.addTo(cmd)
-	cmd.RunE = util.Runs(func([]string) (*checkOptions, error) { return f.toOptions(env) })
+	cmd.RunE = util.Runs(func(args []string) (*checkOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 
@@ -91,18 +99,20 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	f.AddListFlags(cmd)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
-	flags.DurationVar(&f.grace, "grace", util.DefaultGrace, "How long something may be in progress before it is judged; some rules wait longer. Zero judges all as it stands")
+	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query): check the Jobs whose origin or mirror matches")
+	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
+	flags.DurationVar(&f.grace, "grace", util.DefaultGrace, "How long a problem may last before it counts; some rules wait longer. Zero counts all")
 	util.Describe(cmd, util.ForFindings, cobra.NoFileCompletions, "grace")
-	flags.StringVar(&f.failOn, "fail-on", string(inspect.Warning), "The least severity that makes the exit code 3. One of: (error, warning, info, none)")
+	flags.StringVar(&f.failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3. One of: (error, warning, info, none)")
 	util.Describe(cmd, util.ForFindings, util.OneOf(severities()...), "fail-on")
-	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME, where * stands for anything")
+	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard")
 	util.Describe(cmd, util.ForFindings, util.ListOf(util.OneOf(util.Codes()...), ""), "suppress")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Keep checking, and show what changes")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	formats := append(printers.Formats(), junit, sarif)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles, evidence and remedies")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print one row per finding, without summary and fixes")
 	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 }
 
@@ -115,10 +125,10 @@ func severities() []string {
 	return append(values, failOnNone)
 }
 
-func (f *checkFlags) toOptions(env util.Environment) (*checkOptions, error) {
+func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptions, error) {
 	o := &checkOptions{
 		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch,
-		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds},
+		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}
 	suppressed, err := newSuppression(f.suppress, o.rules)
@@ -133,7 +143,14 @@ func (f *checkFlags) toOptions(env util.Environment) (*checkOptions, error) {
 		return nil, err
 	}
 	util.OneNamespace(o.contexts)
-	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color)}
+	namespace := o.contexts[0].Namespace
+	if f.AllNamespaces {
+		namespace = ""
+	}
+	if o.names, err = parseNames(args, namespace); err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), Evidence: len(o.names) > 0, NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color)}
 	return o, nil
 }
 

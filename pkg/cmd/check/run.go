@@ -3,114 +3,242 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// checked is what a check has found, with how much it looked at.
-type checked struct {
-	List *inspect.FindingList
-	// Delegated and Contexts say what was looked at.
-	Delegated int
-	Contexts  []string
-}
-
+// Run checks once, or again whenever something changes.
 func (o *checkOptions) Run(ctx context.Context) error {
 	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, o.query.Kinds)
 	if err != nil {
 		return err
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	again := &util.Repeated[*checked]{
+	again := &util.Repeated[*inspect.FindingList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*checked, error) { return o.read(ctx, f, addresses, steady), nil },
+		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, steady) },
 	}
 	if o.watch {
+		o.table.Compact = true
 		return again.Run(ctx, f)
 	}
 	once := again.Read
-	again.Read = func(ctx context.Context) (*checked, error) { return util.ReadTwice(ctx, o.Clock, f, steady, once) }
+	again.Read = func(ctx context.Context) (*inspect.FindingList, error) {
+		return util.ReadTwice(ctx, o.Clock, f, steady, once)
+	}
 	return again.Once(ctx)
 }
 
-func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) *checked {
+// read checks once.
+func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.FindingList, error) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
-	judgment := steady.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
-	found := &checked{List: inspect.NewFindingList(), Delegated: len(inventory.Pairs.Pairs)}
-	found.List.Items = judgment.Findings
-	for _, n := range judgment.NotJudged {
-		found.List.Errors = append(found.List.Errors, n.Error())
-	}
-	for _, facts := range inventory.Clusters {
-		if facts.Err == nil {
-			found.Contexts = append(found.Contexts, facts.Context)
+	if !o.query.AllNamespaces && !hasJobs(inventory) {
+		if err := util.NamespaceMissing(o.contexts[0].Namespace, inventory); err != nil {
+			return nil, err
 		}
 	}
-	return found
+	wanted, err := o.wantedJobs(inventory)
+	if err != nil {
+		return nil, err
+	}
+	judgment := steady.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
+	list := inspect.NewFindingList()
+	for i := range judgment.Findings {
+		if wanted.concerns(&judgment.Findings[i]) {
+			list.Items = append(list.Items, judgment.Findings[i])
+		}
+	}
+	for _, n := range judgment.NotJudged {
+		list.Errors = append(list.Errors, n.Error())
+	}
+	o.advise(ctx, f, inventory, list, judgment, addresses)
+	list.Summary = o.summary(inventory, list, judgment, wanted)
+	list.Unchecked = judgment.Unchecked()
+	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
+		isKnown := len(u.Contexts) > 0 && inventory.Facts(u.Contexts[0]) != nil
+		if !isKnown {
+			// A context that does not answer is among them already.
+			list.Unchecked = append(list.Unchecked, u)
+		}
+	}
+	return list, nil
+}
+
+// hasJobs says whether any Job was found.
+func hasJobs(v *inspect.Inventory) bool {
+	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return len(f.Jobs) > 0 })
+}
+
+// advise gives findings about quota the answers that trace gives: these rest on the quotas of the
+// workers, which are read only where there is such a finding.
+func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, addresses []kubecontext.Address) {
+	if !answer.NeedsQuotas(list.Items) {
+		return
+	}
+	queues, workloads := answer.Places(known, list.Items)
+	with := read.Read(ctx, f, read.Want{
+		Room: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
+	})
+	answer.AdviseAll(with, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
+}
+
+func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs) inspect.CheckSummary {
+	s := inspect.CheckSummary{}
+	for i := range list.Items {
+		switch list.Items[i].Severity {
+		case inspect.Error:
+			s.Errors++
+		case inspect.Warning:
+			s.Warnings++
+		case inspect.Info:
+			s.Infos++
+		}
+	}
+	for _, p := range v.Pairs.Pairs {
+		if wanted.has(p) {
+			s.Jobs++
+		}
+	}
+	for _, facts := range v.Clusters {
+		if facts.Err == nil {
+			s.Clusters++
+		}
+	}
+	var period time.Duration
+	s.Young, period = judgment.Younger(wanted.concerns)
+	s.GraceSeconds = int(period.Seconds())
+	return s
 }
 
 // show prints what was found, and makes the exit code of it.
-func (o *checkOptions) show(found *checked) error {
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, found) }); err != nil {
+func (o *checkOptions) show(list *inspect.FindingList) error {
+	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	o.tell(found)
-	return errors.Join(o.verdict(found), util.Partial(found.List.Errors, len(o.contexts)))
+	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
+		for _, u := range list.Unchecked {
+			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
+		}
+	}
+	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
+		util.Tell(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
+	}
+	return errors.Join(o.verdict(list), util.Incomplete(list.Unchecked))
 }
 
-// tell says beside the output what it does not.
-func (o *checkOptions) tell(found *checked) {
-	tellsErrors := o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders || o.format.Is(junit) || o.format.Is(sarif)
-	if !tellsErrors {
-		util.TellErrors(o.ErrOut, found.List.Errors)
-	}
-	if len(found.List.Items) == 0 && o.format.IsTable() && len(found.Contexts) > 0 {
-		jobs := "delegated " + util.NounFor(o.query)
-		if found.Delegated == 1 {
-			jobs = strings.TrimSuffix(jobs, "s")
-		}
-		where := "in namespace " + o.contexts[0].Namespace
-		if o.query.AllNamespaces {
-			where = "in all namespaces"
-		}
-		if len(found.List.Errors) > 0 {
-			util.Tell(o.ErrOut, "No findings in what could be looked at: %d %s %s of %s", found.Delegated, jobs, where, strings.Join(found.Contexts, ", "))
-			return
-		}
-		util.Tell(o.ErrOut, "No findings: looked at %d %s %s of %s", found.Delegated, jobs, where, strings.Join(found.Contexts, ", "))
-	}
-}
-
-func (o *checkOptions) verdict(found *checked) error {
+func (o *checkOptions) verdict(list *inspect.FindingList) error {
 	if o.failOn == failOnNone {
 		return nil
 	}
-	for i := range found.List.Items {
-		if found.List.Items[i].Severity.IsAtLeast(o.failOn) {
-			return &util.FindingsError{Count: printers.CountFindings(found.List)}
+	for i := range list.Items {
+		if list.Items[i].Severity.IsAtLeast(o.failOn) {
+			return &util.FindingsError{Count: printers.CountFindings(list)}
 		}
 	}
 	return nil
 }
 
-func (o *checkOptions) write(w io.Writer, found *checked) error {
+func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {
 	switch {
 	case o.format.Is(junit):
-		return printers.JUnit(w, found.List, o.rules)
+		return printers.JUnit(w, list, o.rules)
 	case o.format.Is(sarif):
-		return printers.SARIF(w, found.List, o.rules, util.Version())
+		return printers.SARIF(w, list, o.rules, util.Version())
 	case o.format.IsPerJob():
-		return o.format.PrintFindings(w, found.List.Items)
+		return o.format.PrintFindings(w, list.Items)
 	case !o.format.IsTable():
-		return o.format.PrintObject(w, found.List)
+		return o.format.PrintObject(w, list)
 	}
-	return printers.Findings(w, found.List, o.TableNow(o.table))
+	return printers.Findings(w, list, o.TableNow(o.table))
+}
+
+// wantedJobs are the Jobs that a check is about.
+type wantedJobs struct {
+	// isAll is whether neither names nor labels were given.
+	isAll bool
+	refs  map[inspect.Ref]bool
+}
+
+// wantedJobs finds the Jobs that names and labels choose. The error names those that do not exist
+// where they were looked for.
+func (o *checkOptions) wantedJobs(v *inspect.Inventory) (*wantedJobs, error) {
+	w := &wantedJobs{isAll: len(o.names) == 0 && o.query.LabelSelector == "", refs: map[inspect.Ref]bool{}}
+	if w.isAll {
+		return w, nil
+	}
+	found := map[read.Wanted]bool{}
+	for _, facts := range v.Clusters {
+		for _, j := range facts.Jobs {
+			isNamed := len(o.names) == 0
+			for _, name := range o.names {
+				if name.Name == j.Name && (name.Kind == "" && j.Row().IsJob() || name.Kind != "" && j.Row().IsNamed(name.Kind)) {
+					found[name], isNamed = true, true
+				}
+			}
+			if isNamed && facts.Selects(j) {
+				w.refs[inspect.RefOf(j)] = true
+			}
+		}
+	}
+	for _, name := range o.names {
+		if !found[name] {
+			return nil, util.NotFound(o.Environment, name, v)
+		}
+	}
+	return w, nil
+}
+
+// has says whether a pair is one of them: its origin is, or one of its mirrors.
+func (w *wantedJobs) has(p inspect.Pair) bool {
+	if w.isAll {
+		return true
+	}
+	for _, j := range p.Jobs() {
+		if w.refs[inspect.RefOf(j)] {
+			return true
+		}
+	}
+	return false
+}
+
+// concerns says whether a finding is about one of them.
+func (w *wantedJobs) concerns(f *inspect.Finding) bool {
+	if w.isAll {
+		return true
+	}
+	for _, r := range f.Jobs {
+		if w.refs[r] {
+			return true
+		}
+	}
+	return false
+}
+
+// parseNames reads arguments of the form [KIND/]NAME.
+func parseNames(args []string, namespace string) ([]read.Wanted, error) {
+	var names []read.Wanted
+	for _, arg := range args {
+		w, err := util.WantedJob([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(w.Name) == "" {
+			return nil, fmt.Errorf("%q is not a name", arg)
+		}
+		w.Namespace = namespace
+		names = append(names, w)
+	}
+	return names, nil
 }

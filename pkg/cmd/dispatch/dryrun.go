@@ -66,12 +66,13 @@ func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
 	name := object.KindAndName(c.Origin)
 	switch {
 	case chosen == "":
-		t.Summary = name + " would be given to none of them"
+		t.Message = "No cluster would take " + name + "."
 	case c.isBound:
-		t.Summary = fmt.Sprintf("%s has its mirror on %s, and stays there", name, chosen)
+		t.Message = fmt.Sprintf("%s has its mirror on %s and stays there.", name, chosen)
 	default:
-		t.Summary = fmt.Sprintf("%s would be given to %s", name, chosen)
+		t.Message = fmt.Sprintf("%s would run on %s.", name, chosen)
 	}
+	t.Summary = t.Message
 	return t
 }
 

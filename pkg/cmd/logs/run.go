@@ -54,7 +54,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	if stopped := util.Interrupted(ctx); stopped != nil {
 		return stopped
 	}
-	if unread := logs.Unread(inventory); err == nil && len(unread) > 0 {
+	if unread := logs.Unread(inventory); err == nil && len(unread) > 0 && len(at.Jobs) == 0 {
 		return &util.PartialError{Failed: len(unread), Total: len(o.Contexts)}
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -71,9 +72,9 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		judgment = steady.Keep(o.Clock.Now(), rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}))
 		codes = judgment.Codes()
 	}
-	var reasons map[*inspect.Job]string
+	var briefs map[*inspect.Job]answer.Brief
 	if o.merged {
-		reasons = inventory.Reasons()
+		briefs = answer.Jobs(inventory, judgment.Findings)
 	}
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {
@@ -82,8 +83,8 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				// Not everything is judged where something may not be looked at.
 				j.Findings = []string{}
 			}
-			if reason, isKnown := reasons[j]; isKnown {
-				j.Reason = &reason
+			if brief, isKnown := briefs[j]; isKnown {
+				j.Reason, j.Message = &brief.Reason, &brief.Message
 			}
 		}
 	}

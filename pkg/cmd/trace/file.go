@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -15,12 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // readFiles judges what is not submitted yet.
@@ -49,8 +53,9 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	for i, m := range manifests {
 		o.try(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
-		t.Placements = append(t.Placements, o.reached(placement.Submit(inventory, &requests[i]))...)
-		t.Summary = fmt.Sprintf("%s %s/%s is not submitted; %s", t.Origin.Kind, t.Origin.Namespace, t.Origin.Name, placement.Outlook(t.Placements))
+		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
+		answer.Unsubmitted(t)
+		checkOwner(t, m.Object)
 		t.Errors = list.Errors
 		list.Items = append(list.Items, *t)
 	}
@@ -135,6 +140,23 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	return r, nil
 }
 
+// checkOwner has a trace say that managedBy looks like a typo: the API server takes any name, and
+// nothing would ever run the object.
+func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
+	kind, known := delegation.KindOf(object.GroupVersionKind())
+	if !known || kind.IsUnmanaged() {
+		return
+	}
+	typed := kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...))
+	if meant := rules.MeantOwner(typed); meant != "" {
+		t.Reason = inspect.ReasonUnknownOwner
+		t.Message = fmt.Sprintf("Unknown owner %s; did you mean %s?", typed, meant)
+		t.Fixes = []command.Fix{{Text: fmt.Sprintf("set %s to %s", strings.Join(kind.ManagedBy, "."), meant), Command: []string{}}}
+		t.Remedy = string(answer.Remedy(t.Fixes))
+		t.Summary = t.Phrase() + ". " + t.Message
+	}
+}
+
 // isMultiKueues says whether an object is to be run by MultiKueue and nobody else.
 func isMultiKueues(object *unstructured.Unstructured) bool {
 	kind, known := delegation.KindOf(object.GroupVersionKind())
@@ -148,9 +170,9 @@ func (e *neverError) ExitCode() int { return util.ExitFindings }
 
 func (e *neverError) Error() string {
 	if e.total == 1 {
-		return "it can run nowhere, as things stand"
+		return "no cluster can run it"
 	}
-	return fmt.Sprintf("%d of %d can run nowhere, as things stand", e.count, e.total)
+	return fmt.Sprintf("no cluster can run %d of %d objects", e.count, e.total)
 }
 
 // fits makes an error of what is not submitted and can run nowhere.
@@ -160,7 +182,7 @@ func (o *traceOptions) fits(list *inspect.TraceList) error {
 	}
 	never := 0
 	for i := range list.Items {
-		if placement.Overall(list.Items[i].Placements) == inspect.Never {
+		if t := &list.Items[i]; t.Reason == inspect.ReasonUnknownOwner || placement.Overall(t.Placements) == inspect.Never {
 			never++
 		}
 	}

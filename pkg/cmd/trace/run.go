@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -76,16 +77,20 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	list := inspect.NewTraceList()
 	for _, p := range subjects {
 		t := inventory.Trace(p)
-		t.Placements = append(t.Placements, o.reached(placement.Judge(inventory, p))...)
+		t.Placements = append(t.Placements, answer.Reached(placement.Judge(inventory, p), o.flags.ReachFlags())...)
 		list.Items = append(list.Items, *t)
 	}
 	inventory.ForgetClaims()
 	around := o.around(ctx, f, inventory, list.Items, addresses, &ahead)
 	judgment := steady.Keep(o.Clock.Now(), rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: o.flags.ReachFlags()}))
 	list.Errors = append(inventory.Errors(), alone(around)...)
+	orphans := judgment.All(answer.IsOrphan)
 	for i := range list.Items {
 		t := &list.Items[i]
 		t.Findings, t.Errors = judgment.About(t), list.Errors
+		q := answer.Question{Inventory: inventory, Pair: subjects[i], Trace: t, Findings: orphans, Reach: o.flags.ReachFlags()}
+		answer.Fill(q)
+		q.Advise(t.Findings)
 	}
 	return list, nil
 }
@@ -118,10 +123,27 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders && o.wanted.Name == "") {
+	switch isList := o.wanted.Name == "" && len(o.filenames) == 0; {
+	case o.format.IsTable() && !isList:
+		util.NoteErrors(o.ErrOut, list.Errors)
+	case !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders):
 		util.TellErrors(o.ErrOut, list.Errors)
 	}
-	return errors.Join(o.fits(list), util.Partial(list.Errors, len(o.contexts)))
+	return errors.Join(o.fits(list), o.incomplete(list))
+}
+
+// incomplete is an error where an answer depends on what could not be read. A context that no
+// answer needed is none.
+func (o *traceOptions) incomplete(list *inspect.TraceList) error {
+	if o.wanted.Name == "" || len(o.filenames) > 0 {
+		return util.Partial(list.Errors, len(o.contexts))
+	}
+	for i := range list.Items {
+		if err := util.Incomplete(list.Items[i].Unchecked); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
@@ -146,10 +168,6 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 			if _, err := io.WriteString(w, "\n"); err != nil {
 				return err
 			}
-		}
-		if i < len(list.Items)-1 {
-			// They are the same for all, and told once.
-			t.Errors = nil
 		}
 		if err := printers.Trace(w, &t, o.TableNow(o.table)); err != nil {
 			return err

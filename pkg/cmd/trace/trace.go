@@ -29,6 +29,7 @@ type traceFlags struct {
 	watch        bool
 	output       string
 	noHeaders    bool
+	timeline     bool
 	filenames    []string
 	queue        string
 }
@@ -116,6 +117,8 @@ func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	util.Describe(cmd, util.ForObjects, nil, "orphans")
+	flags.BoolVar(&f.timeline, "timeline", false, "Show all events of a Job, not only the last ones")
+	util.Describe(cmd, util.ForOutput, nil, "timeline")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	formats := append(printers.Formats(), mermaid)
@@ -143,7 +146,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	if !f.AllNamespaces {
 		o.wanted.Namespace = o.contexts[0].Namespace
 	}
-	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color)}
+	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Timeline: f.timeline, Color: env.WantsColor(f.Color)}
 	return o, nil
 }
 
@@ -151,7 +154,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 func (f *traceFlags) fileConflicts(o *traceOptions) error {
 	switch {
 	case len(f.filenames) == 0 && f.queue != "":
-		return errors.New("--queue belongs to --filename: of a NAME the queue is known")
+		return errors.New("--queue requires --filename")
 	case len(f.filenames) == 0:
 		return nil
 	case o.wanted.Name != "":

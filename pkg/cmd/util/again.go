@@ -152,7 +152,8 @@ func (v *view[T]) update(value T) error {
 	// While it is watched, neither what was found nor who does not answer ends it.
 	var partial *PartialError
 	var found *FindingsError
-	if errors.As(err, &partial) || errors.As(err, &found) {
+	var incomplete *IncompleteError
+	if errors.As(err, &partial) || errors.As(err, &incomplete) || errors.As(err, &found) {
 		err = nil
 	}
 	return err

@@ -11,6 +11,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
+// NamespaceMissing is an error if none of the clusters that were read has a namespace, and nil
+// where that is not known of one of them.
+func NamespaceMissing(namespace string, v *inspect.Inventory) error {
+	var contexts []string
+	for _, f := range v.Clusters {
+		if f.Err != nil || len(f.Namespaces) == 0 || f.Gaps[inspect.PartNamespaces] != nil {
+			return nil
+		}
+		if _, exists := f.Namespaces[namespace]; exists {
+			return nil
+		}
+		contexts = append(contexts, f.Context)
+	}
+	if len(contexts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("namespace %q does not exist in %s %s; choose another with -n, or all with -A",
+		namespace, map[bool]string{true: "context", false: "contexts"}[len(contexts) == 1], strings.Join(contexts, ", "))
+}
+
 // NotFound says where a wanted Job was looked for in vain, and where it could not be.
 func NotFound(env Environment, wanted read.Wanted, inventory *inspect.Inventory) error {
 	var looked, unread []string
@@ -25,17 +45,17 @@ func NotFound(env Environment, wanted read.Wanted, inventory *inspect.Inventory)
 	if len(looked) == 0 {
 		return &PartialError{Failed: len(unread), Total: len(unread)}
 	}
-	where, hint := fmt.Sprintf("in namespace %q of ", wanted.Namespace), "-n or -A looks elsewhere"
+	where, hint := fmt.Sprintf("in namespace %q of ", wanted.Namespace), "choose another namespace with -n, or all with -A"
 	if wanted.Namespace == "" {
 		where, hint = "in any namespace of ", ""
 	}
-	message := fmt.Sprintf("%s %q was not found %scontext", cmp.Or(wanted.Kind, delegation.Job().Name), wanted.Name, where)
+	message := fmt.Sprintf("%s %q not found %scontext", cmp.Or(wanted.Kind, delegation.Job().Name), wanted.Name, where)
 	if len(looked) > 1 {
 		message += "s"
 	}
 	message += " " + strings.Join(looked, ", ")
 	if len(unread) > 0 {
-		message += fmt.Sprintf("; %s could not be looked at", strings.Join(unread, ", "))
+		message += fmt.Sprintf("; not read: %s", strings.Join(unread, ", "))
 	}
 	if hint != "" {
 		message += "; " + hint

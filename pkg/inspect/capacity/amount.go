@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,6 +66,11 @@ func (a Amount) Quantity(name string) resource.Quantity {
 func (a Amount) Text(name string) string {
 	if a == Unlimited {
 		return "unlimited"
+	}
+	// What is counted has no suffix: 1000 GPUs are not "1k".
+	const countable = 1e6
+	if name != string(corev1.ResourceCPU) && a > -countable && a < countable {
+		return strconv.FormatInt(int64(a), 10)
 	}
 	q := a.Quantity(name)
 	return q.String()

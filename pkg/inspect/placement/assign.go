@@ -3,7 +3,10 @@ package placement
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -275,4 +278,55 @@ func (t *try) shortest() (room, bool) {
 		_, yAtAll := y.lacks()
 		return cmp.Or(-cmp.Compare(xAtAll, yAtAll), cmp.Compare(x.resource, y.resource))
 	}), true
+}
+
+// amount fills in the resource that an assignment rests on: the one that is short or, where
+// everything fits, the one with the smallest part left, other resources than CPU and memory
+// first.
+func (s *site) amount(a *assignment) {
+	t := a.worst
+	if t == nil {
+		t = scarcest(a.tries)
+	}
+	if t == nil || len(t.rooms) == 0 || !t.suits {
+		return
+	}
+	r, isShort := t.shortest()
+	if !isShort {
+		r = slices.MinFunc(t.rooms, func(x, y room) int {
+			return cmp.Or(cmp.Compare(x.weight(), y.weight()), cmp.Compare(x.resource, y.resource))
+		})
+	}
+	s.Resource, s.Flavor = r.resource, t.flavor
+	s.Needs, s.Free, s.Limit = r.asked.Text(r.resource), r.free.Text(r.resource), r.most.Text(r.resource)
+}
+
+// scarcest is the chosen try with a resource that most clusters have little of, nil if none
+// was chosen.
+func scarcest(tries []try) *try {
+	var found *try
+	least := math.Inf(1)
+	for i := range tries {
+		t := &tries[i]
+		if !t.chosen {
+			continue
+		}
+		for _, r := range t.rooms {
+			if w := r.weight(); w < least {
+				found, least = t, w
+			}
+		}
+	}
+	return found
+}
+
+// weight orders rooms: the smaller, the more it decides.
+func (r room) weight() float64 {
+	w := float64(r.free) / float64(max(1, r.asked))
+	const common = 1e6
+	switch r.resource {
+	case string(corev1.ResourceCPU), string(corev1.ResourceMemory), string(corev1.ResourcePods), string(corev1.ResourceEphemeralStorage):
+		w += common
+	}
+	return w
 }

@@ -25,14 +25,14 @@ func createNamespace(context, name string) inspect.PlacementChange {
 
 func resume(context, kind, namespace, name string) inspect.PlacementChange {
 	return inspect.PlacementChange{
-		Message: fmt.Sprintf("let %s go on, on %s", name, context),
+		Message: fmt.Sprintf("resume %s on %s", name, context),
 		Command: kueue.Resume(context, kind, namespace, name).Shell(),
 	}
 }
 
 func activate(context string, w *kueue.Workload) inspect.PlacementChange {
 	return inspect.PlacementChange{
-		Message: fmt.Sprintf("activate its Workload again, on %s", context),
+		Message: fmt.Sprintf("activate its Workload on %s", context),
 		Command: kueue.Activate(context, w).Shell(),
 	}
 }
@@ -46,7 +46,7 @@ func (s *site) suggest(result *assignment) {
 			continue
 		}
 		if t.tolerate != nil && s.hasRoomBut(t) {
-			s.change(inspect.PlacementChange{Message: fmt.Sprintf("tolerate the taint %s of flavor %s on %s", t.tolerate.ToString(), t.flavor, s.Context)})
+			s.change(inspect.PlacementChange{Message: fmt.Sprintf("tolerate taint %s of flavor %s on %s", t.tolerate.ToString(), t.flavor, s.Context)})
 		}
 	}
 	t := result.worst
@@ -61,7 +61,7 @@ func (s *site) suggest(result *assignment) {
 	if result.verdict == inspect.Never {
 		if r.most > 0 {
 			s.change(inspect.PlacementChange{
-				Message: fmt.Sprintf("ask for no more than %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.asked, r), s.Context), Share: r.share(atAll),
+				Message: fmt.Sprintf("request at most %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.asked, r), s.Context), Share: r.share(atAll),
 			})
 		}
 		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, r.share(atAll))
@@ -109,9 +109,9 @@ func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float
 		return
 	}
 	wanted := quota.Nominal.Plus(by)
-	text := fmt.Sprintf("raise the quota of %s in flavor %s of ClusterQueue %s on %s by %s, to %s", fr.Resource, fr.Flavor, q.Name, s.Context, by.Text(fr.Resource), wanted.Text(fr.Resource))
+	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s by %s to %s %s (flavor %s)", q.Name, s.Context, by.Text(fr.Resource), wanted.Text(fr.Resource), fr.Resource, fr.Flavor)
 	if q.Status.EffectiveQuotas != nil {
-		s.change(inspect.PlacementChange{Message: text + ", by whatever orchestrates its quotas", Share: share})
+		s.change(inspect.PlacementChange{Message: text + " where its quotas are orchestrated", Share: share})
 		return
 	}
 	for g := range q.Spec.ResourceGroups {
@@ -170,7 +170,7 @@ func refused(c *corev1.Container, limits []corev1.LimitRange) string {
 	for _, name := range slices.Sorted(maps.Keys(c.Resources.Requests)) {
 		request := c.Resources.Requests[name]
 		if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
-			return fmt.Sprintf("asks for %s %s, which is above its limit of %s", request.String(), name, limit.String())
+			return fmt.Sprintf("requests %s %s, above its own limit of %s", request.String(), name, limit.String())
 		}
 		for i := range limits {
 			for _, item := range limits[i].Spec.Limits {
@@ -178,10 +178,10 @@ func refused(c *corev1.Container, limits []corev1.LimitRange) string {
 					continue
 				}
 				if most, ok := item.Max[name]; ok && request.Cmp(most) > 0 {
-					return fmt.Sprintf("asks for %s %s, and LimitRange %s allows %s", request.String(), name, limits[i].Name, most.String())
+					return fmt.Sprintf("requests %s %s; LimitRange %s allows at most %s", request.String(), name, limits[i].Name, most.String())
 				}
 				if least, ok := item.Min[name]; ok && request.Cmp(least) < 0 {
-					return fmt.Sprintf("asks for %s %s, and LimitRange %s wants %s at least", request.String(), name, limits[i].Name, least.String())
+					return fmt.Sprintf("requests %s %s; LimitRange %s demands at least %s", request.String(), name, limits[i].Name, least.String())
 				}
 			}
 		}

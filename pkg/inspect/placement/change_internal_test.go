@@ -19,6 +19,6 @@ func TestRefused(t *testing.T) {
 	}}}}}
 	limits[0].Name = "small"
 	for range 50 {
-		assert.Equal(t, refused(&c, limits), "asks for 8 cpu, and LimitRange small allows 1")
+		assert.Equal(t, refused(&c, limits), "requests 8 cpu; LimitRange small allows at most 1")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -49,8 +50,8 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 }
 
 // decide ends the judgment.
-func (s *site) decide(v inspect.Verdict, format string, arguments ...any) bool {
-	s.Verdict, s.Message = v, fmt.Sprintf(format, arguments...)
+func (s *site) decide(v inspect.Verdict, reason inspect.PlacementReason, format string, arguments ...any) bool {
+	s.Verdict, s.Reason, s.Message = v, reason, fmt.Sprintf(format, arguments...)
 	return false
 }
 
@@ -71,20 +72,20 @@ func (s *site) isReached() bool {
 	switch {
 	case s.facts == nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.decide(inspect.Unknown, "no context is known to reach it")
+		return s.decide(inspect.Unknown, inspect.NoContext, "no context reaches it")
 	case s.facts.Err != nil:
 		s.condition(name, inspect.No, "no")
-		return s.decide(inspect.Unknown, "%s", s.because(s.facts.Err))
+		return s.decide(inspect.Unknown, inspect.Unreadable, "%s", s.because(s.facts.Err))
 	case s.facts.Gaps[inspect.PartKueue] != nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.decide(inspect.Unknown, "whether it has Kueue could not be read: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
+		return s.decide(inspect.Unknown, inspect.Unreadable, "cannot tell whether it has Kueue: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
 	case s.facts.NoKueue:
 		s.condition(name, inspect.Yes, "yes")
 		s.condition(inspect.ConditionQueue, inspect.No, "no Kueue")
-		return s.decide(inspect.Never, "it does not serve Kueue's API")
+		return s.decide(inspect.Never, inspect.NoKueue, "does not serve Kueue's API")
 	case s.facts.Kueue == nil || s.facts.Kueue.Capacity == nil:
 		s.condition(name, inspect.Yes, "yes")
-		return s.decide(inspect.Unknown, "nobody asked how much room it has")
+		return s.decide(inspect.Unknown, inspect.Unreadable, "its quota was not read")
 	}
 	s.condition(name, inspect.Yes, "yes")
 	s.room = s.facts.Kueue.Capacity
@@ -106,18 +107,18 @@ func (s *site) hasQuota() bool {
 		switch c.State {
 		case kueue.CheckRejected:
 			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
-			return s.decide(inspect.Never, "AdmissionCheck %s has rejected it", c.Name)
+			return s.decide(inspect.Never, inspect.CheckRejected, "AdmissionCheck %s rejected it", c.Name)
 		case kueue.CheckReady:
 		default:
 			if check == nil && s.facts.Gaps[inspect.PartChecks] != nil {
 				s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
-				return s.decide(inspect.Unknown, "it has quota, and waits for AdmissionCheck %s, which may not be read: MultiKueue's waits for a worker", c.Name)
+				return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is pending and cannot be read", c.Name)
 			}
 			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
-			return s.decide(inspect.Waits, "it has quota, and waits for AdmissionCheck %s", c.Name)
+			return s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s is pending", c.Name)
 		}
 	}
-	return s.decide(inspect.Fits, "it has quota there")
+	return s.decide(inspect.Fits, inspect.HasQuota, "has quota")
 }
 
 // isHeld ends the judgment where the Workload itself is kept from running.
@@ -127,7 +128,7 @@ func (s *site) isHeld() bool {
 	}
 	if !s.own.IsActive() {
 		s.change(activate(s.Context, s.own))
-		return s.decide(inspect.Never, "it was deactivated (spec.active of its Workload is false)")
+		return s.decide(inspect.Never, inspect.Deactivated, "its Workload is deactivated (spec.active is false)")
 	}
 	quota := s.own.Condition(kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionFalse {
@@ -135,11 +136,11 @@ func (s *site) isHeld() bool {
 	}
 	switch quota.Reason {
 	case kueue.OnHold:
-		return s.decide(inspect.Never, "it is on hold: %s", quota.Message)
+		return s.decide(inspect.Never, inspect.OnHold, "on hold: %s", quota.Message)
 	case kueue.AdmissionGated, kueue.PodsReadyFirst:
-		return s.decide(inspect.Waits, "%s", quota.Message)
+		return s.decide(inspect.Waits, inspect.OnHold, "%s", quota.Message)
 	case kueue.UnresolvedDevices:
-		return s.decide(inspect.Unknown, "its devices could not be resolved: %s", quota.Message)
+		return s.decide(inspect.Unknown, inspect.DevicesUnresolved, "Kueue cannot resolve its devices: %s", quota.Message)
 	}
 	return true
 }
@@ -153,7 +154,7 @@ func (s *site) hasNamespace() bool {
 	case known == nil:
 		s.condition(name, inspect.No, "no")
 		s.change(createNamespace(s.Context, s.request.Namespace))
-		return s.decide(inspect.Never, "there is no namespace %s", s.request.Namespace)
+		return s.decide(inspect.Never, inspect.NamespaceMissing, "namespace %s does not exist", s.request.Namespace)
 	default:
 		s.condition(name, inspect.Yes, "yes")
 	}
@@ -187,25 +188,25 @@ func (s *site) hasQueue() bool {
 	r := s.request
 	if r.Queue == "" && !r.Delegated {
 		s.condition(name, inspect.NotKnown, "none")
-		return s.decide(inspect.Unknown, "it names no LocalQueue, so that it is not for Kueue to say whether it runs")
+		return s.decide(inspect.Unknown, inspect.NoQueueLabel, "no queue label, so Kueue does not decide")
 	}
 	if r.Queue == "" {
 		s.condition(name, inspect.No, "none")
-		return s.decide(inspect.Never, "it names no LocalQueue")
+		return s.decide(inspect.Never, inspect.NoQueueLabel, "no queue label (%s)", delegation.QueueNameLabel)
 	}
 	local, err := s.findLocal()
 	switch {
 	case err != nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.byWords("LocalQueue %s/%s could not be read: %s", r.Namespace, r.Queue, s.because(err))
+		return s.byWords("cannot read LocalQueue %s/%s: %s", r.Namespace, r.Queue, s.because(err))
 	case local == nil:
 		s.condition(name, inspect.No, "absent")
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s, leading to a ClusterQueue there", r.Namespace, r.Queue, s.Context)})
-		return s.decide(inspect.Never, "there is no LocalQueue %s/%s", r.Namespace, r.Queue)
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s", r.Namespace, r.Queue, s.Context)})
+		return s.decide(inspect.Never, inspect.QueueMissing, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
 	case kueue.IsStopped(local.Spec.StopPolicy):
 		s.condition(name, inspect.No, "stopped")
 		s.change(resume(s.Context, "LocalQueue", local.Namespace, local.Name))
-		return s.decide(inspect.Never, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
+		return s.decide(inspect.Never, inspect.QueueStopped, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
 	}
 	s.local = local
 	return s.hasClusterQueue(local.Spec.ClusterQueue)
@@ -220,7 +221,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 			return s.byWords("%s", s.because(err))
 		}
 		s.condition(name, inspect.No, "absent")
-		return s.decide(inspect.Never, "there is no ClusterQueue %s, which LocalQueue %s/%s leads to", queue, s.local.Namespace, s.local.Name)
+		return s.decide(inspect.Never, inspect.QueueMissing, "ClusterQueue %s of LocalQueue %s/%s does not exist", queue, s.local.Namespace, s.local.Name)
 	}
 	q := s.queue.Queue
 	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
@@ -229,13 +230,13 @@ func (s *site) hasClusterQueue(queue string) bool {
 	case kueue.IsStopped(q.Spec.StopPolicy):
 		s.condition(name, inspect.No, "stopped")
 		s.change(resume(s.Context, "ClusterQueue", "", q.Name))
-		return s.decide(inspect.Never, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
+		return s.decide(inspect.Never, inspect.QueueStopped, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")
-		return s.decide(inspect.Never, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
+		return s.decide(inspect.Never, inspect.QueueInactive, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
 	case isLoop:
 		s.condition(name, inspect.No, "cohort loop")
-		return s.decide(inspect.Never, "the cohorts above ClusterQueue %s are their own ancestors", q.Name)
+		return s.decide(inspect.Never, inspect.QueueInactive, "the cohorts of ClusterQueue %s form a loop", q.Name)
 	case active == nil:
 		s.condition(name, inspect.NotKnown, "no status")
 	default:
@@ -249,23 +250,23 @@ func (s *site) isPermitted() bool {
 	q := s.queue.Queue
 	if q.Spec.NamespaceSelector == nil {
 		s.condition(inspect.ConditionQueue, inspect.No, "selects nobody")
-		return s.decide(inspect.Never, "ClusterQueue %s takes no namespace: it has no namespaceSelector", q.Name)
+		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s selects no namespace (no namespaceSelector)", q.Name)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)
 	if err != nil {
-		return s.decide(inspect.Unknown, "namespaceSelector of ClusterQueue %s makes no sense: %v", q.Name, err)
+		return s.decide(inspect.Unknown, inspect.NamespaceNotSelected, "invalid namespaceSelector of ClusterQueue %s: %v", q.Name, err)
 	}
 	if selector.Empty() {
 		return true
 	}
 	namespace := s.room.Namespaces[s.request.Namespace]
 	if namespace == nil {
-		return s.byWords("ClusterQueue %s chooses namespaces by labels, and those of %s could not be read", q.Name, s.request.Namespace)
+		return s.byWords("ClusterQueue %s selects namespaces by labels; cannot read those of %s", q.Name, s.request.Namespace)
 	}
 	if !selector.Matches(labelsOf(namespace)) {
 		s.condition(inspect.ConditionQueue, inspect.No, "not for it")
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("label namespace %s on %s as namespaceSelector of ClusterQueue %s asks (%s)", namespace.Name, s.Context, q.Name, selector)})
-		return s.decide(inspect.Never, "ClusterQueue %s does not take namespace %s: it selects %s", q.Name, namespace.Name, selector)
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("label namespace %s on %s to match ClusterQueue %s (%s)", namespace.Name, s.Context, q.Name, selector)})
+		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s does not select namespace %s (selector %s)", q.Name, namespace.Name, selector)
 	}
 	return true
 }

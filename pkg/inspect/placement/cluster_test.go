@@ -118,32 +118,32 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
   {name: f, resources: [{name: cpu, nominalQuota: 2}]}, {name: g, resources: [{name: cpu, nominalQuota: 2}]}]}]}}]
 `
 	for name, c := range map[string]struct{ cluster, job, verdict, message, change string }{
-		"room": {simple("4") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]", pods("3", "cpu: 1"), "fits", "there is room now", ""},
+		"room": {simple("4") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]", pods("3", "cpu: 1"), "fits", "fits now", ""},
 		"busy": {
 			simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", pods("3", "cpu: 1"), "waits",
-			"1 cpu more in flavor f; ml/a holds 2 (priority 0, since 60m)", "by 1, to 5",
+			"1 cpu more in flavor f; ml/a holds 2 (priority 0, since 60m)", "raise the quota of ClusterQueue q on w by 1 to 5 cpu (flavor f)",
 		},
-		"too big":                                {simple("4"), pods("5", "cpu: 1"), "never", "asks for 5 cpu, 4 is the most that flavor f can give", "ask for no more than 4 cpu (4 pods at once, not 5)"},
+		"too big":                                {simple("4"), pods("5", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu (4 pods at once, not 5)"},
 		"fewer completions than pods at once":    {simple("4"), `{spec: {parallelism: 10, completions: 3, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"may start with fewer":                   {simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", flexible("5", "2"), "fits", "with fewer pods", ""},
 		"may start with fewer, and all is taken": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", flexible("5", "2"), "waits", "2 cpu more", ""},
-		"too many at least":                      {simple("4"), flexible("8", "5"), "never", "asks for 5 cpu", ""},
-		"a resource that nobody has":             {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "asks for 1 gpu, which no flavor of ClusterQueue q has", "cover gpu"},
-		"covered, and in no flavor":              {gpus, pods("1", "cpu: 1, gpu: 1"), "never", "asks for 1 gpu, 0 is the most", ""},
+		"too many at least":                      {simple("4"), flexible("8", "5"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
+		"a resource that nobody has":             {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "needs 1 gpu; no flavor of ClusterQueue q has it", "add gpu to a resource group of ClusterQueue q on w, or do not request it"},
+		"covered, and in no flavor":              {gpus, pods("1", "cpu: 1, gpu: 1"), "never", "needs 1 gpu, limit 0 (flavor f)", ""},
 		"nothing asked":                          {simple("0"), pods("1", ""), "fits", "", ""},
-		"the namespace asks for it":              {simple("1") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "never", "asks for 2 cpu", ""},
-		"the namespace allows less":              {simple("9") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, max: {cpu: 1}}]}}]`, pods("1", "cpu: 2"), "never", "LimitRange l allows 1", ""},
+		"the namespace asks for it":              {simple("1") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "never", "needs 2 cpu, limit 1 (flavor f)", ""},
+		"the namespace allows less":              {simple("9") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, max: {cpu: 1}}]}}]`, pods("1", "cpu: 2"), "never", "container c requests 2 cpu; LimitRange l allows at most 1", ""},
 		"another namespace's limits":             {simple("1") + `limits: [{metadata: {namespace: other, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "fits", "", ""},
 		"counted in pods":                        {strings.ReplaceAll(simple("2"), "cpu", "pods"), pods("3", "cpu: 1m"), "never", "", ""},
-		"no splitting over flavors":              {two + "flavors: [{metadata: {name: f}}, {metadata: {name: g}}]", pods("4", "cpu: 1"), "never", "flavor f can give; asks for 4 cpu, 2 is the most that flavor g can give", "ask for no more than 2 cpu"},
+		"no splitting over flavors":              {two + "flavors: [{metadata: {name: f}}, {metadata: {name: g}}]", pods("4", "cpu: 1"), "never", "needs 4 cpu, limit 2 (flavor f); needs 4 cpu, limit 2 (flavor g)", "request at most 2 cpu"},
 		"parts of cpu":                           {simple("4500m"), pods("3", "cpu: 1500m"), "fits", "", ""},
 		"a full flavor, and one that is tainted": {two + `flavors: [{metadata: {name: f}}, {metadata: {name: g}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]
-workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "waits", "1 cpu more in flavor f; ml/a holds 2", "tolerate the taint spot=true:NoSchedule of flavor g"},
+workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "waits", "1 cpu more in flavor f; ml/a holds 2", "tolerate taint spot=true:NoSchedule of flavor g"},
 		"a taint that the flavor's Workloads tolerate": {plain + simple("4")[len(plain):] + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, effect: NoSchedule}], tolerations: [{operator: Exists}]}}]`, pods("1", "cpu: 1"), "fits", "", ""},
 		"labels that no flavor knows":                  {simple("4"), `{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"other labels": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,
-			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "never", "flavor f is of nodes with other labels", "",
+			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "never", "flavor f does not match its node selector or affinity", "",
 		},
 		"a term that asks for nothing of it": {simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`, affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
   {matchExpressions: [{key: zone, operator: In, values: [x]}]}, {matchExpressions: [{key: other, operator: Exists}]}]}`), "fits", "", ""},
@@ -155,37 +155,37 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`,
 			affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [x]}]}]}`), "never", "", "",
 		},
-		"a topology is asked for, and there is one":  {simple("4") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "unknown", "places pods by topology, which hangs on nodes", ""},
+		"a topology is asked for, and there is one":  {simple("4") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "unknown", "flavor f places pods by topology, which depends on its nodes", ""},
 		"a topology is asked for, and there is none": {simple("4"), topology(), "never", "has no topology", ""},
-		"a topology that is too small":               {simple("0") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "never", "asks for 1 cpu, 0 is the most", ""},
+		"a topology that is too small":               {simple("0") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "never", "needs 1 cpu, limit 0 (flavor f)", ""},
 		"a cohort that lends": {plain + `
 queues:
 - {metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}
 - {metadata: {name: r}, spec: {cohortName: x, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 5}]}]}]}}`, pods("4", "cpu: 1"), "fits", "", ""},
 		"a cohort that could not be read": {plain + `
 queues: [{metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}]
-unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "shares the quota of cohort x", ""},
-		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "takes no namespace", ""},
-		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "selects team=a", "label namespace ml"},
+unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from cohort x: Cohorts are forbidden", ""},
+		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "ClusterQueue q selects no namespace (no namespaceSelector)", ""},
+		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "label namespace ml"},
 		"this namespace":   {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}") + "labels: {team: a}", pods("1", "cpu: 1"), "fits", "", ""},
 		"a stopped LocalQueue": {
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q is stopped (Hold)",
-			"let q go on",
+			"resume q",
 		},
-		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "let q go on"},
-		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "there is no LocalQueue ml/q", "create LocalQueue ml/q on w"},
-		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "there is no ClusterQueue q", ""},
+		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "resume q"},
+		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q does not exist", "create LocalQueue ml/q on w"},
+		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", ""},
 		"ClusterQueues that may not be read":                   {simple("4") + "unread: [ClusterQueues]", pods("1", "cpu: 1"), "unknown", "ClusterQueues are forbidden", ""},
-		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue there says: 3 more needed", ""},
+		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: 3 more needed", ""},
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
 		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
-		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "by what was read there is room now", ""},
-		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "but Kueue there says: too much", ""},
+		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: 3 more needed; by the quotas read it fits now", ""},
+		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: too much", ""},
 		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", ""},
-		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "asks for 5 cpu", ""},
+		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
 		"deactivated":                                          {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},
-		"it has quota":                                         {simple("4") + `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}`, pods("9", "cpu: 1"), "fits", "it has quota", ""},
-		"behind a head that never fits":                        {strict("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "waits", "ml/head (priority 0) is before it in ClusterQueue q", ""},
+		"it has quota":                                         {simple("4") + `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}`, pods("9", "cpu: 1"), "fits", "has quota", ""},
+		"behind a head that never fits":                        {strict("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "waits", "behind ml/head (priority 0) in ClusterQueue q (StrictFIFO)", ""},
 		"passing a head that never fits":                       {simple("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "fits", "", ""},
 		"could preempt": {
 			preempting(simple("4"), "withinClusterQueue: LowerPriority") + "workloads: [" + holding("q", "a", "f", "4", "10") + "]\nown: {metadata: {uid: o}, spec: {priority: 1000}}",
@@ -195,10 +195,10 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "shares the quota of cohort 
 		"by the queue's own account": {plain + `
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]},
   status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: 3}]}]}}]
-unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "1 cpu more in flavor f; who holds it is not known", ""},
+unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "needs 1 cpu more in flavor f; cannot tell who holds it: workloads of all namespaces are forbidden", ""},
 		"a group without flavors": {plain + `
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu]}]}}]
-`, pods("1", "cpu: 1"), "never", "asks for 1 cpu, which no flavor of ClusterQueue q has", ""},
+`, pods("1", "cpu: 1"), "never", "needs 1 cpu; no flavor of ClusterQueue q has it", ""},
 		"Kueue says never of the whole, and fewer would fit": {simple("4") + own("ExceedsMaxQuota", "too much"), flexible("5", "2"), "fits", "with fewer pods", ""},
 		"devices": {
 			simple("4"), `{spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}], containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`,
@@ -208,7 +208,7 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 			simple("4"), `{spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}], containers: [{name: c, resources: {requests: {cpu: 5}}}]}}}}`,
 			"never", "", "",
 		},
-		"what is in use is not known": {simple("4") + `unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "unknown", "how much of ClusterQueue q is in use is not known", ""},
+		"what is in use is not known": {simple("4") + `unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "unknown", "the usage of ClusterQueue q is unknown", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := c.cluster
@@ -287,7 +287,7 @@ func TestSmallest(t *testing.T) {
 	far, near := judged(t, simple("2"), pods("8", "cpu: 1")), judged(t, simple("7"), pods("8", "cpu: 1"))
 	change, ok := placement.Smallest([]inspect.Placement{*far, *near})
 	assert.Assert(t, ok)
-	assert.Equal(t, change.Message, "ask for no more than 7 cpu (7 pods at once, not 8), for w")
+	assert.Equal(t, change.Message, "request at most 7 cpu (7 pods at once, not 8), for w")
 	fits := judged(t, simple("8"), pods("8", "cpu: 1"))
 	_, ok = placement.Smallest([]inspect.Placement{*far, *fits})
 	assert.Assert(t, !ok, "nothing has to be changed for what fits")
@@ -295,7 +295,7 @@ func TestSmallest(t *testing.T) {
 	gate := judged(t, simple("4"), pods("8", "cpu: 1"))
 	gate.Manager = true
 	change, _ = placement.Smallest([]inspect.Placement{*gate, *near})
-	assert.Equal(t, change.Message, "ask for no more than 4 cpu (4 pods at once, not 8), for w")
+	assert.Equal(t, change.Message, "request at most 4 cpu (4 pods at once, not 8), for w")
 	assert.Equal(t, placement.Overall([]inspect.Placement{*gate, *fits}), inspect.Never)
 	assert.Equal(t, placement.Sum([]inspect.Placement{*gate, *far, *fits}), "2 clusters: 1 with room, 1 never; none is asked before w has let it pass")
 }

@@ -25,7 +25,7 @@ func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
 	s := &site{facts: f, request: r, now: now, Placement: inspect.NewPlacement(f.Context)}
 	if f.Err != nil {
 		s.condition(inspect.ConditionReached, inspect.No, "no")
-		s.decide(inspect.Unknown, "%s", s.because(f.Err))
+		s.decide(inspect.Unknown, inspect.Unreadable, "%s", s.because(f.Err))
 		return s.Placement
 	}
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
@@ -37,17 +37,17 @@ func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
 	switch {
 	case !isKnown:
 		s.condition(name, inspect.NotKnown, "?")
-		s.decide(inspect.Unknown, "whether it has namespace %s could not be seen; dispatch looks at everything before it makes anything", r.Namespace)
+		s.decide(inspect.Unknown, inspect.Unreadable, "cannot tell whether namespace %s exists; dispatch checks before it creates anything", r.Namespace)
 	case namespace == nil:
 		s.condition(name, inspect.No, "absent")
 		s.change(createNamespace(f.Context, r.Namespace))
-		s.decide(inspect.Never, "namespace %s does not exist", r.Namespace)
+		s.decide(inspect.Never, inspect.NamespaceMissing, "namespace %s does not exist", r.Namespace)
 	case namespace.IsTerminating:
 		s.condition(name, inspect.No, "terminating")
-		s.decide(inspect.Waits, "namespace %s is being deleted, and nothing can be made in it before it is gone and made again", r.Namespace)
+		s.decide(inspect.Waits, inspect.NamespaceMissing, "namespace %s is being deleted", r.Namespace)
 	default:
 		s.condition(name, inspect.Yes, "yes")
-		s.decide(inspect.Unknown, "nothing that was looked at is in its way; dispatch looks at everything before it makes anything")
+		s.decide(inspect.Unknown, inspect.NothingInTheWay, "no obstacle found; dispatch checks before it creates anything")
 	}
 	s.countNodes()
 	return s.Placement

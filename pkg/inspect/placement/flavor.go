@@ -57,23 +57,23 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 	}
 	if taint, found := scheduling.FindMatchingUntoleratedTaint(klog.Background(), f.Spec.NodeTaints, tolerations, isHard, true); found {
-		return suitability{isKnown: true, why: "has the taint " + taint.ToString() + ", which the pods do not tolerate", tolerate: &taint}
+		return suitability{isKnown: true, why: "has taint " + taint.ToString() + ", which its pods do not tolerate", tolerate: &taint}
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}}
 	matches, err := nodeaffinity.NewRequiredNodeAffinity(selectorFor(spec, f), affinityFor(spec, f)).Match(node)
 	if err != nil {
-		return suitability{why: fmt.Sprintf("cannot be compared with what the pods ask of nodes: %v", err)}
+		return suitability{why: fmt.Sprintf("cannot be compared with its node affinity: %v", err)}
 	}
 	if !matches {
-		return suitability{isKnown: true, why: "is of nodes with other labels than the pods ask for"}
+		return suitability{isKnown: true, why: "does not match its node selector or affinity"}
 	}
 	switch {
 	case isBound(set) && f.Spec.TopologyName == "":
-		return suitability{isKnown: true, why: "has no topology, which the pods ask for"}
+		return suitability{isKnown: true, why: "has no topology, which its pods request"}
 	case isBound(set) || f.Spec.TopologyName != "" && allTopology:
-		return suitability{why: "places pods by topology, which hangs on nodes"}
+		return suitability{why: "places pods by topology, which depends on its nodes"}
 	case f.Spec.TopologyName != "":
-		return suitability{isKnown: true, why: "is for pods that ask for a topology"}
+		return suitability{isKnown: true, why: "takes only pods that request a topology"}
 	}
 	return suitability{isKnown: true, suits: true}
 }

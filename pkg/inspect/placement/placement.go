@@ -56,7 +56,7 @@ func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
 		here := r.at(f.Context)
 		if why := r.Refused[f.Context]; why != "" {
 			p := inspect.NewPlacement(f.Context)
-			p.Manager, p.Verdict, p.Message = isManager(f, r), inspect.Never, "its API server refuses it: "+why
+			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, r), inspect.Never, inspect.RefusedByServer, "its API server refuses it: "+why
 			all = append(all, *p)
 			continue
 		}
@@ -119,6 +119,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	for _, c := range manager.Kueue.Capacity.Claims {
 		r.Owners[c.Namespace+"/"+c.Name] = c.Owner
 	}
+	r.ownersKnown = manager.Kueue.Capacity.Gaps[inspect.PartClaims] == nil
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
@@ -204,17 +205,17 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	p := On(f, r, own, v.Now)
 	p.Cluster = name
 	if f == nil && context != "" {
-		p.Context, p.Message = context, "nobody asked it"
+		p.Context, p.Reason, p.Message = context, inspect.Unreadable, "was not read"
 	}
 	cluster := manager.Kueue.ClusterNamed(name)
 	switch {
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
-		p.Verdict, p.Message = inspect.Never, fmt.Sprintf("there is no MultiKueueCluster %s on %s", name, manager.Context)
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context)
 	case cluster != nil:
 		active := meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active)
 		if active != nil && active.Status == metav1.ConditionFalse && (p.Verdict == inspect.Fits || p.Verdict == inspect.Unknown) {
-			p.Verdict = inspect.Waits
-			p.Message = fmt.Sprintf("%s does not reach it: %s", manager.Context, active.Message)
+			p.Verdict, p.Reason = inspect.Waits, inspect.NotConnected
+			p.Message = fmt.Sprintf("%s cannot connect to it: %s", manager.Context, active.Message)
 		}
 	}
 	return p

@@ -32,6 +32,8 @@ type Request struct {
 	// Owners are what Workloads were made for where they were submitted, by namespace and
 	// name of the Workload.
 	Owners map[string]string
+	// ownersKnown is whether Owners has all Workloads of the cluster that it was submitted to.
+	ownersKnown bool
 	// At are the request as clusters would have it that it is submitted to, with their
 	// defaults, by context, where that was tried; Refused is why one would not take it.
 	At      map[string]*Request

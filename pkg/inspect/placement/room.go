@@ -17,11 +17,11 @@ func labelsOf(n *inspect.Namespace) labels.Set { return n.Labels }
 // hasRoom judges flavors and quota, and then whose turn it is.
 func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
-		return s.byWords("what its pods ask for is not known")
+		return s.byWords("the requests of its pods are unknown")
 	}
 	all := s.request.on(s.room, s.told())
 	if problem := s.refusedByLimits(all); problem != "" {
-		return s.decide(inspect.Never, "%s", problem)
+		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
 	result, all, fewer := s.assign(a, all)
@@ -36,7 +36,7 @@ func (s *site) hasRoom() bool {
 	}
 	switch result.verdict {
 	case inspect.Fits:
-		s.inTurn(fewer)
+		s.inTurn(&result, fewer)
 	case inspect.Waits:
 		s.waits(&result)
 	case inspect.Never:
@@ -61,7 +61,7 @@ func (s *site) assign(a *assigner, whole []asked) (result assignment, all []aske
 	smaller := a.assign(least)
 	switch {
 	case smaller.verdict == inspect.Fits:
-		return smaller, least, "with fewer pods than it asks for, down to " + countsOf(least)
+		return smaller, least, "with fewer pods than requested, down to " + countsOf(least)
 	case worse(result.verdict, smaller.verdict), smaller.verdict == inspect.Never:
 		return smaller, least, ""
 	}
@@ -78,9 +78,9 @@ func (s *site) isContradicted(v inspect.Verdict) bool {
 	said := verdictOf(c)
 	switch {
 	case v == inspect.Fits && said == inspect.Waits, v == inspect.Never && said == inspect.Waits:
-		s.decide(inspect.Waits, "Kueue there says: %s; by what was read %s", c.Message, map[inspect.Verdict]string{inspect.Fits: "there is room now", inspect.Never: "it never will have room"}[v])
+		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read %s", c.Message, map[inspect.Verdict]string{inspect.Fits: "it fits now", inspect.Never: "it never fits"}[v])
 	case v == inspect.Fits && said == inspect.Never && !s.isFlexible():
-		s.decide(inspect.Unknown, "by what was read there is room now, but Kueue there says: %s", c.Message)
+		s.decide(inspect.Unknown, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", c.Message)
 	default:
 		return false
 	}
@@ -108,10 +108,10 @@ func (s *site) told() []kueue.PodSetRequests {
 // cohorts, what is in use, and what devices count for.
 func (s *site) unread(v inspect.Verdict) string {
 	if err := s.room.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
-		return fmt.Sprintf("ClusterQueue %s shares the quota of cohort %s, and %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
+		return fmt.Sprintf("ClusterQueue %s borrows from cohort %s: %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
 	}
 	if v != inspect.Never && s.told() == nil && s.request.asksForDevices() {
-		return "it asks for devices by ResourceClaims, which Kueue counts by a configuration that is not known"
+		return "it requests devices by ResourceClaims; how Kueue counts them is unknown"
 	}
 	err := s.room.Gaps[inspect.PartClaims]
 	if err == nil || v == inspect.Never {
@@ -119,7 +119,7 @@ func (s *site) unread(v inspect.Verdict) string {
 	}
 	for _, n := range s.sharers() {
 		if len(n.Queue.Status.FlavorsReservation) == 0 && len(n.Resources()) > 0 {
-			return fmt.Sprintf("how much of ClusterQueue %s is in use is not known: %s", n.Name, s.because(err))
+			return fmt.Sprintf("the usage of ClusterQueue %s is unknown: %s", n.Name, s.because(err))
 		}
 	}
 	return ""
@@ -261,7 +261,7 @@ func (t *try) message() string {
 	if r, isShort := t.shortest(); isShort {
 		return r.text()
 	}
-	return "has room"
+	return "free"
 }
 
 func unknownFlavor(a *assignment) string {
@@ -270,7 +270,7 @@ func unknownFlavor(a *assignment) string {
 			return fmt.Sprintf("flavor %s %s", t.flavor, t.why)
 		}
 	}
-	return "it cannot be told which flavor it would get"
+	return "the flavor that it would get is unknown"
 }
 
 func countsOf(all []asked) string {
@@ -287,17 +287,19 @@ func countsOf(all []asked) string {
 // never says why it can never run, if that is so in whatever way its pods are placed.
 func (s *site) never(a *assigner, result *assignment, all []asked) {
 	if result.uncovered != "" {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("have a resource group of ClusterQueue %s on %s cover %s, or do not ask for it", s.queue.Name, s.Context, result.uncovered)})
-		s.decide(inspect.Never, "asks for %s %s, which no flavor of ClusterQueue %s has",
+		s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("add %s to a resource group of ClusterQueue %s on %s, or do not request it", result.uncovered, s.queue.Name, s.Context)})
+		s.decide(inspect.Never, inspect.NoSuchResource, "needs %s %s; no flavor of ClusterQueue %s has it",
 			result.uncoveredAsk.Text(result.uncovered), result.uncovered, s.queue.Name)
 		return
 	}
 	if possible, isSure := a.isPossible(all); possible || !isSure {
-		s.byWords("its podsets would have to be placed in another way than in their order, which Kueue does not try")
+		s.byWords("fits only if its pod sets are placed in another order, which Kueue does not try")
 		return
 	}
+	s.amount(result)
 	s.suggest(result)
-	s.decide(inspect.Never, "%s", neverText(result, s.queue))
+	s.decide(inspect.Never, reasonOf(result), "%s", neverText(result, s.queue))
 }
 
 func neverText(result *assignment, queue *capacity.Node) string {
@@ -309,12 +311,20 @@ func neverText(result *assignment, queue *capacity.Node) string {
 		}
 		reason := fmt.Sprintf("flavor %s %s", t.flavor, t.why)
 		if r, isShort := t.shortest(); t.suits && isShort {
-			reason = fmt.Sprintf("asks for %s %s, %s is the most that flavor %s can give", r.asked.Text(r.resource), r.resource, r.most.Text(r.resource), t.flavor)
+			reason = fmt.Sprintf("needs %s %s, limit %s (flavor %s)", r.asked.Text(r.resource), r.resource, r.most.Text(r.resource), t.flavor)
 			if queue.Parent != nil {
-				reason += ", with what may be borrowed"
+				reason += ", borrowing included"
 			}
 		}
 		reasons = append(reasons, reason)
 	}
 	return strings.Join(reasons, "; ")
+}
+
+// reasonOf is whether it is the size of a request, or its flavors, that no queue can suit.
+func reasonOf(result *assignment) inspect.PlacementReason {
+	if result.worst != nil && result.worst.suits {
+		return inspect.OverLimit
+	}
+	return inspect.FlavorMismatch
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -93,11 +94,11 @@ func (s *site) ownerOf(c *kueue.Claim) string {
 
 // inTurn ends the judgment of what has room: in a queue where nobody passes the first
 // one, it has to be the first.
-func (s *site) inTurn(how string) {
+func (s *site) inTurn(fitting *assignment, how string) {
 	s.place()
 	if s.queue.Queue.Spec.QueueingStrategy == kueue.StrictFIFO {
 		if s.room.Gaps[inspect.PartClaims] != nil {
-			s.decide(inspect.Unknown, "there is room, and ClusterQueue %s lets nobody pass its first one (StrictFIFO), which could not be looked for: %s",
+			s.decide(inspect.Unknown, inspect.BehindInQueue, "it fits, but cannot read who is first in ClusterQueue %s (StrictFIFO): %s",
 				s.queue.Name, s.because(s.room.Gaps[inspect.PartClaims]))
 			return
 		}
@@ -105,7 +106,8 @@ func (s *site) inTurn(how string) {
 			return
 		}
 	}
-	s.decide(inspect.Fits, "%s", strings.TrimSuffix("there is room now, "+how, ", "))
+	s.amount(fitting)
+	s.decide(inspect.Fits, inspect.HasRoom, "%s", strings.TrimSuffix("fits now, "+how, ", "))
 }
 
 // blocked decides where the queue lets nobody pass, and another one comes before.
@@ -116,7 +118,7 @@ func (s *site) blocked() bool {
 	for _, c := range s.ahead() {
 		if blocks(c) {
 			s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
-			s.decide(inspect.Waits, "%s (priority %d) is before it in ClusterQueue %s, which lets nobody pass (StrictFIFO)", s.nameOf(c), c.Turn.Priority, s.queue.Name)
+			s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Turn.Priority, s.queue.Name)
 			return true
 		}
 	}
@@ -159,6 +161,7 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 		Kind: cmp.Or(c.Kind, "Workload"), Namespace: c.Namespace, Name: s.ownerOf(c), ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
 		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Turn.Priority, Preemptible: preemptible,
 	}
+	h.Orphan = s.isOrphan(c)
 	if amount > 0 {
 		h.Amount = amount.Text(fr.Resource)
 	}
@@ -166,6 +169,16 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 		h.Since = &metav1.Time{Time: since}
 	}
 	return h
+}
+
+// isOrphan says whether a Workload came from the same manager as this request's, and that has
+// none of its name any more. Where not all of the manager's were read, none is an orphan.
+func (s *site) isOrphan(c *kueue.Claim) bool {
+	if !s.request.ownersKnown || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
+		return false
+	}
+	_, isKnown := s.request.Owners[c.Namespace+"/"+c.Name]
+	return !isKnown
 }
 
 // sharers are the queue, and those that share quota with it.
@@ -220,10 +233,10 @@ func (s *site) waits(result *assignment) {
 	r, _ := result.worst.shortest()
 	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}
 	lacks, _ := r.lacks()
-	text := fmt.Sprintf("%s %s more in flavor %s", lacks.Text(r.resource), r.resource, fr.Flavor)
+	text := fmt.Sprintf("needs %s %s more in flavor %s", lacks.Text(r.resource), r.resource, fr.Flavor)
 	s.Holders = s.holders(fr)
 	if err := s.room.Gaps[inspect.PartClaims]; err != nil {
-		text += "; who holds it is not known: " + s.because(err)
+		text += "; cannot tell who holds it: " + s.because(err)
 	}
 	var names, victims []string
 	for _, h := range s.Holders {
@@ -239,8 +252,9 @@ func (s *site) waits(result *assignment) {
 	if s.preempts(fr, lacks) {
 		text += "; could preempt " + inspect.Some(victims)
 	}
+	s.amount(result)
 	s.suggest(result)
-	s.decide(inspect.Waits, "%s", text)
+	s.decide(inspect.Waits, inspect.QuotaInUse, "%s", text)
 }
 
 func (s *site) describe(h inspect.Holder) string {

@@ -39,18 +39,18 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
 	s.condition(inspect.ConditionNamespace, inspect.Yes, "yes")
-	said := fmt.Sprintf("its scheduler says of pod %s: %s", pod.Name, pod.Message)
+	said := fmt.Sprintf("the scheduler cannot place pod %s: %s", pod.Name, pod.Message)
 	switch {
 	case f.Site == nil || f.Site.Nodes == nil && f.Site.NodesErr == nil, len(r.PodSets) == 0:
 		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
-		s.decide(inspect.Unknown, "%s", said)
+		s.decide(inspect.Unknown, inspect.NoNode, "%s", said)
 		return s.Placement
 	case f.Site.NodesErr != nil:
 		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
-		s.decide(inspect.Unknown, "%s; its nodes could not be read: %s", said, s.because(f.Site.NodesErr))
+		s.decide(inspect.Unknown, inspect.NoNode, "%s; cannot read its nodes: %s", said, s.because(f.Site.NodesErr))
 		return s.Placement
 	}
-	s.decide(inspect.Waits, "%s", said)
+	s.decide(inspect.Waits, inspect.NoNode, "%s", said)
 	s.countNodes()
 	if s.Condition(inspect.ConditionPods).State == inspect.No {
 		s.noNodeFits(&r.PodSets[0])
@@ -96,25 +96,25 @@ func (s *site) noNodeFits(set *kueue.PodTemplate) {
 		m.add(n, whyNot(n, requests, &set.Template.Spec, &kueue.ResourceFlavor{}))
 	}
 	for _, taint := range slices.Sorted(maps.Keys(m.byTaint)) {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create it again with pods that tolerate the taint %s, of %s on %s", taint, inspect.Count(m.byTaint[taint], "node"), s.Context)})
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with pods that tolerate taint %s (%s on %s)", taint, inspect.Count(m.byTaint[taint], "node"), s.Context)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.most)) {
 		has, asked := m.most[name], requests[name]
 		s.change(inspect.PlacementChange{
-			Message: fmt.Sprintf("create it again with pods that ask for no more than %s %s each, and not %s, for %s", has.String(), name, asked.String(), s.Context),
+			Message: fmt.Sprintf("recreate it with pods that request at most %s %s each, not %s, for %s", has.String(), name, asked.String(), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
 		})
 	}
-	text := fmt.Sprintf("none of its %s could take the pods, even if it were empty", inspect.Count(len(s.facts.Site.Nodes), "node"))
+	text := fmt.Sprintf("none of %s can take its pods, even if empty", inspect.Count(len(s.facts.Site.Nodes), "node"))
 	for _, why := range []struct {
 		count int
 		text  string
 	}{
-		{m.labelled, "not as node selector, affinity or node name ask"}, {m.tainted, "with taints that are not tolerated"}, {m.small, "too small for one of them"},
+		{m.labelled, "do not match its node selector, affinity or node name"}, {m.tainted, "have taints that it does not tolerate"}, {m.small, "too small for one pod"},
 	} {
 		if why.count > 0 {
 			text += fmt.Sprintf("; %d %s", why.count, why.text)
 		}
 	}
-	s.decide(inspect.Unknown, "%s; whether nodes will be added is not known", text)
+	s.decide(inspect.Unknown, inspect.NoNode, "%s; an autoscaler may add nodes", text)
 }

@@ -37,7 +37,7 @@ func (s *site) byWords(format string, arguments ...any) bool {
 	why := fmt.Sprintf(format, arguments...)
 	c := s.words()
 	if c == nil {
-		return s.decide(inspect.Unknown, "%s", why)
+		return s.decide(inspect.Unknown, inspect.Unreadable, "%s", why)
 	}
 	verdict := verdictOf(c)
 	if verdict == inspect.Never && s.isFlexible() {
@@ -45,12 +45,12 @@ func (s *site) byWords(format string, arguments ...any) bool {
 		verdict = inspect.Unknown
 	}
 	if verdict == inspect.Unknown {
-		return s.decide(inspect.Unknown, "%s; Kueue there says: %s", why, c.Message)
+		return s.decide(inspect.Unknown, inspect.SaidByKueue, "%s; Kueue says: %s", why, c.Message)
 	}
 	if s.Condition(inspect.ConditionQuota).State == inspect.NotAsked {
 		s.condition(inspect.ConditionQuota, inspect.No, "see verdict")
 	}
-	return s.decide(verdict, "Kueue there says: %s", c.Message)
+	return s.decide(verdict, inspect.SaidByKueue, "Kueue says: %s", c.Message)
 }
 
 // isFlexible says whether it may be started with fewer pods.

@@ -34,6 +34,8 @@ type Want struct {
 	// are asked for by name too, which takes fewer rights than to list all.
 	Room   bool
 	Queues []types.NamespacedName
+	// Workloads are those whose Pods' templates are read with Room: what they request is judged.
+	Workloads []types.NamespacedName
 	// Known is what was read of these clusters before, if anything. Of that, what is a list
 	// of many is not asked for again; and what cannot be read now stays as it is there.
 	Known *inspect.Inventory
@@ -170,6 +172,9 @@ func (w *Want) readQueues(ctx context.Context, r *factReader) {
 	case w.Room:
 		r.readCapacity(ctx, metav1.NamespaceAll, namespaces)
 		r.readSite(ctx, nil)
+		for _, workload := range w.Workloads {
+			r.readTemplates(ctx, []string{workload.Namespace}, []string{workload.Name})
+		}
 	case w.Quotas != NoScope:
 		r.readQuotas(ctx, newCapacity(), metav1.NamespaceAll)
 	}

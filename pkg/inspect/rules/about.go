@@ -28,6 +28,22 @@ func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 	return found
 }
 
+// All returns the findings with some codes, those included that do not count yet.
+func (j Judgment) All(is func(code string) bool) []inspect.Finding {
+	var found []inspect.Finding
+	for i := range j.Findings {
+		if is(j.Findings[i].Code) {
+			found = append(found, j.Findings[i])
+		}
+	}
+	for i := range j.young {
+		if is(j.young[i].Code) {
+			found = append(found, j.young[i].complete())
+		}
+	}
+	return found
+}
+
 // complete returns a young finding with the text that its rule had put off.
 func (j *judged) complete() inspect.Finding {
 	full := j.rule.finding(j.sighting.told())

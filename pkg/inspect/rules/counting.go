@@ -16,11 +16,11 @@ import (
 // rests on absence, two readings have seen it. Options.Suppressed and the grace period are
 // applied by Judge.
 
-// Younger returns how many errors and warnings do not count yet, and the longest of their
-// grace periods.
-func (j Judgment) Younger() (count int, period time.Duration) {
+// Younger returns how many errors and warnings do not count yet, of those that are wanted, and
+// the longest of their grace periods.
+func (j Judgment) Younger(isWanted func(*inspect.Finding) bool) (count int, period time.Duration) {
 	for i := range j.young {
-		if j.young[i].Severity.IsAtLeast(inspect.Warning) {
+		if f := &j.young[i]; f.Severity.IsAtLeast(inspect.Warning) && isWanted(&f.Finding) {
 			count++
 			period = max(period, j.young[i].period)
 		}

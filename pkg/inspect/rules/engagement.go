@@ -70,7 +70,7 @@ func reportUnqueued(v *View, s Submission) {
 		sighting.Remedy = command.Say("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, disown(j))
 		sighting.Cause = "no Kueue on " + j.Context
 	case j.Queue() == "":
-		sighting.Message = "it names no queue, so Kueue will never see it"
+		sighting.Message = "ignored by Kueue: no queue label"
 		sighting.Evidence = []string{notWritten(j), fmt.Sprintf("%s: %s has no label %s", j.Context, named(Of(j)), delegation.QueueNameLabel)}
 		sighting.Remedy = joinQueue(v, s)
 	default:

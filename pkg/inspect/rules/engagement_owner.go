@@ -67,7 +67,7 @@ func namesOwner(j *inspect.Job) bool {
 func reportUnknownOwner(v *View, j *inspect.Job) {
 	s := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time,
-		Message:  fmt.Sprintf("no controller that goes by %s has taken it up, and none is known", j.ManagedBy),
+		Message:  fmt.Sprintf("no sign of controller %s", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
 		Remedy:   command.Say("install the controller %s on %s; or %s", j.ManagedBy, j.Context, disown(j)),
 		Jobs:     []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -43,11 +44,11 @@ func TestBeforeKueue013(t *testing.T) {
 		summary string
 		codes   []string
 	}{
-		"running":                        {"running", nil, "Running on kwok-w1", nil},
-		"running where nobody looks":     {"running", away, "given to kwok-w1, which could not be read", nil},
+		"running":                        {"running", nil, "running on kwok-w1. 0/2 completions.", nil},
+		"running where nobody looks":     {"running", away, "state unknown. MultiKueue chose kwok-w1. Cannot read that cluster.", nil},
 		"reserved, and not admitted":     {"running", []edit{reserved}, "", nil},
-		"waiting":                        {"no-quota-on-workers", nil, "too big: 1 cpu at most on kwok-w1, kwok-w2, in flavor default-flavor, and it asks for 2", []string{"JM029"}},
-		"waiting where nobody looks":     {"no-quota-on-workers", away, "quota is reserved on kwok-mgr, and no worker has taken it so far", nil},
+		"waiting":                        {"no-quota-on-workers", nil, "not running. No worker admits it. kwok-w1: needs 2 cpu, limit 1 (flavor default-flavor); kwok-w2: needs 2 cpu, limit 1 (flavor default-flavor).", []string{"JM029"}},
+		"waiting where nobody looks":     {"no-quota-on-workers", away, "waiting. Kueue on kwok-mgr reserved quota 6s ago and offered it to worker1 and worker2. Cannot see why no worker admits it: worker1 and worker2: connection refused.", []string{"JM135"}},
 		"taken out of the configuration": {"cluster-removed-from-config", nil, "", []string{"JM107"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +56,7 @@ func TestBeforeKueue013(t *testing.T) {
 			assert.Equal(t, v.Facts("kwok-mgr").Kueue.Version, "v1beta1")
 			assert.DeepEqual(t, codesOf(judge(t, v, rules.All(), 0)), tt.codes)
 			if tt.summary != "" {
-				assert.Equal(t, v.Trace(only(t, v.Pairs.Pairs)).Summary, tt.summary)
+				assert.Equal(t, answer.Trace(v, only(t, v.Pairs.Pairs)).Summary, tt.summary)
 			}
 		})
 	}

@@ -73,11 +73,11 @@ func gone(v *View, d *dispatcher, s stray) Sighting {
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue's", d.Context, named(Of(s.job))), stateOf(s.job))
 	switch {
 	case s.job.Status.IsFinished():
-		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it is left, finished, on %s", d.Context, s.worker.Context)
+		sighting.Message = fmt.Sprintf("orphan on %s, finished: its origin on %s is gone", s.worker.Context, d.Context)
 	case s.job.Row().IsJob() || s.job.Status == delegation.Running:
-		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it still runs on %s", d.Context, s.worker.Context)
+		sighting.Message = fmt.Sprintf("orphan on %s, running: its origin on %s is gone", s.worker.Context, d.Context)
 	default:
-		sighting.Message = fmt.Sprintf("its origin on %s is gone, and it is still on %s", d.Context, s.worker.Context)
+		sighting.Message = fmt.Sprintf("orphan on %s: its origin on %s is gone", s.worker.Context, d.Context)
 	}
 	return sighting
 }

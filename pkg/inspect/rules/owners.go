@@ -92,7 +92,7 @@ func isHeldBy(j *inspect.Job) bool {
 func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 	s := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
-		Message:  fmt.Sprintf("%s has not taken it up", j.ManagedBy),
+		Message:  fmt.Sprintf("%s has not picked it up", j.ManagedBy),
 		Evidence: []string{notWritten(j)},
 		Remedy:   command.Say("see that the controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, disown(j)),
 	}
@@ -101,7 +101,7 @@ func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 		s.Message = fmt.Sprintf("it waits to be dispatched, and dispatch takes no %s", plural(j))
 		s.Remedy = disown(j)
 	case j.ManagedBy == delegation.Dispatch:
-		s.Message = "it waits to be dispatched, and nobody has done so"
+		s.Message = "waits to be dispatched"
 		s.Remedy = command.Say("%s; or %s", dispatchTo(j, "CONTEXT", j.Namespace), disown(j))
 	case kinds != "":
 		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no %s", j.ManagedBy, kinds, plural(j))
@@ -109,7 +109,7 @@ func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 	case !isKnown:
 		// It serves others, and may have a queue of its own.
 		s.Severity = inspect.Warning
-		s.Message = fmt.Sprintf("%s has taken up %s, but not this one", j.ManagedBy, others(served, j))
+		s.Message = fmt.Sprintf("%s has picked up %s, but not this one", j.ManagedBy, others(served, j))
 	}
 	// Different kinds are different causes.
 	s.Cause += " of " + j.Kind

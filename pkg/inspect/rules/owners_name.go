@@ -13,7 +13,7 @@ import (
 
 func ownerMistyped() Rule {
 	return Rule{
-		Code: "JM102", Title: "its owner's name looks like a typing mistake", Severity: inspect.Error,
+		Code: "JM102", Title: "the name of its owner looks like a typo", Severity: inspect.Error,
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The API server takes any name in managedBy; nothing checks that there is such a controller. This one is
 known to nobody, and one or two letters away from one that is, or it is the last part of one. A Job's managedBy cannot be changed, nor can that of most
@@ -44,13 +44,23 @@ owner that is known, or that takes up other Jobs of the fleet, has nearly the sa
 				}
 				v.Report(Sighting{
 					Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
-					Message:  fmt.Sprintf("nobody knows %s; it may be meant to be %s", j.ManagedBy, meant),
+					Message:  fmt.Sprintf("unknown owner %s; did you mean %s?", j.ManagedBy, meant),
 					Evidence: []string{notWritten(j), fmt.Sprintf("it is %s %s, %s", how, meant, whose)},
 					Remedy:   giveTo(j, meant),
 				})
 			}
 		},
 	}
+}
+
+// MeantOwner returns the known owner whose name was probably mistyped, "" if none looks like it
+// or the name is known.
+func MeantOwner(typed delegation.Owner) delegation.Owner {
+	known := knownOwners()
+	if typed.IsBuiltIn() || known.Has(typed) {
+		return ""
+	}
+	return nearestOwner(typed, known)
 }
 
 // nearestOwner is the one of the known owners that was probably meant, "" if none

@@ -96,7 +96,7 @@ func sickOnManager() []sick {
 		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not let go of its Workload"},
 		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "has no quota any more"},
 		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "it was evicted (Preempted)"},
-		{"it was deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
+		{"its Workload is deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
 		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "taken back (Retry)"},
 		{"its Workload has finished, and it runs on", "running", m(`{status: {` + withConditions(condition("Finished", "True", "Succeeded", "done")) + `}}`), "JM130", "has finished (Succeeded)"},
 		{"it has ended, and its mirror runs on", "running", []edit{patch(mgr, "Job/train", done)}, "JM130", "it is Complete on kwok-mgr"},
@@ -151,7 +151,7 @@ func sickOnWorkers() []sick {
 			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(gotNoRoom)+`}`),
 		), "JM030", "AdmissionCheck prov of kwok-w1"},
 		{"nobody looks at the copies", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "no Kueue controller"},
-		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "0 is the most"},
+		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "limit 0"},
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},
 		{"nobody nominates", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},
@@ -190,7 +190,7 @@ func wellWithLess() []sick {
 }
 
 // stepCases are those of the rules that tell whose turn it is.
-// shortfallCases are those of JM133 and JM134: the Workload of no-quota-on-workers holds 2
+// shortfallCases are those of JM133 to JM135: the Workload of no-quota-on-workers holds 2
 // cpu of its manager's queue.
 func shortfallCases() []testCase {
 	const queue = "ClusterQueue/cluster-queue"
@@ -208,6 +208,9 @@ func shortfallCases() []testCase {
 		{name: "nor its queues", code: "JM133", base: recordedNoQuota, edits: []edit{forbidden("kwok-w2", "clusterqueues.kueue.x-k8s.io")}},
 		{name: "others wait, and it would fit", code: "JM133", base: "strict-fifo-head-blocks"},
 		{name: "nobody has any", code: "JM134", base: recordedNoQuota, fires: true, edits: []edit{quota("kwok-w1", onlyMemory), quota("kwok-w2", onlyMemory)}},
+		{name: "a worker that it was offered to is out of reach", code: "JM135", base: recordedNoQuota, fires: true, edits: []edit{unreachable("kwok-w2")}},
+		{name: "both workers were read", code: "JM135", base: recordedNoQuota},
+		{name: "a worker runs it, and another is out of reach", code: "JM135", base: "running", edits: []edit{unreachable("kwok-w2")}},
 		{name: "one has some", code: "JM134", base: recordedNoQuota, edits: []edit{quota("kwok-w1", onlyMemory)}},
 		{
 			name: "what asks for it runs all the same", code: "JM134", base: "running",

@@ -254,19 +254,19 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "too-big-untolerated", severity: inspect.Error,
-			message: []string{"4 cpu", "2 is the most that flavor on-demand", "flavor spot has the taint spot=true:NoSchedule"}, remedy: []string{"tolerate the taint spot=true:NoSchedule"},
+			message: []string{"4 cpu", "limit 2 (flavor on-demand)", "taint spot=true:NoSchedule of flavor spot"}, remedy: []string{"tolerate taint spot=true:NoSchedule"},
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "wants-gpu-pool", severity: inspect.Error,
-			message: []string{"nothing to do with quota", "flavor on-demand lacks the labels"}, remedy: []string{"ask for labels that a flavor has"},
+			message: []string{"no flavor of any worker suits", "flavor on-demand does not match"}, remedy: []string{"request labels that a flavor has"},
 		},
 		{
 			recording: "cohort-borrowing", code: "JM029", name: "user-queue", severity: inspect.Info,
-			message: []string{"default/waits", "3 more cpu needed"}, evidence: []string{"held by Job default/borrows on kwok-w1, Job default/second on kwok-w2"},
+			message: []string{"default/waits", "needs 3 more cpu"}, evidence: []string{"held by Job default/borrows on kwok-w1, Job default/second on kwok-w2"},
 		},
 		{
 			recording: "cohort-borrowing", code: "JM029", name: "never", severity: inspect.Error,
-			message: []string{"it asks for 5 cpu, and 4 is the most"},
+			message: []string{"needs 5 cpu, limit 4"},
 		},
 	} {
 		t.Run(tt.recording, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestWhoTookItsRoom(t *testing.T) {
 		edits []edit
 		want  string
 	}{
-		"held on the manager":     {"JM019", append([]edit{high(mgr)}, held...), "on kwok-mgr it " + whole + "; it waits for room again in ClusterQueue cluster-queue"},
+		"held on the manager":     {"JM019", append([]edit{high(mgr)}, held...), "on kwok-mgr it " + whole + "; waits for quota again in ClusterQueue cluster-queue"},
 		"by a Job alone":          {"JM019", append([]edit{highJob}, held...), "lost its room to Job default/high, in LocalQueue default/user-queue"},
 		"by nobody that was read": {"JM019", held, "lost its room to a Workload of uid u-high"},
 		"put out by a worker":     {"JM045", []edit{onWorker, high(w1), retried("1")}, "on kwok-w1 it " + whole},

@@ -14,7 +14,7 @@ import (
 // steps are what follows from whose turn it is on a Job's way, where what is there tells
 // of no other cause (JM129 to JM132).
 func steps() []Rule {
-	return []Rule{stepNotTaken(), runsOn(), partGone(), actorStopped(), managerGivesTooMuch(), resourceUncovered()}
+	return []Rule{stepNotTaken(), runsOn(), partGone(), actorStopped(), managerGivesTooMuch(), resourceUncovered(), workersUnread()}
 }
 
 func stepNotTaken() Rule {

@@ -43,8 +43,8 @@ not tolerate, or lacks the labels that they ask for. What waits again since anot
 		Shows: `The Workload's copies on all nominated workers have QuotaReserved=False with reason WaitingForQuota,
 ExceedsMaxQuota, NoMatchingFlavor or TopologyPlacementFailed (before Kueue 0.19 Pending, and only the message tells). Nothing on the
 management cluster says so.`,
-		Remedy: `Raise the quota of the ClusterQueues on a worker, ask for less, tolerate a taint or ask for other labels or a wider
-topology, or delete the Job.`,
+		Remedy: `Raise the quota of the ClusterQueues on a worker, or recreate the Job: request less, tolerate a taint, or
+request other labels or a wider topology.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/8602",
 		// That the manager gives quota to what no worker can take comes after that none has it.
 		Covers: []string{"JM133"},
@@ -109,5 +109,5 @@ func (v *View) tellQuota(s *Sighting, w *waiter) {
 		_, c := holdOf(o.Workload)
 		s.Evidence = append(s.Evidence, conditionOf(o.Worker, o.Workload, c))
 	}
-	s.Remedy = command.Say("%s, or %s", v.raiseQuotaThere(w), deleteJob(w.Job()))
+	s.Remedy = command.Say("%s, or request less", v.raiseQuotaThere(w))
 }

@@ -10,58 +10,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// prose is what a flavor or queue lacks, in words that begin with the flavor or the resource.
-func prose(l *kueue.Lack) string {
-	switch l.Kind {
-	case kueue.TooMuch:
-		asks := l.Asked
-		if l.AfterOthers() {
-			asks += " (after " + l.Before + " for its other pods)"
-		}
-		return fmt.Sprintf("it asks for %s %s, and %s is the most that flavor %s can ever give, with what may be borrowed", asks, l.Resource, l.Most, l.Flavor)
-	case kueue.MoreNeeded:
-		return fmt.Sprintf("%s more %s needed in flavor %s", l.More, l.Resource, l.Flavor)
-	case kueue.NoSuchLabel:
-		return fmt.Sprintf("flavor %s lacks the labels that its node selector or affinity asks for", l.Flavor)
-	case kueue.Untolerated:
-		return fmt.Sprintf("flavor %s has the taint %s, which its pods do not tolerate", l.Flavor, l.Taint)
-	case kueue.NoSuchResource:
-		return fmt.Sprintf("no flavor of its ClusterQueue has any %s", l.Resource)
-	case kueue.NoSuchFlavor:
-		return "there is no flavor " + l.Flavor
-	case kueue.NoTopology:
-		return fmt.Sprintf("flavor %s has no topology, which its pods ask for", l.Flavor)
-	case kueue.NoPlaceNear:
-		fit := l.Fit
-		if fit == "0" {
-			fit = "none"
-		}
-		return fmt.Sprintf("topology %s has room for %s of its %s pods as near to each other as they ask for", l.Topology, fit, l.Pods)
-	}
-	return ""
-}
-
-// remedyOf is what else than more quota would help, "" for nothing.
-func remedyOf(l *kueue.Lack) string {
-	switch l.Kind {
-	case kueue.TooMuch, kueue.MoreNeeded:
-		return ""
-	case kueue.NoSuchLabel:
-		return "ask for labels that a flavor has"
-	case kueue.Untolerated:
-		return fmt.Sprintf("have the pods tolerate the taint %s of flavor %s", l.Taint, l.Flavor)
-	case kueue.NoSuchResource:
-		return fmt.Sprintf("add %s to a flavor of the ClusterQueue", l.Resource)
-	case kueue.NoSuchFlavor:
-		return "create ResourceFlavor " + l.Flavor
-	case kueue.NoTopology:
-		return fmt.Sprintf("give ResourceFlavor %s a topology", l.Flavor)
-	case kueue.NoPlaceNear:
-		return fmt.Sprintf("add nodes to a domain of topology %s, or ask for a wider one", l.Topology)
-	}
-	return ""
-}
-
 // lacksOn are what all workers lack, each once.
 func lacksOn(offers []Copy) []kueue.Lack {
 	var found []kueue.Lack
@@ -80,7 +28,7 @@ func lacksOn(offers []Copy) []kueue.Lack {
 func texts(lacks []kueue.Lack) string {
 	all := make([]string, len(lacks))
 	for i := range lacks {
-		all[i] = prose(&lacks[i])
+		all[i] = lacks[i].Message()
 	}
 	return strings.Join(all, "; ")
 }
@@ -89,13 +37,13 @@ func texts(lacks []kueue.Lack) string {
 func neverFits(s *Sighting, w *waiter) {
 	lacks := lacksOn(w.offers)
 	if len(lacks) == 0 {
-		s.Message = "it asks for more than any worker's quota can ever hold"
+		s.Message = "needs more than the limit of every worker"
 		return
 	}
 	byQuota := kueue.Lacking(lacks, kueue.TooMuch, kueue.MoreNeeded)
-	s.Message = "no worker can ever hold it: " + texts(lacks)
+	s.Message = "fits on no worker: " + texts(lacks)
 	if !byQuota {
-		s.Message = "no flavor of any worker suits its pods, which has nothing to do with quota: " + texts(lacks)
+		s.Message = "no flavor of any worker suits its Pods: " + texts(lacks)
 	}
 	steps := remediesOf(lacks)
 	switch {
@@ -103,7 +51,7 @@ func neverFits(s *Sighting, w *waiter) {
 	case byQuota:
 		s.Remedy = command.Say("%s, or %s", strings.Join(steps, ", or "), s.Remedy)
 	default:
-		s.Remedy = command.Say("%s: %s", strings.Join(steps, ", or "), startAgain(w.Job()))
+		s.Remedy = command.Say("recreate the %s: %s", w.Job().Kind, strings.Join(steps, ", or "))
 	}
 }
 
@@ -111,7 +59,7 @@ func neverFits(s *Sighting, w *waiter) {
 func remediesOf(lacks []kueue.Lack) []string {
 	var steps []string
 	for i := range lacks {
-		if remedy := remedyOf(&lacks[i]); remedy != "" && !slices.Contains(steps, remedy) {
+		if remedy := lacks[i].Fix(); remedy != "" && !slices.Contains(steps, remedy) {
 			steps = append(steps, remedy)
 		}
 	}
@@ -122,13 +70,13 @@ func remediesOf(lacks []kueue.Lack) []string {
 // another Job changes. s has what helps otherwise, if anything does.
 func noPlace(s *Sighting, lacks []kueue.Lack, where string) {
 	s.Severity = inspect.Warning
-	s.Message = "no topology on " + where + " has a place for it, until nodes change"
+	s.Message = "no topology domain on " + where + " fits its Pods"
 	if len(lacks) == 0 {
-		s.Remedy = command.Say("add nodes, or have it ask for a wider topology: %s", startAgain(s.Jobs[0]))
+		s.Remedy = command.Say("add nodes, or recreate it with a wider topology")
 		return
 	}
 	s.Message += ": " + texts(lacks)
-	s.Remedy = command.Say("%s; to have it ask for something else, %s", strings.Join(remediesOf(lacks), ", or "), startAgain(s.Jobs[0]))
+	s.Remedy = command.Say("%s", strings.Join(remediesOf(lacks), ", or "))
 }
 
 // reserved are the Workloads that have quota on a cluster, by their ClusterQueues. It is
@@ -184,7 +132,7 @@ func (v *View) waitsForRoomThere(s *Sighting, w *waiter, all reserved) {
 	s.Severity = inspect.Info
 	if p, ok := v.preempted(w.Submission); ok {
 		needs := v.tellRoom(s, w, all)
-		s.Message = fmt.Sprintf("%s; it waits for room again%s", p.text, needs)
+		s.Message = fmt.Sprintf("%s; waits for quota again%s", p.text, needs)
 		s.Evidence = append(s.Evidence, p.evidence)
 		return
 	}
@@ -192,7 +140,7 @@ func (v *View) waitsForRoomThere(s *Sighting, w *waiter, all reserved) {
 	s.Object = OfKueue(w.Manager, "LocalQueue", j.Namespace, queue)
 	s.Cause = w.Manager.Context + " " + named(s.Object) + " " + j.Kind
 	s.Tell = func(s *Sighting) {
-		s.Message = fmt.Sprintf("%s of LocalQueue %s/%s wait for room on the workers, none of which has any so far", plural(j), j.Namespace, queue)
+		s.Message = fmt.Sprintf("%s wait for quota on the workers", plural(j))
 		if needs := v.tellRoom(s, w, all); needs != "" {
 			s.Message += fmt.Sprintf("; %s/%s%s", j.Namespace, j.Name, needs)
 		}
@@ -205,7 +153,7 @@ func (v *View) tellRoom(s *Sighting, w *waiter, all reserved) (needs string) {
 	v.tellQuota(s, w)
 	j := w.Job()
 	if holders := v.holders(w, all); len(holders) > 0 {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: the room is held by %s", named(Of(j)), j.Namespace, w.Workload.Spec.QueueName, inspect.Some(holders)))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: quota is held by %s", named(Of(j)), j.Namespace, w.Workload.Spec.QueueName, inspect.Some(holders)))
 	}
 	if lacks := lacksOn(w.offers); len(lacks) > 0 {
 		needs = ": " + texts(lacks)

@@ -75,8 +75,8 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 	case heldByTopology:
 		noPlace(&sighting, kueue.Lacks(c.Message), f.Context)
 	case heldForGood:
-		sighting.Message = fmt.Sprintf("it asks for what its ClusterQueue on %s can never give", f.Context)
-		sighting.Remedy = command.Say("%s, or %s, and create it again to ask for less", v.raiseQuota(f, v.clusterQueueOf(f, s.Workload, c)), deleteJob(j))
+		sighting.Message = fmt.Sprintf("needs more than its ClusterQueue on %s can ever give", f.Context)
+		sighting.Remedy = command.Say("request less, or %s", v.raiseQuota(f, v.clusterQueueOf(f, s.Workload, c)))
 	case heldForOthers, heldByItself:
 		if c.Reason == kueue.AdmissionGated {
 			// That is meant, and said where it was asked for.
@@ -86,7 +86,7 @@ func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sigh
 		sighting.Severity, sighting.Message, sighting.Remedy = w.severity, w.what, w.remedy
 	case heldByMistake:
 		sighting.Message = "Kueue cannot queue it: " + c.Message
-		sighting.Remedy = command.Say("correct what the message says on %s, or %s, and create it again", f.Context, deleteJob(j))
+		sighting.Remedy = command.Say("correct what Kueue says on %s, or recreate the %s", f.Context, j.Kind)
 	default:
 		t, ok := v.trouble(f, s.Workload, held, c, "")
 		if !ok || v.isTold(f, t) {
@@ -111,7 +111,7 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 	queue := v.clusterQueueOf(f, s.Workload, c)
 	sighting.Severity = inspect.Info
 	if p, ok := v.preempted(s); ok {
-		sighting.Message = fmt.Sprintf("%s; it waits for room again in ClusterQueue %s", p.text, queue)
+		sighting.Message = fmt.Sprintf("%s; waits for quota again in ClusterQueue %s", p.text, queue)
 		sighting.Evidence = append(sighting.Evidence, p.evidence)
 		sighting.Remedy = command.Say("wait, or %s", v.raiseQuota(f, queue))
 		return
@@ -119,7 +119,7 @@ func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Conditio
 	if queue != "" {
 		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
-	sighting.Message = fmt.Sprintf("%s wait for room in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
+	sighting.Message = fmt.Sprintf("%s wait for quota in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
 	sighting.Remedy = command.Say("wait, or %s", v.raiseQuota(f, queue))
 }
 

@@ -43,7 +43,7 @@ func TestQuotaAfterPreemption(t *testing.T) {
 	rule, _ := rules.ByCode("JM019")
 	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1, "%+v", found)
-	assert.Assert(t, strings.Contains(found[0].Message, "it waits for room again"), found[0].Message)
+	assert.Assert(t, strings.Contains(found[0].Message, "waits for quota again"), found[0].Message)
 	assert.Assert(t, strings.Contains(found[0].Remedy, "where whatever orchestrates it sets it"), found[0].Remedy)
 }
 

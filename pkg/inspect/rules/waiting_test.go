@@ -284,8 +284,8 @@ func TestWaitingFindings(t *testing.T) {
 		"room that others have": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
-			message: "Jobs of LocalQueue default/user-queue wait for room on the workers, none of which has any so far",
-			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or " + quoted("kubectl --context kwok-mgr -n default delete job train"),
+			message: "Jobs wait for quota on the workers",
+			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or request less",
 		},
 		"no place in a topology": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: []edit{
@@ -294,10 +294,9 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", waitingWorkload, withoutQuota("TopologyPlacementFailed", `couldn't assign flavors to pod set main: topology "racks" allows to fit only 2 out of 4 pod(s)`)),
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-mgr Job default/train",
-			message: "no topology on the workers has a place for it, until nodes change: flavor a100 has no topology, which its pods ask for; " +
-				"topology racks has room for 2 of its 4 pods as near to each other as they ask for",
-			remedy: "give ResourceFlavor a100 a topology, or add nodes to a domain of topology racks, or ask for a wider one; to have it ask for something else, " +
-				quoted("kubectl --context kwok-mgr -n default delete job train") + ", and create it again",
+			message: "no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
+				"topology racks fits 2 of its 4 Pods",
+			remedy: "give ResourceFlavor a100 a topology, or add nodes to a domain of topology racks, or request a wider one",
 		},
 		"no place in a topology here, no room there": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: []edit{
@@ -306,9 +305,8 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", waitingWorkload, withoutQuota("WaitingForQuota", "")),
 			}},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
-			message: "Jobs of LocalQueue default/user-queue wait for room on the workers, none of which has any so far; default/train: " +
-				"topology racks has room for none of its 4 pods as near to each other as they ask for",
-			remedy: "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or " + quoted("kubectl --context kwok-mgr -n default delete job train"),
+			message: "Jobs wait for quota on the workers; default/train: topology racks fits 0 of its 4 Pods",
+			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or request less",
 		},
 	}
 	for name, c := range cases {

@@ -1,0 +1,178 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestAnswersOfRecordings: of every Job of every recording, the state, the reason and the first
+// fix, as trace gives them.
+func TestAnswersOfRecordings(t *testing.T) {
+	var text strings.Builder
+	eachRecording(t, func(t *testing.T, name, dir string) {
+		t.Helper()
+		if strings.HasPrefix(name, "burst-") {
+			return
+		}
+		text.WriteString(name + "\n")
+		for _, j := range jobsOf(t, dir) {
+			out, errOut, code := run(t, "trace", j, "--from", dir, "-o", "json")
+			assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
+			for _, trace := range tracesIn(t, out) {
+				fmt.Fprintf(&text, "  %s: %s, %s: %s\n", j, trace.State, trace.Reason, trace.Message)
+				for _, u := range trace.Unchecked {
+					fmt.Fprintf(&text, "    not checked: %s on %v: %s\n", u.What, u.Contexts, u.Reason)
+				}
+				if len(trace.Fixes) > 0 {
+					fmt.Fprintf(&text, "    fix: %s %s\n", trace.Fixes[0].Text, trace.Fixes[0].Shell())
+				}
+				assert.Equal(t, code == util.ExitPartial, len(trace.Unchecked) > 0, "4 only where the answer depends on it")
+				if trace.State == inspect.StateWaiting {
+					for _, f := range trace.Fixes[:min(1, len(trace.Fixes))] {
+						assert.Assert(t, !strings.Contains(f.Shell(), " delete job "), "what only waits is not deleted first")
+					}
+				}
+			}
+		}
+	})
+	golden.Assert(t, text.String(), "answers.txt")
+}
+
+// jobsOf are the names of the Jobs in the default namespace of a recording, each once.
+func jobsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	out, errOut, code := run(t, "ls", "--all-contexts", "--from", dir, "-o", "json")
+	assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
+	var list inspect.OwnerList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	var names []string
+	known := map[string]bool{}
+	for _, j := range list.All() {
+		if !known[j.Name] {
+			known[j.Name] = true
+			names = append(names, j.Name)
+		}
+	}
+	return names
+}
+
+// tracesIn are the traces of a document, which is one or a list.
+func tracesIn(t *testing.T, document string) []inspect.Trace {
+	t.Helper()
+	var list inspect.TraceList
+	assert.NilError(t, json.Unmarshal([]byte(document), &list))
+	if list.Kind == "TraceList" {
+		return list.Items
+	}
+	var trace inspect.Trace
+	assert.NilError(t, json.Unmarshal([]byte(document), &trace))
+	return []inspect.Trace{trace}
+}
+
+// TestAnswersByFewer: with management access alone, trace says what is known and what is not; with
+// workers alone, a mirror is no orphan.
+func TestAnswersByFewer(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		want inspect.Trace
+		code int
+	}{
+		{
+			"management alone", []string{"sweep", "--contexts", "management"},
+			inspect.Trace{State: inspect.StateWaiting, Reason: inspect.ReasonUnread}, util.ExitPartial,
+		},
+		{
+			"a worker alone", []string{"train", "--contexts", "worker-1"},
+			inspect.Trace{State: inspect.StateRunning, Reason: inspect.ReasonUnread}, util.ExitPartial,
+		},
+		{
+			"an orphan, by the worker alone", []string{"train-old", "--contexts", "worker-2"},
+			inspect.Trace{State: inspect.StateRunning, Reason: inspect.ReasonUnread}, util.ExitPartial,
+		},
+		{
+			"all", []string{"train-old"},
+			inspect.Trace{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing}, util.ExitOK,
+		},
+		{
+			"an unrelated context is missing", []string{"train", "--contexts", "management,worker-1"},
+			inspect.Trace{State: inspect.StateRunning}, util.ExitOK,
+		},
+		{
+			"ignored by Kueue, whatever the workers have", []string{"eval", "--contexts", "management"},
+			inspect.Trace{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel}, util.ExitOK,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, errOut, code := run(t, append([]string{"trace", "-n", "ml", "--from", exampleFleet, "-o", "json"}, tt.args...)...)
+			assert.Equal(t, code, tt.code, out+errOut)
+			trace := tracesIn(t, out)[0]
+			assert.Equal(t, trace.State, tt.want.State, trace.Message)
+			assert.Equal(t, trace.Reason, tt.want.Reason, trace.Message)
+			assert.Equal(t, len(trace.Unchecked) > 0, tt.code == util.ExitPartial)
+		})
+	}
+}
+
+// TestNoFalseGreen: check does not call well what it has not looked at.
+func TestNoFalseGreen(t *testing.T) {
+	out, _, code := run(t, "check", "-n", "ml", "--contexts", "management", "--from", exampleFleet, "--grace", "0s", "--suppress", "JM013")
+	assert.Equal(t, code, util.ExitPartial, out)
+	for _, want := range []string{"not checked: worker paris", "JM135  ml/sweep", "waits for a worker; cannot see why"} {
+		assert.Assert(t, strings.Contains(out, want), out)
+	}
+	out, _, _ = run(t, "check", "-A", "--from", exampleFleet)
+	assert.Assert(t, strings.Contains(out, "younger than 5m not shown (--grace 0s)"), out)
+	out, _, _ = run(t, "check", "-n", "ml", "--contexts", "management", "--from", exampleFleet, "-o", "json")
+	var list inspect.FindingList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	assert.Assert(t, len(list.Unchecked) == 2 && list.Summary.Clusters == 1 && list.Summary.Young > 0, out)
+}
+
+// TestOneAdvice: check and trace give the same reason and fixes for a Job that waits for quota,
+// and an orphan that holds the quota is the first of them.
+func TestOneAdvice(t *testing.T) {
+	out, _, _ := run(t, "check", "-A", "--from", exampleFleet, "--grace", "0s", "-o", "json")
+	var list inspect.FindingList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	seen := 0
+	for _, f := range list.Items {
+		if f.Code != "JM029" {
+			continue
+		}
+		seen++
+		out, _, _ := run(t, "trace", f.Jobs[0].Name, "-n", f.Jobs[0].Namespace, "--from", exampleFleet, "-o", "json")
+		trace := tracesIn(t, out)[0]
+		assert.Equal(t, f.Remedy, trace.Remedy, f.Message)
+		assert.DeepEqual(t, f.Fixes, trace.Fixes)
+		assert.Assert(t, !strings.Contains(f.Remedy, "delete job "+f.Jobs[0].Name), f.Remedy)
+		if f.Jobs[0].Name == "finetune" {
+			assert.Assert(t, strings.Contains(f.Fixes[0].Text, "orphan ml/train-old on worker-2, which holds 4 nvidia.com/gpu"), f.Fixes[0].Text)
+			assert.Assert(t, strings.HasSuffix(f.Fixes[0].Shell(), "delete job train-old"), f.Fixes[0].Shell())
+		}
+	}
+	assert.Equal(t, seen, 3)
+	for _, f := range list.Items {
+		if f.Code == "JM053" {
+			assert.Assert(t, strings.Contains(f.Message, "holds 4 nvidia.com/gpu that vision/finetune waits for"), f.Message)
+		}
+	}
+}
+
+// TestAnswerInThreeLines: at 80 columns, a first-time reader finds state, reason and fix in the
+// first three lines.
+func TestAnswerInThreeLines(t *testing.T) {
+	out, _, _ := run(t, "trace", "sweep", "-n", "ml", "--from", exampleFleet)
+	lines := strings.Split(out, "\n")
+	assert.Assert(t, strings.HasPrefix(lines[0], "Job ml/sweep: not running ("), lines[0])
+	assert.Equal(t, lines[1], "Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).")
+	assert.Assert(t, strings.HasPrefix(lines[2], "Fix: request at most 6 nvidia.com/gpu"), lines[2])
+}

@@ -1,0 +1,217 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+)
+
+// Advise gives the findings about quota of one Job the message and the fixes of its answer, so
+// that both say the same. findings are changed in place. The trace has been filled in.
+func (q *Question) Advise(findings []inspect.Finding) {
+	t := q.Trace
+	if len(t.Placements) == 0 || t.Message == "" || !isQuotaReason(t.Reason) {
+		return
+	}
+	for i := range findings {
+		f := &findings[i]
+		if !isAboutQuota(f.Code) || !q.isAboutMe(f) {
+			continue
+		}
+		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
+			f.Message = strings.TrimSuffix(lower(t.Message), ".")
+		}
+		if len(t.Fixes) > 0 {
+			f.Fixes = slices.Clone(t.Fixes)
+			f.Remedy = t.Remedy
+		}
+	}
+}
+
+func homeKind(t *inspect.Trace) string {
+	if t.Origin == nil {
+		return ""
+	}
+	return t.Origin.Kind
+}
+
+func isQuotaReason(r inspect.JobReason) bool {
+	return slices.Contains([]inspect.JobReason{
+		inspect.ReasonOverLimit, inspect.ReasonNoFlavor, inspect.ReasonQuotaInUse, inspect.ReasonBehindInQueue, inspect.ReasonNotOffered, inspect.ReasonNotAdmitted,
+	}, r)
+}
+
+// Remedy is fixes as one text.
+func Remedy(fixes []command.Fix) command.Prose {
+	all := make([]command.Prose, len(fixes))
+	for i, f := range fixes {
+		all[i] = f.Prose()
+	}
+	return command.Join(all, "; or ")
+}
+
+// NeedsQuotas says whether one of some findings is about quota, so that reading the quotas of
+// the workers would tell more of it.
+func NeedsQuotas(findings []inspect.Finding) bool {
+	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return isAboutQuota(f.Code) })
+}
+
+// enough is how many Jobs get their own advice in one run. A fleet with more of them that wait
+// has one cause, which the first ones show.
+const enough = 20
+
+// AdviseAll is Advise for the findings of a whole fleet, by an inventory with quotas. reach are
+// the flags by which commands reach the clusters. orphans are findings about orphans.
+func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach []string) {
+	pairs := map[inspect.Ref]inspect.Pair{}
+	for _, p := range v.Pairs.Pairs {
+		pairs[inspect.RefOf(p.Origin)] = p
+	}
+	for i, left := 0, enough; i < len(findings) && left > 0; i++ {
+		f := &findings[i]
+		if !isAboutQuota(f.Code) || len(f.Jobs) == 0 {
+			continue
+		}
+		p, known := pairs[f.Jobs[0]]
+		if !known {
+			continue
+		}
+		left--
+		t := v.Follow(p)
+		t.Placements = Reached(placement.Judge(v, p), reach)
+		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans, Reach: reach}
+		Fill(q)
+		q.Advise(findings[i : i+1])
+		q.linkOrphans(findings)
+	}
+}
+
+// linkOrphans has findings about orphans say that a Job waits for what these hold.
+func (q *Question) linkOrphans(findings []inspect.Finding) {
+	if q.Trace.Reason != inspect.ReasonQuotaInUse {
+		return
+	}
+	for _, p := range q.Trace.Placements {
+		for i := range p.Holders {
+			h := &p.Holders[i]
+			for k := range findings {
+				f := &findings[k]
+				isHolder := IsOrphan(f.Code) && f.Context == p.Context && f.Namespace == h.Namespace && f.Name == h.Name
+				if isHolder && !strings.Contains(f.Message, "; holds ") {
+					f.Message += fmt.Sprintf("; holds %s %s that %s/%s waits for", h.Amount, h.Resource, q.Pair.Origin.Namespace, q.Pair.Origin.Name)
+				}
+			}
+		}
+	}
+}
+
+// Reached has the commands of placements reach the clusters by flags, as command.Reached does.
+func Reached(placements []inspect.Placement, by []string) []inspect.Placement {
+	for i := range placements {
+		for k := range placements[i].Changes {
+			change := &placements[i].Changes[k]
+			change.Command = command.Reached(change.Command, by)
+		}
+	}
+	return placements
+}
+
+// Unsubmitted fills in the answer for what is in no cluster, by its placements.
+func Unsubmitted(t *inspect.Trace) {
+	t.State = inspect.StateNotSubmitted
+	q := Question{Inventory: &inspect.Inventory{}, Trace: t}
+	a := q.outlook(t.Placements)
+	t.Reason, t.Message = a.Reason, a.Message
+	t.Fixes, t.Unchecked = append([]command.Fix{}, a.Fixes...), append([]inspect.Unchecked{}, a.Unchecked...)
+	t.Remedy = string(Remedy(a.Fixes))
+	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
+}
+
+// outlook is what is to be expected of what is not submitted.
+func (q *Question) outlook(all []inspect.Placement) Answer {
+	if gate := gateOf(all); gate != nil {
+		return q.gated(gate)
+	}
+	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
+	if len(candidates) == 0 {
+		return Answer{Reason: inspect.ReasonUnread, Message: "No cluster was found that it could be submitted to."}
+	}
+	by := map[inspect.Verdict][]inspect.Placement{}
+	for _, p := range candidates {
+		by[p.Verdict] = append(by[p.Verdict], p)
+	}
+	switch {
+	case len(by[inspect.Fits]) > 0:
+		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now."}
+	case len(by[inspect.Waits]) > 0:
+		waits := by[inspect.Waits]
+		slices.SortStableFunc(waits, func(x, y inspect.Placement) int { return compare(shortage(&x), shortage(&y)) })
+		return Answer{Reason: reasonBy(&waits[0]), Message: "Would wait. " + q.needs(&waits[0]), Fixes: q.fixesFor(waits)}
+	case len(by[inspect.Never]) == len(candidates):
+		a := q.never(candidates)
+		a.Message = "Would never run. " + a.Message
+		return a
+	}
+	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + strings.TrimPrefix(whys(candidates, func(*inspect.Placement) bool { return true }), "Fits on no cluster. "), Fixes: q.fixesFor(candidates)}
+	return a
+}
+
+// Places are the LocalQueues and the Workloads of the Jobs that findings about quota concern, as
+// many as AdviseAll looks at.
+func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads []types.NamespacedName) {
+	pairs := map[inspect.Ref]inspect.Pair{}
+	for _, p := range v.Pairs.Pairs {
+		pairs[inspect.RefOf(p.Origin)] = p
+	}
+	for i := range findings {
+		f := &findings[i]
+		if !isAboutQuota(f.Code) || len(f.Jobs) == 0 || len(workloads) >= enough {
+			continue
+		}
+		p, known := pairs[f.Jobs[0]]
+		if !known {
+			continue
+		}
+		add := func(to *[]types.NamespacedName, name string) {
+			if n := (types.NamespacedName{Namespace: p.Origin.Namespace, Name: name}); name != "" && !slices.Contains(*to, n) {
+				*to = append(*to, n)
+			}
+		}
+		add(&queues, p.Origin.Queue())
+		if w := inspect.Present(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
+			add(&workloads, w.Name)
+			add(&queues, w.Spec.QueueName)
+		}
+	}
+	return queues, workloads
+}
+
+// WorkersUnread are the workers that Jobs wait for and that were not read, of those pairs that
+// are wanted.
+func WorkersUnread(v *inspect.Inventory, isWanted func(inspect.Pair) bool) []inspect.Unchecked {
+	var found []inspect.Unchecked
+	for _, p := range v.Pairs.Pairs {
+		o := p.Origin
+		if o == nil || !o.IsOpen() || len(p.Current()) > 0 || !isWanted(p) {
+			continue
+		}
+		f := v.Facts(o.Context)
+		if f == nil || f.Kueue == nil || len(v.WorkloadsOf(p, f)) == 0 {
+			continue
+		}
+		q := Question{Inventory: v, Pair: p, Trace: &inspect.Trace{}}
+		for _, u := range q.waiting().Unchecked {
+			isKnown := slices.ContainsFunc(found, func(k inspect.Unchecked) bool { return k.What == u.What })
+			if strings.HasPrefix(u.What, "worker ") && !isKnown {
+				found = append(found, u)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,293 @@
+// Package answer says what a Job does or waits for, why, and what would help. It is the one
+// place that does: trace, check, ls, logs and dispatch print what it says.
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Answer is the state of a Job with its reason.
+type Answer struct {
+	State  inspect.JobState
+	Reason inspect.JobReason
+	// Message gives the reason with its numbers in one or two sentences, "" where the state
+	// says it all.
+	Message string
+	// Since is when the state began, nil where nothing dates it.
+	Since *metav1.Time
+	// Fixes are what would help, the best first.
+	Fixes []command.Fix
+	// Remedy is Fixes as one text; "" where they are alternatives.
+	Remedy command.Prose
+	// Unchecked is what the answer depends on and could not be read.
+	Unchecked []inspect.Unchecked
+}
+
+// Question is what an answer rests on.
+type Question struct {
+	Inventory *inspect.Inventory
+	Pair      inspect.Pair
+	// Trace has the hops and differences of the pair, the placements where these were judged,
+	// and the findings of its Jobs.
+	Trace *inspect.Trace
+	// Findings are those of all Jobs: others may hold what this one waits for.
+	Findings []inspect.Finding
+	// Reach are the flags by which commands reach the clusters, as command.Reached takes them.
+	Reach []string
+}
+
+// words are those of a command that reaches its cluster.
+func (q *Question) words(c command.Command) []string {
+	return command.Words(command.Reached(c.Shell(), q.Reach))
+}
+
+// Fill puts the answer of a question into its trace.
+func Fill(q Question) {
+	a, t := q.Answer(), q.Trace
+	t.State, t.Reason, t.Message, t.Since = a.State, a.Reason, a.Message, a.Since
+	t.Fixes, t.Unchecked = append([]command.Fix{}, a.Fixes...), append([]inspect.Unchecked{}, a.Unchecked...)
+	t.Remedy = string(cmp.Or(a.Remedy, Remedy(a.Fixes)))
+	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
+}
+
+// Trace returns the trace of a pair with its answer. Nothing is judged for it.
+func Trace(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
+	t := v.Trace(p)
+	Fill(Question{Inventory: v, Pair: p, Trace: t})
+	return t
+}
+
+// Clause returns what a trace says of its Job as a clause that may follow a colon.
+func Clause(t *inspect.Trace) string {
+	if t.Message == "" {
+		return t.Phrase()
+	}
+	return strings.TrimSuffix(lower(t.Message), ".")
+}
+
+// Answer answers the question.
+func (q *Question) Answer() Answer {
+	o := q.Pair.Origin
+	running := q.Pair.Current()
+	a := Answer{}
+	switch {
+	case o == nil:
+		a = q.withoutOrigin()
+	case o.DeletedAt != nil:
+		a = Answer{State: inspect.StateTerminating, Message: deletion(o)}
+	case o.Status.IsFinished():
+		a = Answer{State: inspect.JobState(o.Status), Message: progress(o)}
+	case len(unfinished(running)) > 1:
+		a = Answer{State: inspect.StateDuplicate, Message: "It runs on " + list(contextsOf(running)) + "."}
+	case len(running) > 0:
+		a = q.onMirror(running[0])
+	case o.Row().Template:
+		a = Answer{State: inspect.StateTemplate, Message: template(o)}
+	case o.ManagedBy.IsBuiltIn() && o.Queue() == "":
+		a = q.builtIn(o, q.Trace.Hops)
+	default:
+		a = q.waiting()
+	}
+	q.explain(&a)
+	if a.Since == nil && o != nil {
+		a.Since = sinceOf(o, a.State)
+	}
+	return a
+}
+
+// sinceOf is since when a Job is in a state.
+func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
+	switch s {
+	case inspect.StateWaiting, inspect.StateBlocked, inspect.StateUnknown:
+		// The status of a delegated Job says nothing of its place in the queue.
+		return j.CreationTimestamp.DeepCopy()
+	case inspect.StateTerminating:
+		return j.DeletedAt.DeepCopy()
+	}
+	if j.Since != nil {
+		return j.Since.DeepCopy()
+	}
+	return j.CreationTimestamp.DeepCopy()
+}
+
+// explain has findings explain what does not run, where the answer is no better, and takes
+// their fixes.
+func (q *Question) explain(a *Answer) {
+	if a.State == inspect.StateComplete || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted {
+		return
+	}
+	for i := range q.Trace.Findings {
+		f := &q.Trace.Findings[i]
+		switch {
+		case !q.isAboutMe(f):
+			continue
+		case isAboutQuota(f.Code) || a.State == inspect.StateOrphan && IsOrphan(f.Code):
+			if len(a.Fixes) == 0 {
+				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
+			}
+			continue
+		case f.Severity == inspect.Info || a.State == inspect.StateOrphan:
+			continue
+		}
+		if a.State == inspect.StateWaiting || a.State == inspect.StateBlocked {
+			// It explains the Job without what was not read.
+			a.State, a.Unchecked = inspect.StateBlocked, nil
+		}
+		if a.Reason == inspect.ReasonNone || a.Reason != inspect.ReasonNoQueueLabel {
+			a.Reason = inspect.ReasonFinding
+		}
+		a.Message = Sentence(f.Message)
+		if len(f.Fixes) > 0 {
+			a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
+		}
+		return
+	}
+}
+
+// isAboutMe says whether a finding concerns one of the Jobs, or what lies on the chain of the
+// Job that waits.
+func (q *Question) isAboutMe(f *inspect.Finding) bool {
+	for _, j := range q.Pair.Jobs() {
+		if slices.Contains(f.Jobs, inspect.RefOf(j)) {
+			return true
+		}
+	}
+	return false
+}
+
+func deletion(o *inspect.Job) string {
+	if len(o.Finalizers) == 0 {
+		return ""
+	}
+	return "Its deletion waits for " + finalizers(o.Finalizers) + "."
+}
+
+func finalizers(names []string) string {
+	if len(names) == 1 {
+		return "finalizer " + names[0]
+	}
+	return "finalizers " + list(names)
+}
+
+func progress(o *inspect.Job) string {
+	if !o.Row().IsJob() {
+		return ""
+	}
+	return o.Progress() + " completions."
+}
+
+func template(o *inspect.Job) string {
+	if o.ManagedBy.IsBuiltIn() {
+		return "Objects made from it are not delegated."
+	}
+	return fmt.Sprintf("Objects made from it are delegated to %s.", o.ManagedBy)
+}
+
+func unfinished(mirrors []inspect.Mirror) []inspect.Mirror {
+	return slices.DeleteFunc(slices.Clone(mirrors), func(m inspect.Mirror) bool { return m.Job.Status.IsFinished() })
+}
+
+func contextsOf(mirrors []inspect.Mirror) []string {
+	names := make([]string, len(mirrors))
+	for i, m := range mirrors {
+		names[i] = m.Job.Context
+	}
+	return names
+}
+
+// builtIn is the answer for what the built-in controller of a cluster runs.
+func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
+	by := fmt.Sprintf("The built-in %s controller runs it on %s.", j.Kind, j.Context)
+	if j.Suspended {
+		return Answer{
+			State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "spec.suspend is true.",
+			Fixes: []command.Fix{{Text: "resume it", Command: q.words(kubectlFor(j, "patch").With("--type", "merge", "-p", `{"spec":{"suspend":false}}`))}},
+		}
+	}
+	a := Answer{State: inspect.StateRunning, Reason: inspect.ReasonBuiltIn, Message: by}
+	if j.Status == delegation.Pending || j.Status == delegation.Unclaimed || isWithoutReady(j) {
+		a.State = inspect.StateStarting
+	}
+	q.podsOf(&a, j, hops)
+	if a.Reason == inspect.ReasonUnschedulable {
+		a.Fixes = q.changes(q.Trace.Placements)
+	}
+	return a
+}
+
+// isWithoutReady says whether a Job has Pods, and none of them is ready.
+func isWithoutReady(j *inspect.Job) bool { return j.Active > 0 && j.Ready != nil && *j.Ready == 0 }
+
+// podsOf has the Pods explain why a Job does not run.
+func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
+	f := q.Inventory.Facts(j.Context)
+	if f == nil || a.State.IsFinished() {
+		return
+	}
+	pods := f.PodsOf(j)
+	isRunning := slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.Phase == "Running" && p.Message == "" })
+	if isRunning {
+		a.State = inspect.StateRunning
+		return
+	}
+	for _, h := range hops {
+		if h.Kind != "Pods" || h.Context != j.Context || h.Health == inspect.HealthOK || h.Health == inspect.HealthUnknown {
+			continue
+		}
+		a.State, a.Reason = inspect.StateStarting, inspect.ReasonPods
+		if slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.IsUnschedulable() }) {
+			a.Reason = inspect.ReasonUnschedulable
+		}
+		a.Message = fmt.Sprintf("Pods on %s: %s.", j.Context, h.State)
+		switch {
+		case h.State == "none":
+			a.Message = fmt.Sprintf("No Pods on %s. %s", j.Context, Sentence(h.Message))
+		case h.Message != "":
+			a.Message += " " + Sentence(h.Message)
+		}
+		return
+	}
+}
+
+// Sentence returns a text with a capital letter and a full stop. Names that begin it stay as
+// they are.
+func Sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(text, " ")
+	if c := first[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(first, "/.-_0123456789") {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") {
+		return text
+	}
+	return text + "."
+}
+
+// list joins names with commas and an "and".
+func list(names []string) string {
+	if n := len(names); n > 1 && n <= 3 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return inspect.Some(names)
+}
+
+func (q *Question) ago(t *metav1.Time) string {
+	return duration.HumanDuration(q.Inventory.Now.Sub(t.Time))
+}
+
+func kubectlFor(j *inspect.Job, verb string) command.Command {
+	return command.Kubectl(j.Context, j.Namespace, verb, j.Row().ResourceName(), j.Name)
+}

@@ -1,0 +1,168 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// withoutOrigin is the answer for a mirror whose origin was not found. It is an orphan only
+// where the clusters that may have the origin were read.
+func (q *Question) withoutOrigin() Answer {
+	m := q.Pair.Mirrors[0]
+	j := m.Job
+	if q.isCertainlyOrphan(m) {
+		a := Answer{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing, Message: "Its origin is gone.", Since: j.Since.DeepCopy()}
+		if place := j.Marks.Origin; !place.IsZero() {
+			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)
+		}
+		return a
+	}
+	a := Answer{State: stateOf(j), Reason: inspect.ReasonUnread, Since: j.Since.DeepCopy()}
+	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no context reaches its management cluster"}
+	a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: no management cluster was read.", j.Context)
+	if len(missing.Contexts) > 0 {
+		missing.Reason = "these contexts were not read"
+		a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: not read: %s.", j.Context, list(missing.Contexts))
+	}
+	a.Unchecked = []inspect.Unchecked{missing}
+	return a
+}
+
+// isCertainlyOrphan says whether every cluster that may have the origin of a mirror was read.
+func (q *Question) isCertainlyOrphan(m inspect.Mirror) bool {
+	if len(q.Inventory.Unseen()) > 0 {
+		return false
+	}
+	if place := m.Job.Marks.Origin; !place.IsZero() {
+		return slices.ContainsFunc(q.Inventory.Clusters, func(f *inspect.Facts) bool {
+			return f.Err == nil && place.On(f.Cluster()) == delegation.CertainlySame
+		})
+	}
+	return HasManager(q.Inventory)
+}
+
+// HasManager says whether a cluster with MultiKueue's configuration was read.
+func HasManager(v *inspect.Inventory) bool {
+	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
+		return f.Err == nil && f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil)
+	})
+}
+
+// unread are the contexts of which nothing could be read, without those that have no name.
+func (q *Question) unread() []string {
+	return slices.DeleteFunc(q.Inventory.Unseen(), func(name string) bool { return strings.TrimSpace(name) == "" })
+}
+
+func stateOf(j *inspect.Job) inspect.JobState {
+	switch j.Status {
+	case delegation.Complete, delegation.Failed:
+		return inspect.JobState(j.Status)
+	case delegation.Running:
+		if isWithoutReady(j) {
+			return inspect.StateStarting
+		}
+		return inspect.StateRunning
+	case delegation.Terminating:
+		return inspect.StateTerminating
+	case delegation.Unclaimed:
+		return inspect.StateBlocked
+	case delegation.Suspended:
+		return inspect.StateWaiting
+	case delegation.Pending:
+		return inspect.StateStarting
+	}
+	return inspect.StateUnknown
+}
+
+// onMirror is the answer for a Job with a mirror.
+func (q *Question) onMirror(m inspect.Mirror) Answer {
+	j := m.Job
+	a := Answer{State: stateOf(j), Since: j.Since.DeepCopy()}
+	if f := q.Inventory.Facts(j.Context); f != nil && f.Err != nil {
+		a.Reason = inspect.ReasonMirrorUnreachable
+		a.Message = fmt.Sprintf("Last seen on %s, which does not answer now.", j.Context)
+		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{j.Context}, Reason: "cannot read the cluster"}}
+		return a
+	}
+	switch {
+	case j.Status == delegation.Unclaimed:
+		a.Reason, a.Message = inspect.ReasonUnclaimed, fmt.Sprintf("No controller on %s has picked up the mirror.", j.Context)
+	case j.Status == delegation.Suspended:
+		a.Reason, a.Message = inspect.ReasonSuspended, q.suspendedOn(j)
+	case !a.State.IsFinished():
+		q.podsOf(&a, j, q.Trace.Hops)
+	}
+	if a.Message == "" {
+		a.Message = progress(j)
+	}
+	if lost := q.lostTouch(m); lost != "" {
+		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
+	} else if q.isStatusNotCopied(m) {
+		a.Message = strings.TrimSpace(a.Message + " Its origin does not show this state.")
+		if a.Reason == inspect.ReasonNone {
+			a.Reason = inspect.ReasonStatusNotCopied
+		}
+	}
+	if n := q.restarts(); n > 0 {
+		a.Message += fmt.Sprintf(" MultiKueue has restarted it %d times.", n)
+	}
+	return a
+}
+
+// suspendedOn says why a mirror is suspended: its Workload on the worker tells.
+func (q *Question) suspendedOn(j *inspect.Job) string {
+	for _, h := range q.Trace.Hops {
+		if h.Kind == "Workload" && h.Context == j.Context && h.Health != inspect.HealthOK && h.Message != "" {
+			return fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, Sentence(brief(h.Message)))
+		}
+	}
+	return fmt.Sprintf("Its mirror on %s is suspended.", j.Context)
+}
+
+func (q *Question) isStatusNotCopied(m inspect.Mirror) bool {
+	return slices.ContainsFunc(q.Trace.Differences, func(d inspect.Difference) bool {
+		return d.IsStatus() && !d.Lag && (d.Context == "" || d.Context == m.Job.Context)
+	}) || m.Job.Status.IsFinished()
+}
+
+// lostTouch says that the manager of a mirror has no connection to its cluster, "" if it has.
+func (q *Question) lostTouch(m inspect.Mirror) string {
+	manager := q.Inventory.Facts(q.Pair.Origin.Context)
+	for _, h := range q.Trace.Hops {
+		isLost := h.Kind == "MultiKueueCluster" && h.Health == inspect.HealthBad && h.State != inspect.Connected && h.Context == q.Pair.Origin.Context
+		if isLost && q.Inventory.ContextOf(manager, h.Name) == m.Job.Context {
+			return fmt.Sprintf("MultiKueue on %s has lost the connection to it (MultiKueueCluster %s: %s).", manager.Context, h.Name, h.State)
+		}
+	}
+	return ""
+}
+
+// often is how many restarts by MultiKueue are worth a word.
+const often = 3
+
+// restarts is how often MultiKueue has taken the Job back and started it again; 0 if seldom.
+func (q *Question) restarts() int32 {
+	var n int32
+	for _, w := range q.Inventory.WorkloadsOf(q.Pair, q.Inventory.Facts(q.Pair.Origin.Context)) {
+		n = max(n, retries(w))
+	}
+	if n < often {
+		return 0
+	}
+	return n
+}
+
+func retries(w *kueue.Workload) int32 {
+	var n int32
+	for _, state := range w.Status.AdmissionChecks {
+		if state.RetryCount != nil {
+			n = max(n, *state.RetryCount)
+		}
+	}
+	return n
+}

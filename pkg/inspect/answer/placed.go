@@ -1,0 +1,375 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// byPlacements is the answer by what every candidate cluster has, nominated or not; known is
+// false where that was not read.
+func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a Answer, known bool) {
+	all := q.Trace.Placements
+	if len(all) == 0 {
+		return a, false
+	}
+	if gate := gateOf(all); gate != nil {
+		return q.gated(gate), true
+	}
+	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
+	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
+		return a, false
+	}
+	isUnread := func(p inspect.Placement) bool { return p.Reason == inspect.NoContext || p.Reason == inspect.Unreadable }
+	if len(candidates) == 0 || !slices.ContainsFunc(candidates, func(p inspect.Placement) bool { return !isUnread(p) }) {
+		return a, false
+	}
+	a = q.among(manager, w, candidates)
+	for _, p := range candidates {
+		if isUnread(p) && a.Reason != inspect.ReasonNotOffered {
+			u := inspect.Unchecked{What: "worker " + cmp.Or(p.Cluster, p.Context), Contexts: []string{}, Reason: p.Message}
+			if p.Context != "" {
+				u.Contexts = []string{p.Context}
+			}
+			a.Unchecked = append(a.Unchecked, u)
+			a.Message += fmt.Sprintf(" Not read: %s.", cmp.Or(p.Cluster, p.Context))
+		}
+	}
+	if len(a.Unchecked) > 0 && a.State == inspect.StateBlocked {
+		a.State = inspect.StateWaiting
+	}
+	return a, true
+}
+
+// gateOf is the manager's own placement, where that has still to let the Job pass.
+func gateOf(all []inspect.Placement) *inspect.Placement {
+	for i := range all {
+		if all[i].Manager && all[i].Verdict != inspect.Fits {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// gated is the answer where the management cluster itself does not let the Job pass.
+func (q *Question) gated(p *inspect.Placement) Answer {
+	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p})}
+	a.Message = q.needs(p)
+	return a
+}
+
+// among is the answer by the candidates that were read.
+func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspect.Placement) Answer {
+	by := map[inspect.Verdict][]inspect.Placement{}
+	for _, p := range all {
+		by[p.Verdict] = append(by[p.Verdict], p)
+	}
+	if fits := by[inspect.Fits]; len(fits) > 0 {
+		return q.fits(manager, w, fits, all)
+	}
+	if waits := by[inspect.Waits]; len(waits) > 0 {
+		slices.SortStableFunc(waits, func(x, y inspect.Placement) int { return compare(shortage(&x), shortage(&y)) })
+		return Answer{State: inspect.StateWaiting, Reason: reasonBy(&waits[0]), Message: q.needs(&waits[0]), Fixes: q.fixesFor(waits)}
+	}
+	if never := by[inspect.Never]; len(never) == len(all) {
+		return q.never(never)
+	}
+	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesFor(all)}
+	a.Message = whys(all, func(p *inspect.Placement) bool {
+		return p.Reason != inspect.NoContext && p.Reason != inspect.Unreadable
+	})
+	return a
+}
+
+// fits is the answer where a cluster has room, and the Job is not there.
+func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []inspect.Placement) Answer {
+	isOffered := func(p inspect.Placement) bool {
+		return p.Cluster == "" || slices.Contains(w.Status.Nominated, p.Cluster)
+	}
+	names := namesOf(fits)
+	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Message: fmt.Sprintf("Fits on %s now; Kueue has not admitted it yet.", list(names))}
+	if !manager.Kueue.TellsNominations() || slices.ContainsFunc(fits, isOffered) || fits[0].Cluster == "" {
+		return a
+	}
+	a.Reason = inspect.ReasonNotOffered
+	a.Message = fmt.Sprintf("Fits on %s now, but Kueue has not offered it there.", list(names))
+	var offered []string
+	for i := range all {
+		if isOffered(all[i]) {
+			offered = append(offered, placeName(&all[i]))
+		}
+	}
+	if len(offered) > 0 {
+		a.Message = fmt.Sprintf("Fits on %s now, but Kueue has offered it only to %s.", list(names), list(offered))
+	}
+	for i := range q.Trace.Findings {
+		if f := &q.Trace.Findings[i]; f.Code == "JM032" {
+			a.Fixes = append(a.Fixes, f.Fixes...)
+		}
+	}
+	return a
+}
+
+// never is the answer where no candidate can ever run the Job as it is.
+func (q *Question) never(all []inspect.Placement) Answer {
+	a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: q.fixesFor(all)}
+	isTooLarge := func(p inspect.Placement) bool { return p.Reason == inspect.OverLimit && p.Resource == all[0].Resource }
+	switch {
+	case !slices.ContainsFunc(all, func(p inspect.Placement) bool { return !isTooLarge(p) }):
+		most := slices.MaxFunc(all, func(x, y inspect.Placement) int { return compare(quantity(x.Limit), quantity(y.Limit)) })
+		a.Reason = inspect.ReasonOverLimit
+		a.Message = q.needs(&most)
+		if len(all) > 1 {
+			a.Message = fmt.Sprintf("Needs %s %s; the largest limit is %s (%s, flavor %s).", most.Needs, most.Resource, most.Limit, placeName(&most), most.Flavor)
+		}
+		return a
+	case slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Reason == inspect.OverLimit }):
+		a.Reason = inspect.ReasonOverLimit
+	case slices.ContainsFunc(all, func(p inspect.Placement) bool {
+		return p.Reason == inspect.FlavorMismatch || p.Reason == inspect.NoSuchResource
+	}):
+		a.Reason = inspect.ReasonNoFlavor
+	case len(all) == 1:
+		a.Reason = reasonBy(&all[0])
+	}
+	a.Message = whys(all, func(*inspect.Placement) bool { return true })
+	return a
+}
+
+// whys says for each placement why, with its name first.
+func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
+	var parts []string
+	for i := range all {
+		if is(&all[i]) {
+			parts = append(parts, placeName(&all[i])+": "+lower(strings.TrimSuffix(plain(&all[i]), ".")))
+		}
+	}
+	if len(parts) == 1 {
+		return parts[0] + "."
+	}
+	return "Fits on no cluster. " + strings.Join(parts, "; ") + "."
+}
+
+// plain says why a placement has its verdict, with its amounts.
+func plain(p *inspect.Placement) string {
+	if c := p.Said; p.Reason == inspect.SaidByKueue && c != "" {
+		_, said, _ := strings.Cut(c, ": ")
+		return brief(said)
+	}
+	if p.Reason == inspect.OverLimit && p.Resource != "" {
+		return fmt.Sprintf("needs %s %s, limit %s", p.Needs, p.Resource, p.Limit)
+	}
+	return brief(p.Message)
+}
+
+// needs says what a Job lacks on one cluster, and who holds it.
+func (q *Question) needs(p *inspect.Placement) string {
+	at := placeName(p)
+	if p.Flavor != "" {
+		at += ", flavor " + p.Flavor
+	}
+	switch {
+	case p.Resource == "" || p.Needs == "":
+		return Sentence(placeName(p) + ": " + lower(brief(p.Message)))
+	case p.Reason == inspect.OverLimit:
+		return fmt.Sprintf("Needs %s %s; the limit is %s (%s).", p.Needs, p.Resource, p.Limit, at)
+	case p.Reason != inspect.QuotaInUse:
+		return Sentence(placeName(p) + ": " + lower(brief(p.Message)))
+	}
+	text := fmt.Sprintf("Needs %s %s; %s free (%s).", p.Needs, p.Resource, p.Free, at)
+	if holder := q.holder(p); holder != "" {
+		text += " " + holder
+	}
+	return text
+}
+
+// holder names the first of those that hold what is lacking.
+func (q *Question) holder(p *inspect.Placement) string {
+	if len(p.Holders) == 0 {
+		return ""
+	}
+	h := p.Holders[0]
+	if q.isOrphan(p.Context, &h) {
+		return fmt.Sprintf("Orphan %s/%s holds %s.", h.Namespace, h.Name, h.Amount)
+	}
+	text := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount)
+	if more := len(p.Holders) - 1; more > 0 {
+		text += ", and " + inspect.Count(more, "other") + " more"
+	}
+	return text + "."
+}
+
+// isOrphan says whether what holds quota on a context runs for nobody.
+func (q *Question) isOrphan(context string, h *inspect.Holder) bool {
+	return h.Orphan || q.orphanFinding(context, h) != nil
+}
+
+// orphanFinding is the finding about an orphan that holds quota on a context, nil if none.
+func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Finding {
+	for i := range q.Findings {
+		f := &q.Findings[i]
+		if IsOrphan(f.Code) && f.Context == context && f.Namespace == h.Namespace && f.Name == h.Name {
+			return f
+		}
+	}
+	return nil
+}
+
+// settling is how long an orphan has to hold quota before it may be deleted by hand: Kueue
+// itself deletes what it has left every minute (multiKueue.gcInterval).
+const settling = 5 * time.Minute
+
+// orphanFix has an orphan give back the quota that it holds.
+func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
+	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", strings.ToLower(h.Kind), h.Name))}
+	name := fmt.Sprintf("orphan %s/%s on %s, which holds %s %s", h.Namespace, h.Name, context, h.Amount, h.Resource)
+	fix.Text = "delete " + name
+	if h.Since == nil || q.Inventory.Now.Sub(h.Since.Time) < settling {
+		fix.Text = fmt.Sprintf("give Kueue a minute to delete %s; if it stays", name)
+	}
+	return fix
+}
+
+// fixesFor are what would help on some clusters, the best first: an orphan that holds the
+// quota goes, then those that hold it end, then the smallest change.
+func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
+	var fixes []command.Fix
+	for i := range all {
+		for n := range all[i].Holders {
+			if h := &all[i].Holders[n]; q.isOrphan(all[i].Context, h) {
+				fixes = append(fixes, q.orphanFix(all[i].Context, h))
+			}
+		}
+	}
+	if len(fixes) == 0 {
+		for i := range all {
+			if p := &all[i]; p.Verdict == inspect.Waits && len(p.Holders) > 0 {
+				h := p.Holders[0]
+				fixes = append(fixes, command.Fix{Text: fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context), Command: []string{}})
+				break
+			}
+		}
+	}
+	return append(fixes, q.changes(all)...)
+}
+
+// changes are the changes of placements as fixes, the smallest first, each once.
+func (q *Question) changes(all []inspect.Placement) []command.Fix {
+	var changes []inspect.PlacementChange
+	for i := range all {
+		for _, c := range all[i].Changes {
+			if !slices.ContainsFunc(changes, func(known inspect.PlacementChange) bool { return known.Message == c.Message }) {
+				changes = append(changes, c)
+			}
+		}
+	}
+	slices.SortStableFunc(changes, func(x, y inspect.PlacementChange) int { return cmp.Compare(x.Share, y.Share) })
+	const enough = 3
+	var fixes []command.Fix
+	for _, c := range changes[:min(enough, len(changes))] {
+		fix := command.Fix{Text: c.Message, Command: []string{}}
+		if c.Command != "" {
+			fix.Command = command.Words(c.Command)
+		}
+		fixes = append(fixes, fix)
+	}
+	return fixes
+}
+
+func stateBy(v inspect.Verdict) inspect.JobState {
+	if v == inspect.Never {
+		return inspect.StateBlocked
+	}
+	return inspect.StateWaiting
+}
+
+// reasonBy is the reason of a Job by that of the placement that decides.
+func reasonBy(p *inspect.Placement) inspect.JobReason {
+	switch p.Reason {
+	case inspect.OverLimit:
+		return inspect.ReasonOverLimit
+	case inspect.QuotaInUse:
+		return inspect.ReasonQuotaInUse
+	case inspect.BehindInQueue:
+		return inspect.ReasonBehindInQueue
+	case inspect.FlavorMismatch, inspect.NoSuchResource, inspect.SaidByKueue, inspect.DevicesUnresolved:
+		return inspect.ReasonNoFlavor
+	case inspect.CheckPending, inspect.CheckRejected:
+		return inspect.ReasonAdmissionCheck
+	case inspect.Deactivated, inspect.OnHold:
+		return inspect.ReasonHeld
+	case inspect.NoQueueLabel:
+		return inspect.ReasonNoQueueLabel
+	case inspect.NoContext, inspect.Unreadable:
+		return inspect.ReasonUnread
+	case inspect.NoNode:
+		return inspect.ReasonUnschedulable
+	case inspect.HasRoom, inspect.HasQuota, inspect.NothingInTheWay:
+		return inspect.ReasonNotAdmitted
+	}
+	return inspect.ReasonSetup
+}
+
+func placeName(p *inspect.Placement) string { return cmp.Or(p.Context, p.Cluster) }
+
+func namesOf(all []inspect.Placement) []string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = placeName(&all[i])
+	}
+	return names
+}
+
+// quantity reads a quantity; zero if it is none.
+func quantity(text string) resource.Quantity {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return resource.Quantity{}
+	}
+	return q
+}
+
+func compare(a, b resource.Quantity) int { return a.Cmp(b) }
+
+// shortage is how much a placement lacks.
+func shortage(p *inspect.Placement) resource.Quantity {
+	q := quantity(p.Needs)
+	q.Sub(quantity(p.Free))
+	return q
+}
+
+// lower is a text that goes on behind another one. Names keep their capital letter.
+func lower(text string) string {
+	first, _, _ := strings.Cut(text, " ")
+	switch strings.TrimSuffix(first, "'s") {
+	case "It", "Its", "No", "Needs", "Fits", "Quota", "Waits", "The", "You", "Nobody", "Would", "Cannot", "Last", "Unknown", "Ignored", "Flavor", "Does", "Topology":
+		return strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
+}
+
+// brief is what Kueue says, shortened.
+func brief(message string) string {
+	return strings.TrimPrefix(kueue.Brief(message), "Kueue says: ")
+}
+
+func because(f *inspect.Facts, err error) string {
+	return kubecontext.InContext(f.Context, "", err).Message()
+}
+
+// IsOrphan says whether a code is about a mirror that nobody needs any more.
+func IsOrphan(code string) bool {
+	return slices.Contains([]string{"JM053", "JM057", "JM058", "JM059", "JM060", "JM061", "JM106"}, code)
+}
+
+// isAboutQuota says whether a code is about quota, of which placements know more.
+func isAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }

@@ -1,0 +1,359 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// waiting is the answer for what has no mirror and has not finished.
+func (q *Question) waiting() Answer {
+	o := q.Pair.Origin
+	if a, known := q.inKueue(); known {
+		return a
+	}
+	switch {
+	case o.ManagedBy.IsBuiltIn():
+		return q.builtIn(o, q.Trace.Hops)
+	case len(q.Pair.Namesakes) > 0:
+		j := q.Pair.Namesakes[0]
+		return Answer{
+			State: inspect.StateBlocked, Reason: inspect.ReasonSetup,
+			Message: fmt.Sprintf("Another %s of this name is in the way on %s.", j.Kind, j.Context),
+		}
+	case o.AwaitsDispatch() && o.Pinned().IsZero() && o.Status != delegation.Running:
+		return Answer{
+			State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "Nobody has dispatched it to a cluster.",
+			Fixes: []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", "CONTEXT"))}},
+		}
+	case o.Status == delegation.Unclaimed && o.Pinned().IsZero():
+		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonUnclaimed, Message: fmt.Sprintf("No sign of controller %s.", o.ManagedBy)}
+		a.miss(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
+		return a
+	case o.Suspended:
+		return Answer{State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "spec.suspend is true."}
+	}
+	return q.withoutMirror()
+}
+
+// withoutMirror is the answer where no mirror was found, and nothing explains that.
+func (q *Question) withoutMirror() Answer {
+	o := q.Pair.Origin
+	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonNoMirror}
+	if o.Status == delegation.Running {
+		a.State = inspect.StateRunning
+	}
+	if place := o.Marks; place != nil && !place.Mirror.IsZero() && !q.isRead(place.Mirror) {
+		a.Reason = inspect.ReasonUnread
+		a.Message = fmt.Sprintf("It was dispatched to %s/%s on %s, which was not read.", place.Mirror.Namespace, place.Mirror.Name, place.Mirror.Cluster())
+		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: q.unread(), Reason: "no context is known to reach " + place.Mirror.Cluster()}}
+		return a
+	}
+	a.Message = "No mirror found" + q.onRead() + "."
+	a.miss(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
+	return a
+}
+
+// onRead names the contexts that were read.
+func (q *Question) onRead() string {
+	var read []string
+	for _, f := range q.Inventory.Clusters {
+		if f.Err == nil {
+			read = append(read, f.Context)
+		}
+	}
+	if len(read) == 0 {
+		return ""
+	}
+	return " on " + list(read)
+}
+
+func (q *Question) isRead(place delegation.Place) bool {
+	return slices.ContainsFunc(q.Inventory.Clusters, func(f *inspect.Facts) bool {
+		return f.Err == nil && place.On(f.Cluster()) == delegation.CertainlySame
+	})
+}
+
+// unseen is what may be on contexts that were not read, nil where all were.
+func (q *Question) unseen(what string) []inspect.Unchecked {
+	unread := q.unread()
+	if len(unread) == 0 {
+		return nil
+	}
+	return []inspect.Unchecked{{What: what, Contexts: unread, Reason: "these contexts were not read"}}
+}
+
+// miss adds what an answer depends on, and says so.
+func (a *Answer) miss(unchecked []inspect.Unchecked) {
+	a.Unchecked = append(a.Unchecked, unchecked...)
+	for _, u := range unchecked {
+		if len(u.Contexts) > 0 {
+			a.Message = strings.TrimSpace(a.Message + " Not read: " + list(u.Contexts) + ".")
+		}
+	}
+}
+
+// inKueue is the answer where Kueue on the origin's cluster knows the Job, or should.
+func (q *Question) inKueue() (a Answer, known bool) {
+	o := q.Pair.Origin
+	f := q.Inventory.Facts(o.Context)
+	if f == nil || f.Kueue == nil || o.ManagedBy != delegation.MultiKueue && o.Queue() == "" {
+		return a, false
+	}
+	workloads := q.Inventory.WorkloadsOf(q.Pair, f)
+	if len(workloads) == 0 {
+		return q.withoutWorkload(f)
+	}
+	w := inspect.Present(workloads)
+	if a, held := q.heldBack(f, w); held {
+		return a, true
+	}
+	if w.Is(kueue.Admitted) && o.ManagedBy.IsBuiltIn() {
+		return q.builtIn(o, q.Trace.Hops), true
+	}
+	if name := w.ChosenCluster(); name != "" {
+		return q.lostOn(f, name), true
+	}
+	if a, known := q.byPlacements(f, w); known {
+		return a, true
+	}
+	if !w.Is(kueue.QuotaReserved) {
+		quota := w.Condition(kueue.QuotaReserved)
+		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonQuotaInUse, Message: fmt.Sprintf("Kueue on %s has reserved no quota for it yet.", f.Context)}
+		if quota != nil && quota.Message != "" {
+			a.tellLacks(f.Context, quota)
+		}
+		return a, true
+	}
+	return q.byWorkers(f, w), true
+}
+
+func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
+	o := q.Pair.Origin
+	if err := f.Gaps[inspect.PartWorkloads]; err != nil {
+		if o.ManagedBy.IsBuiltIn() {
+			return Answer{}, false
+		}
+		a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
+		a.Message = fmt.Sprintf("You cannot read Workloads on %s, so where it runs is unknown.", f.Context)
+		a.Unchecked = []inspect.Unchecked{{What: "Workloads", Contexts: []string{f.Context}, Reason: because(f, err)}}
+		return a, true
+	}
+	if o.Queue() == "" {
+		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Kueue ignores it: no queue label (" + delegation.QueueNameLabel + ")."}, true
+	}
+	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has made no Workload for it.", f.Context)}, true
+}
+
+// heldBack is the answer where the Workload itself keeps the Job from running.
+func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) {
+	for _, c := range w.Status.AdmissionChecks {
+		if c.State == kueue.CheckRejected {
+			return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonAdmissionCheck, Message: Sentence(fmt.Sprintf("AdmissionCheck %s rejected it: %s", c.Name, c.Message))}, true
+		}
+	}
+	if c := w.Condition(kueue.Finished); w.Is(kueue.Finished) {
+		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonHeld, Message: Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, inspect.Reasoned(c)))}, true
+	}
+	if w.IsActive() {
+		return Answer{}, false
+	}
+	a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonHeld, Message: fmt.Sprintf("Its Workload on %s is deactivated (spec.active is false).", f.Context)}
+	for _, kind := range []string{"DeactivationTarget", kueue.Evicted} {
+		if c := w.Condition(kind); c != nil && c.Message != "" {
+			a.Message = Sentence(fmt.Sprintf("Its Workload on %s is deactivated: %s", f.Context, c.Message))
+			break
+		}
+	}
+	a.Fixes = []command.Fix{{Text: "activate its Workload", Command: q.words(kueue.Activate(f.Context, w))}}
+	return a, true
+}
+
+// lostOn is the answer where a cluster was chosen that shows no mirror.
+func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
+	target := q.Inventory.ContextOf(manager, cluster)
+	f := q.Inventory.Facts(target)
+	if f != nil && f.Err == nil {
+		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, and no mirror is there yet.", target)}
+	}
+	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread, Message: fmt.Sprintf("MultiKueue chose %s. No context reaches it.", cluster)}
+	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
+	if target != "" {
+		a.Message = fmt.Sprintf("MultiKueue chose %s. Cannot read that cluster.", target)
+		missing.Contexts, missing.Reason = []string{target}, "cannot read the cluster"
+	}
+	a.Unchecked = []inspect.Unchecked{missing}
+	return a
+}
+
+// byWorkers is the answer by what Kueue says on the workers, where their quota was not read.
+func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
+	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
+		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonAdmissionCheck, Message: fmt.Sprintf("Waits on %s for %s.", manager.Context, list(waits))}
+	}
+	names := q.offeredTo(manager, w)
+	if len(names) == 0 {
+		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
+	}
+	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
+	var whys, unread []string
+	best := len(kinds)
+	for _, name := range names {
+		target := q.Inventory.ContextOf(manager, name)
+		f := q.Inventory.Facts(target)
+		if target == "" || f == nil || f.Err != nil {
+			unread = append(unread, name)
+			a.Unchecked = append(a.Unchecked, workerUnread(name, target, f))
+			continue
+		}
+		why, reason := q.workerReason(f)
+		at := slices.Index(kinds, reason)
+		if at < best {
+			best, a.Reason = at, reason
+		}
+		whys = append(whys, target+": "+why)
+	}
+	switch {
+	case len(whys) == 0:
+		q.offered(&a, manager, w, names, unread)
+		return a
+	case a.Reason == inspect.ReasonOverLimit && len(unread) == 0:
+		a.State = inspect.StateBlocked
+	}
+	slices.SortStableFunc(whys, func(x, y string) int { return strings.Compare(x, y) })
+	a.Message = "No worker admits it. " + strings.Join(whys, "; ") + "."
+	if len(unread) > 0 {
+		a.Message += " Not read: " + list(unread) + "."
+	}
+	return a
+}
+
+// kinds are the reasons of workers, the most hopeful first.
+var kinds = []inspect.JobReason{inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonBehindInQueue, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor, inspect.ReasonOverLimit} //nolint:gochecknoglobals // It never changes.
+
+// offered says what the management cluster alone tells.
+func (q *Question) offered(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
+	a.Reason = inspect.ReasonUnread
+	since := ""
+	if c := w.Condition(kueue.QuotaReserved); c != nil && !c.LastTransitionTime.IsZero() {
+		since = " " + q.ago(&c.LastTransitionTime) + " ago"
+	}
+	a.Message = fmt.Sprintf("Kueue on %s reserved quota%s and offered it to %s. Cannot see why no worker admits it: ", manager.Context, since, list(names))
+	byReason := map[string][]string{}
+	var reasons []string
+	for i, u := range a.Unchecked {
+		if byReason[u.Reason] == nil {
+			reasons = append(reasons, u.Reason)
+		}
+		byReason[u.Reason] = append(byReason[u.Reason], unread[min(i, len(unread)-1)])
+	}
+	var parts []string
+	for _, reason := range reasons {
+		if reason == noContext {
+			parts = append(parts, "no context reaches "+list(byReason[reason]))
+		} else {
+			parts = append(parts, list(byReason[reason])+": "+reason)
+		}
+	}
+	a.Message += strings.Join(parts, "; ") + "."
+}
+
+const noContext = "no context reaches it"
+
+func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
+	u := inspect.Unchecked{What: "worker " + name, Contexts: []string{}, Reason: noContext}
+	if target == "" {
+		return u
+	}
+	u.Contexts = []string{target}
+	u.Reason = "context " + target + " was not read"
+	if f != nil && f.Err != nil {
+		u.Reason = because(f, f.Err)
+	}
+	return u
+}
+
+// offeredTo are the MultiKueueClusters that a Workload was offered to. Old Kueues do not
+// write that down: they are those with a copy.
+func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string {
+	if manager.Kueue.TellsNominations() {
+		return w.Status.Nominated
+	}
+	var names []string
+	for _, c := range manager.Kueue.Clusters {
+		target := q.Inventory.ContextOf(manager, c.Name)
+		f := q.Inventory.Facts(target)
+		if target == "" || f == nil || f.Err != nil || len(q.Inventory.WorkloadsOf(q.Pair, f)) > 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// otherChecks are the AdmissionChecks of others than MultiKueue that are not ready: MultiKueue
+// offers a Workload to nobody before they all are.
+func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
+	var waits []string
+	for _, state := range w.Status.AdmissionChecks {
+		check := f.Kueue.CheckNamed(state.Name)
+		if state.State == kueue.CheckReady || check != nil && check.IsMultiKueue() {
+			continue
+		}
+		text := "AdmissionCheck " + state.Name
+		if check != nil {
+			text += " of " + check.Spec.ControllerName
+		}
+		waits = append(waits, text+" ("+strings.TrimSuffix(state.State+": "+state.Message, ": ")+")")
+	}
+	return waits
+}
+
+// workerReason is why a worker does not run the Job, in Kueue's words there.
+func (q *Question) workerReason(f *inspect.Facts) (string, inspect.JobReason) {
+	for _, j := range q.Pair.Namesakes {
+		if j.Context == f.Context {
+			return "another " + j.Kind + " of this name is in the way", inspect.ReasonSetup
+		}
+	}
+	copies := q.Inventory.WorkloadsOf(q.Pair, f)
+	if len(copies) == 0 {
+		return "no copy of its Workload", inspect.ReasonSetup
+	}
+	h := inspect.WorkloadHop(f, copies[0])
+	switch {
+	case h.State == kueue.Admitted && len(q.Pair.Current()) == 0:
+		return "admitted, but no mirror was created", inspect.ReasonSetup
+	case h.Message == "":
+		return h.State, inspect.ReasonNotAdmitted
+	}
+	lacks := kueue.Lacks(h.Message)
+	switch {
+	case kueue.Lacking(lacks, kueue.MoreNeeded):
+		return brief(h.Message), inspect.ReasonQuotaInUse
+	case kueue.Lacking(lacks, kueue.TooMuch):
+		return brief(h.Message), inspect.ReasonOverLimit
+	case len(lacks) > 0:
+		return brief(h.Message), inspect.ReasonNoFlavor
+	}
+	return brief(h.Message), inspect.ReasonHeld
+}
+
+// tellLacks has Kueue's own condition explain an answer.
+func (a *Answer) tellLacks(context string, c *metav1.Condition) {
+	lacks := kueue.Lacks(c.Message)
+	switch {
+	case kueue.Lacking(lacks, kueue.MoreNeeded), len(lacks) == 0:
+	case kueue.Lacking(lacks, kueue.TooMuch):
+		a.Reason, a.State = inspect.ReasonOverLimit, inspect.StateBlocked
+	default:
+		a.Reason, a.State = inspect.ReasonNoFlavor, inspect.StateBlocked
+	}
+	a.Message = Sentence(fmt.Sprintf("No quota on %s: %s", context, brief(c.Message)))
+}

@@ -1,0 +1,103 @@
+package inspect
+
+import (
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// PlacementReason says in one word why a placement has its verdict.
+type PlacementReason string
+
+// The reasons of placements.
+const (
+	// NoContext: no context reaches the cluster.
+	NoContext PlacementReason = "NoContext"
+	// Unreadable: the cluster, or what the verdict rests on, could not be read.
+	Unreadable PlacementReason = "Unreadable"
+	// NotConnected: its manager has no connection to it.
+	NotConnected PlacementReason = "NotConnected"
+	// NoKueue: it does not serve Kueue's API.
+	NoKueue PlacementReason = "NoKueue"
+	// RefusedByServer: its API server refuses the object.
+	RefusedByServer PlacementReason = "RefusedByServer"
+	// NamespaceMissing: the namespace does not exist, or is being deleted.
+	NamespaceMissing PlacementReason = "NamespaceMissing"
+	// NamespaceNotSelected: the ClusterQueue does not select the namespace.
+	NamespaceNotSelected PlacementReason = "NamespaceNotSelected"
+	// NoQueueLabel: the Job names no LocalQueue.
+	NoQueueLabel PlacementReason = "NoQueueLabel"
+	// QueueMissing: the LocalQueue or its ClusterQueue does not exist.
+	QueueMissing PlacementReason = "QueueMissing"
+	// QueueStopped: the LocalQueue or its ClusterQueue is stopped.
+	QueueStopped PlacementReason = "QueueStopped"
+	// QueueInactive: the ClusterQueue is not active.
+	QueueInactive PlacementReason = "QueueInactive"
+	// OutsideLimits: a LimitRange refuses the Pods.
+	OutsideLimits PlacementReason = "OutsideLimits"
+	// OverLimit: the Job requests more than the ClusterQueue can ever give.
+	OverLimit PlacementReason = "OverLimit"
+	// NoSuchResource: no flavor of the ClusterQueue has a requested resource.
+	NoSuchResource PlacementReason = "NoSuchResource"
+	// FlavorMismatch: taints, labels or the topology of the flavors do not suit the Pods.
+	FlavorMismatch PlacementReason = "FlavorMismatch"
+	// QuotaInUse: other Workloads hold the quota.
+	QuotaInUse PlacementReason = "QuotaInUse"
+	// BehindInQueue: another Workload is first in a StrictFIFO queue.
+	BehindInQueue PlacementReason = "BehindInQueue"
+	// CheckPending and CheckRejected are the states of an AdmissionCheck.
+	CheckPending  PlacementReason = "CheckPending"
+	CheckRejected PlacementReason = "CheckRejected"
+	// Deactivated: spec.active of the Workload is false.
+	Deactivated PlacementReason = "Deactivated"
+	// OnHold: Kueue holds the Workload back.
+	OnHold PlacementReason = "OnHold"
+	// DevicesUnresolved: Kueue cannot resolve its ResourceClaims.
+	DevicesUnresolved PlacementReason = "DevicesUnresolved"
+	// SaidByKueue: the verdict is Kueue's own.
+	SaidByKueue PlacementReason = "SaidByKueue"
+	// NoNode: the scheduler finds no node for the Pods.
+	NoNode PlacementReason = "NoNode"
+	// NothingInTheWay: no obstacle was found, as far as that shows without trying.
+	NothingInTheWay PlacementReason = "NothingInTheWay"
+	// HasQuota: quota is reserved.
+	HasQuota PlacementReason = "HasQuota"
+	// HasRoom: the quota is free.
+	HasRoom PlacementReason = "HasRoom"
+)
+
+// PlacementReasons returns all reasons of placements.
+func PlacementReasons() []PlacementReason {
+	return []PlacementReason{
+		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
+		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
+		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
+		DevicesUnresolved, SaidByKueue, NoNode, NothingInTheWay, HasQuota, HasRoom,
+	}
+}
+
+// Why returns the reason in a few words for a table, without what its other columns show.
+func (p *Placement) Why() string {
+	switch {
+	case p.Reason == OverLimit && p.Flavor != "":
+		return "over the limit of flavor " + p.Flavor
+	case p.Reason == QuotaInUse && len(p.Holders) > 0:
+		h := p.Holders[0]
+		text := h.Namespace + "/" + h.Name + " holds " + h.Amount
+		if h.Orphan {
+			text = "orphan " + text
+		}
+		if more := len(p.Holders) - 1; more > 0 {
+			text += ", and " + Count(more, "other")
+		}
+		return text
+	case p.Reason == SaidByKueue && p.Said != "":
+		_, said, _ := strings.Cut(p.Said, ": ")
+		return kueue.Brief(said)
+	case p.Reason == HasRoom:
+		return "free quota"
+	case p.Reason == NoNode && p.Said != "":
+		return p.Said
+	}
+	return p.Message
+}

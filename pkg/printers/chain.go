@@ -1,0 +1,171 @@
+package printers
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// chainLines are the steps of a Job from its origin to its Pods, as a tree. What is fine has a
+// short line; a message that does not fit behind its step stands below it. What is not submitted
+// has no chain.
+func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
+	if len(t.Hops) == 0 {
+		return nil, nil
+	}
+	hops, p := t.Hops, palette{o.Color}
+	rails := railsOf(hops)
+	nodes := make([]hopNode, len(hops))
+	for i := range hops {
+		nodes[i] = hopNode{&hops[i], rails[i].self}
+	}
+	rows, err := newTable(dimmed(hopColumns(o), p), nodes, o).layout(o.Width)
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{"", p.bold(rows[0])}
+	width := widest(rows)
+	if o.Width == 0 {
+		lines[1] = p.bold(pad(rows[0], width) + gap + "MESSAGE")
+	}
+	if o.NoHeaders {
+		lines = nil
+	}
+	said := map[string]bool{t.Message: true}
+	for i := range hops {
+		row, message := rows[i+1], hopMessage(&hops[i], said, o)
+		switch {
+		case message == "":
+			lines = append(lines, row)
+		case o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width:
+			lines = append(lines, pad(row, width)+gap+p.dim(message))
+		default:
+			lines = append(lines, row)
+			for _, line := range wrap(message, o.Width, rails[i].below+"  ") {
+				lines = append(lines, rails[i].below+"  "+p.dim(strings.TrimPrefix(line, rails[i].below+"  ")))
+			}
+		}
+	}
+	return lines, nil
+}
+
+// hopMessage is what a step has to say: nothing where it is fine, and nothing twice. Wide output
+// has all of it, in Kueue's own words.
+func hopMessage(h *inspect.Hop, said map[string]bool, o TableOptions) string {
+	if o.Wide || h.Message == "" {
+		return Safe(h.Message)
+	}
+	isJob := h.Kind != "Workload" && h.Kind != "AdmissionCheck" && !strings.HasPrefix(h.Kind, "MultiKueue") && !strings.HasSuffix(h.Kind, "Queue")
+	if h.Health == inspect.HealthOK && !isJob {
+		return ""
+	}
+	message := kueue.Brief(h.Message)
+	if said[message] {
+		return ""
+	}
+	said[message] = true
+	return Safe(message)
+}
+
+// hopNode is a hop, with what stands before it in the tree.
+type hopNode struct {
+	*inspect.Hop
+	rails string
+}
+
+// hopColumns stand before the message.
+func hopColumns(o TableOptions) []column[hopNode] {
+	p := palette{o.Color}
+	return []column[hopNode]{
+		{title: "CHAIN", shrinks: true, cell: func(h hopNode) string { return h.rails + hopName(*h.Hop) }},
+		{title: "CONTEXT", shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Context) }},
+		{title: "STATE", shrinks: true, cell: func(h hopNode) string { return p.health(h.Health, Safe(h.State)) }},
+		{title: "AGE", cell: func(h hopNode) string {
+			if h.Since == nil {
+				return none
+			}
+			return o.since(h.Context, h.Since.Time)
+		}},
+		{title: "NAMESPACE", wide: true, shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Namespace) }},
+	}
+}
+
+func hopName(h inspect.Hop) string {
+	if h.Name == "" {
+		return Safe(h.Kind)
+	}
+	return Safe(h.Kind + "/" + h.Name)
+}
+
+func pad(line string, width int) string {
+	return line + strings.Repeat(" ", max(0, width-lipgloss.Width(line)))
+}
+
+// wrap breaks a text into lines of a width, zero being without bound, each with a
+// prefix.
+func wrap(text string, width int, prefix string) []string {
+	if width == 0 {
+		return []string{prefix + text}
+	}
+	// The library breaks behind every hyphen, and names and commands are full of
+	// them; behind one that does not break it does not.
+	const hyphen, unbreakable = "-", "\u2011"
+	text = strings.ReplaceAll(text, hyphen, unbreakable)
+	var lines []string
+	for line := range strings.Lines(ansi.Wrap(text, max(20, width-lipgloss.Width(prefix)), "")) {
+		lines = append(lines, prefix+strings.TrimRight(strings.ReplaceAll(line, unbreakable, hyphen), " \n"))
+	}
+	return lines
+}
+
+// rails are what stands before a node of a tree, and before lines below it.
+type rails struct{ self, below string }
+
+// railsOf draws a tree that is given as a list with depths.
+func railsOf(hops []inspect.Hop) []rails {
+	drawn := make([]rails, len(hops))
+	for i, h := range hops {
+		var self, below strings.Builder
+		for depth := 1; depth <= h.Depth; depth++ {
+			goesOn := siblingFollows(hops, i, depth)
+			switch {
+			case depth == h.Depth && goesOn:
+				self.WriteString("├─ ")
+			case depth == h.Depth:
+				self.WriteString("└─ ")
+			case goesOn:
+				self.WriteString("│  ")
+			default:
+				self.WriteString("   ")
+			}
+			if goesOn {
+				below.WriteString("│  ")
+			} else {
+				below.WriteString("   ")
+			}
+		}
+		if i+1 < len(hops) && hops[i+1].Depth > h.Depth {
+			below.WriteString("│")
+		}
+		drawn[i] = rails{self.String(), below.String()}
+	}
+	return drawn
+}
+
+// siblingFollows says whether behind hop i another one comes at a depth, before
+// the tree goes back above it.
+func siblingFollows(hops []inspect.Hop, i, depth int) bool {
+	for _, h := range hops[i+1:] {
+		if h.Depth < depth {
+			return false
+		}
+		if h.Depth == depth {
+			return true
+		}
+	}
+	return false
+}
