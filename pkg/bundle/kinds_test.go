@@ -239,8 +239,8 @@ func TestSecretsWithin(t *testing.T) {
 func TestKindsUnknown(t *testing.T) {
 	status := "status: {code: 503, reason: ServiceUnavailable, message: %s}}\n"
 	for unread, want := range map[string]string{
-		"*.*":                  "could not find out which kinds it serves: ",
-		"*.broken.example.com": "could not find out which kinds it serves: broken.example.com/v1: ",
+		"*.*":                  "cannot find out which kinds it serves: ",
+		"*.broken.example.com": "cannot find out which kinds it serves: broken.example.com/v1: ",
 		"widgets.example.com":  "",
 		"*.other.example.com":  "",
 	} {

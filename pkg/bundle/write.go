@@ -77,20 +77,20 @@ func (r *Recording) Write(ctx context.Context, dir string) error {
 	// Beside it, so that it can be renamed; only the user may look into it.
 	temporary, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
 	if err != nil {
-		return fmt.Errorf("could not make a folder beside %s: %w", dir, plain(err))
+		return fmt.Errorf("cannot make a folder beside %s: %w", dir, plain(err))
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
 	if err := r.fill(ctx, temporary); err != nil {
-		return fmt.Errorf("could not write %s: %w", dir, err)
+		return fmt.Errorf("cannot write %s: %w", dir, err)
 	}
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		// An empty folder is in the way. If it is no longer empty, this fails.
 		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("could not take the place of %s: %w", dir, plain(err))
+			return fmt.Errorf("cannot take the place of %s: %w", dir, plain(err))
 		}
 	}
 	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("could not make %s: %w", dir, err)
+		return fmt.Errorf("cannot make %s: %w", dir, err)
 	}
 	return nil
 }

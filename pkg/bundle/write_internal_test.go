@@ -25,7 +25,7 @@ func TestHalfWritten(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "new")
 	assert.NilError(t, os.Mkdir(dir, 0o700))
-	assert.ErrorContains(t, r.Write(t.Context(), dir), "could not write "+dir+": ")
+	assert.ErrorContains(t, r.Write(t.Context(), dir), "cannot write "+dir+": ")
 	left, err := os.ReadDir(parent)
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 1)

@@ -25,18 +25,18 @@ func TestExitCode(t *testing.T) {
 		{nil, 0, ""},
 		{errors.New("evil\x1b[31m"), 1, "error: evil\\x1b[31m\n"},
 		{fmt.Errorf("more: %w", usage), 2, "error: more: no such flag\nSee 'kubectl x -h' for help and examples\n"},
-		{partial, 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
+		{partial, 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
 		{interrupt, 130, ""},
 		{&util.SignalError{Signal: syscall.SIGTERM}, 143, ""},
 		{&util.SignalError{Signal: syscall.SIGHUP}, 129, ""},
 		// Where several apply, the smallest.
-		{errors.Join(interrupt, partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
-		{errors.Join(partial, errors.New("the disk is full")), 1, "error: 1 of 3 contexts could not be read, or not wholly\nerror: the disk is full\n"},
-		{errors.Join(&util.FindingsError{Count: "2 errors"}, partial, interrupt), 3, "error: 1 of 3 contexts could not be read, or not wholly\n"},
-		{errors.Join(partial, fmt.Errorf("of a command: %w", lateError{})), 4, "error: 1 of 3 contexts could not be read, or not wholly\nerror: of a command: late\n"},
+		{errors.Join(interrupt, partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
+		{errors.Join(partial, errors.New("the disk is full")), 1, "error: incomplete answer: 1 of 3 contexts were not read completely\nerror: the disk is full\n"},
+		{errors.Join(&util.FindingsError{Count: "2 errors"}, partial, interrupt), 3, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
+		{errors.Join(partial, fmt.Errorf("of a command: %w", lateError{})), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\nerror: of a command: late\n"},
 		{fmt.Errorf("of a command: %w", lateError{}), 124, "error: of a command: late\n"},
 		{fmt.Errorf("lost: %w, and %w; it is in FILE", errors.New("a"), errors.New("b")), 1, "error: lost: a, and b; it is in FILE\n"},
-		{fmt.Errorf("what was told before: %w", partial), 4, "error: 1 of 3 contexts could not be read, or not wholly\n"},
+		{fmt.Errorf("what was told before: %w", partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
 	} {
 		var told bytes.Buffer
 		assert.Equal(t, exitCode(&told, tt.err), tt.code, "%v", tt.err)

@@ -86,17 +86,17 @@ func TestHostileServers(t *testing.T) {
 			answered(200, "application/json", fmt.Sprintf(jobList, fmt.Sprint(pages.Add(1)), ""))(w, r)
 		}, util.ExitPartial, "no answer within 10s", inTime},
 		{"an expired token for ever", answered(410, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"old\u001b[2J","metadata":{"continue":"again"}}`), util.ExitPartial, `old\x1b[2J`, nil},
-		{"a page", answered(200, "text/html", "<html><script>x</script>\x1b[2J"), util.ExitPartial, "could not list jobs", nil},
-		{"a page as an error", answered(502, "text/html", "<html>\x1b[2J bad gateway"), util.ExitPartial, "could not list jobs", nil},
+		{"a page", answered(200, "text/html", "<html><script>x</script>\x1b[2J"), util.ExitPartial, "cannot list jobs", nil},
+		{"a page as an error", answered(502, "text/html", "<html>\x1b[2J bad gateway"), util.ExitPartial, "cannot list jobs", nil},
 		{"an error that forges lines", answered(403, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no\u001b[2J\ncontext management: fine\u202e"}`), util.ExitPartial, `no\x1b[2J context management: fine\u202e`, nil},
-		{"another kind", answered(200, "application/json", `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}`), util.ExitPartial, "could not list jobs", nil},
-		{"nothing", answered(200, "application/json", ""), util.ExitPartial, "could not list jobs", nil},
-		{"brackets", answered(200, "application/json", strings.Repeat("[", 1<<20)), util.ExitPartial, "could not list jobs", nil},
-		{"protobuf that is none", answered(200, "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff\xff\xff\x0f"), util.ExitPartial, "could not list jobs", nil},
+		{"another kind", answered(200, "application/json", `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}`), util.ExitPartial, "cannot list jobs", nil},
+		{"nothing", answered(200, "application/json", ""), util.ExitPartial, "cannot list jobs", nil},
+		{"brackets", answered(200, "application/json", strings.Repeat("[", 1<<20)), util.ExitPartial, "cannot list jobs", nil},
+		{"protobuf that is none", answered(200, "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff\xff\xff\x0f"), util.ExitPartial, "cannot list jobs", nil},
 		{"a body that is cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, `{"kind":"JobList"`)
-		}, util.ExitPartial, "could not list jobs", nil},
+		}, util.ExitPartial, "cannot list jobs", nil},
 		{"later", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "86400")
 			answered(429, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)(w, r)

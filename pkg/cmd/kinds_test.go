@@ -62,7 +62,7 @@ func TestKindsCommand(t *testing.T) {
 	out, errOut, code := run(t, "kinds", "-A", "--from", lost)
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "not read, or not wholly:"), out)
-	assert.Equal(t, errOut, "error: 1 of 3 contexts could not be read, or not wholly\n")
+	assert.Equal(t, errOut, "error: incomplete answer: 1 of 3 contexts were not read completely\n")
 	_, errOut, code = run(t, "kinds", "-A", "--from", lost, "-o", "name")
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.HasPrefix(errOut, "error: context "), errOut)

@@ -337,7 +337,7 @@ func TestWatchingWithoutTheRight(t *testing.T) {
 	mu.Unlock()
 	assert.Equal(t, w.stop(), 130)
 	for _, name := range []string{"kwok-mgr", "kwok-w1"} {
-		note := fmt.Sprintf("note: context %s: pods cannot be watched, and are read again every 2s: ", name)
+		note := fmt.Sprintf("note: context %q: pods cannot be watched, and are read again every 2s: ", name)
 		assert.Equal(t, strings.Count(w.errOut.String(), note), 1, w.errOut)
 	}
 }

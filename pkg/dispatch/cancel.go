@@ -67,7 +67,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		return err
 	}
 	if origin == nil {
-		return fmt.Errorf("context %s: there is no %s", ref.Context, ref.WithKind())
+		return fmt.Errorf("context %q: there is no %s", ref.Context, ref.WithKind())
 	}
 	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
 		return command.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; %s ends it",
@@ -177,7 +177,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			return err
 		}
 		if live == nil || string(live.GetUID()) != x.ref.UID {
-			return fmt.Errorf("context %s: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
+			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
 		}
 		if stored = live; object.EndOf(x.kind, live) != nil {
 			return nil
@@ -203,7 +203,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("could not end %s: %w", x.ref.WithKind(), err)
+		return nil, fmt.Errorf("cannot end %s: %w", x.ref.WithKind(), err)
 	}
 	return stored, nil
 }

@@ -191,7 +191,7 @@ func (x *cancellation) choose(ctx context.Context, m *FoundMirror) error {
 				refused = err
 			}
 		case kubecontext.IsConnection(err):
-			return fmt.Errorf("could not reach the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
+			return fmt.Errorf("cannot reach the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
 		default:
 			m.Cluster = w
 			return nil

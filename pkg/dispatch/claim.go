@@ -92,7 +92,7 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 		return false, nil
 	})
 	if wait.Interrupted(err) {
-		err = cmp.Or(failed, fmt.Errorf("context %s: %s is still there", c.Context, mirror.WithKind()))
+		err = cmp.Or(failed, fmt.Errorf("context %q: %s is still there", c.Context, mirror.WithKind()))
 	}
 	return removed && err == nil, err
 }

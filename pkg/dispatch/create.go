@@ -140,7 +140,7 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 		if err := t.removeMirror(ctx, ", because what its pods need cannot be copied"); err != nil {
 			return err
 		}
-		t.abort(fmt.Errorf("could not copy what the pods of %s need: %w", t.ref.WithKind(), err))
+		t.abort(fmt.Errorf("cannot copy what the pods of %s need: %w", t.ref.WithKind(), err))
 	default:
 		t.record(Warned, command.Say("what its pods need could not be completed: %v", err))
 	}
@@ -159,7 +159,7 @@ func (t *task) notCreated(err error) error {
 		t.isUnanswered = true
 		return err
 	}
-	final := fmt.Errorf("could not create the mirror of %s: %w", t.ref.WithKind(), err)
+	final := fmt.Errorf("cannot create the mirror of %s: %w", t.ref.WithKind(), err)
 	if apierrors.IsInvalid(err) {
 		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), kubecontext.Causes(err))
 	}

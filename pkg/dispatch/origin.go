@@ -26,16 +26,16 @@ func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job 
 	ctx = context.WithoutCancel(ctx)
 	created, err := c.Create(ctx, k.Resource, job, metav1.FieldValidationStrict)
 	if apierrors.IsInvalid(err) {
-		return nil, fmt.Errorf("context %s: could not create %s: %s", c.Context, object.KindAndName(job), kubecontext.Causes(err))
+		return nil, fmt.Errorf("context %q: cannot create %s: %s", c.Context, object.KindAndName(job), kubecontext.Causes(err))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("context %s: could not create %s: %w", c.Context, object.KindAndName(job), kubecontext.Cause(err))
+		return nil, fmt.Errorf("context %q: cannot create %s: %w", c.Context, object.KindAndName(job), kubecontext.Cause(err))
 	}
 	if content.StringAt(created, k.ManagedBy...) == content.StringAt(job, k.ManagedBy...) {
 		return created, nil
 	}
 	ref := refOf(c, created)
-	dropped := fmt.Errorf("context %s: the API server drops %s, so that %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
+	dropped := fmt.Errorf("context %q: the API server drops %s, so that %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
 	if _, err := c.Remove(ctx, k.Resource, ref.Namespace, ref.Name, ref.UID); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
@@ -55,7 +55,7 @@ func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem
 	if p.Object != "" {
 		what = p.Object + ": " + what
 	}
-	e := Event{Event: Warned, Message: string(command.Say("context %s: %s", p.Context, what)), Origin: &origin}
+	e := Event{Event: Warned, Message: string(command.Say("context %q: %s", p.Context, what)), Origin: &origin}
 	if p.Blocking {
 		e.Event = Refused
 	}

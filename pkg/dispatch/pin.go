@@ -39,7 +39,7 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: place.String(), delegation.CancelledAnnotation: nil}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("could not note the mirror on the origin: %w", err)
+		return nil, fmt.Errorf("cannot note the mirror on the origin: %w", err)
 	}
 	t.originNow, t.wasPinned = written, true
 	return written, nil

@@ -47,7 +47,7 @@ func TestStatusThatCannotBeStored(t *testing.T) {
 		dispatchtest.Set(t, m, "status.active", int64(1))
 	})
 	warned := expects(t, events, Warned)
-	assert.Assert(t, strings.Contains(warned.Message, "its etcd is full"), warned.Message)
+	assert.Assert(t, strings.Contains(warned.Message, "Its etcd is full"), warned.Message)
 	eventually(t, "it is tried again and again", func() bool { return tried.Load() == 8 })
 	// 20 ms, twice as much, and so on; ten in a second it would be at an even pace.
 	assert.Assert(t, time.Since(began) > 1200*time.Millisecond, "eight times in %s", time.Since(began))

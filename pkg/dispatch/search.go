@@ -43,9 +43,9 @@ func (s *Searched) IsPart() bool { return s.Err != nil && s.Namespaces != nil }
 // String says what was not searched, and why.
 func (s *Searched) String() string {
 	if s.IsPart() {
-		return fmt.Sprintf("other namespaces than %s in context %s: %s", list(s.Namespaces), s.Context, kubecontext.Objection(s.Err))
+		return fmt.Sprintf("other namespaces than %s in context %q: %s", list(s.Namespaces), s.Context, kubecontext.Objection(s.Err))
 	}
-	return fmt.Sprintf("context %s: %s", s.Context, kubecontext.InContext(s.Context, "", s.Err).Message())
+	return fmt.Sprintf("context %q: %s", s.Context, kubecontext.InContext(s.Context, "", s.Err).Message())
 }
 
 // mostInSelector is for how many origins a list is asked for by name. Of more, all mirrors of

@@ -38,7 +38,7 @@ func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin
 	switch {
 	case l.isGone(err):
 	case err != nil:
-		r.LeaseErr = fmt.Errorf("could not read Lease %s/%s: %w", origin.GetNamespace(), l.name(), c.Failed(err))
+		r.LeaseErr = fmt.Errorf("cannot read Lease %s/%s: %w", origin.GetNamespace(), l.name(), c.Failed(err))
 	case found.Labels[delegation.OriginUIDLabel] == l.origin.UID:
 		r.Target = targetOf(found)
 	}

@@ -167,7 +167,7 @@ func TestCancelFinds(t *testing.T) {
 		"a front answers 404":                  {workers: clusters{failing(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 does not come from the cluster's API server"},
 		"nothing identifies the cluster":       {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
 		"no context leads there":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, where its mirror is said to be, and which no context is proven to reach"},
-		"it may not be searched":               {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context w: "},
+		"it may not be searched":               {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context \"w\": "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := map[string]string{}
@@ -226,9 +226,9 @@ func TestCancelWithFewRights(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(x.mirrors), 1)
 	assert.Equal(t, len(told), 1)
-	assert.Assert(t, strings.HasPrefix(told[0], "not searched for mirrors: other namespaces than ml in context w: "), told[0])
+	assert.Assert(t, strings.HasPrefix(told[0], "not searched for mirrors: other namespaces than ml in context \"w\": "), told[0])
 	_, _, err = find("")
-	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context w: ")
+	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context \"w\": ")
 }
 
 // TestCancelChooses: a mirror is removed through a context that may, and where none may,
@@ -241,7 +241,7 @@ func TestCancelChooses(t *testing.T) {
 	assert.Equal(t, m.Cluster.Context, "admin")
 
 	m.Cluster, x.Others = dev, nil
-	assert.ErrorContains(t, x.choose(t.Context(), &m), "may not be removed, so nothing was changed: context dev: ")
+	assert.ErrorContains(t, x.choose(t.Context(), &m), "may not be removed, so nothing was changed: context \"dev\": ")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupt")

@@ -146,5 +146,5 @@ func TestAskKeepsWhatTheQuestionWasDoing(t *testing.T) {
 	answers := Ask(t.Context(), fleetOf([]string{"a"}), func(context.Context, *Cluster) (string, error) {
 		return "", &kubecontext.Error{Context: "of no interest", Doing: "list jobs", Err: errForbidden}
 	})
-	assert.Assert(t, cmp.ErrorContains(answers[0].Err, "context a: could not list jobs: "))
+	assert.Assert(t, cmp.ErrorContains(answers[0].Err, "context \"a\": cannot list jobs: "))
 }

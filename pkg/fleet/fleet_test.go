@@ -53,10 +53,10 @@ func TestOpenKeepsWhatIsBroken(t *testing.T) {
 		code kubecontext.Code
 		text string
 	}{
-		{kubecontext.CodeConfig, "context z-broken: the kubeconfig's entry is not usable: no such user"},
-		{kubecontext.CodeConfig, "context a-missing: the kubeconfig's entry is not usable: "},
-		{kubecontext.CodeUnreachable, "context m-down: could not reach the cluster: dial tcp: connection refused; "},
-		{kubecontext.CodeUnreachable, "context m-down-too: could not reach the cluster: dial tcp: connection refused; "},
+		{kubecontext.CodeConfig, "context \"z-broken\": the kubeconfig entry is not usable: no such user"},
+		{kubecontext.CodeConfig, "context \"a-missing\": the kubeconfig entry is not usable: "},
+		{kubecontext.CodeUnreachable, "context \"m-down\": cannot reach the cluster: dial tcp: connection refused. "},
+		{kubecontext.CodeUnreachable, "context \"m-down-too\": cannot reach the cluster: dial tcp: connection refused. "},
 	}
 	for i, err := range errorsOf(f) {
 		var failed *kubecontext.Error

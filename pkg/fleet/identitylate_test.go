@@ -57,7 +57,7 @@ func TestOnlyContext(t *testing.T) {
 		assert.Assert(t, f.Distinct())
 		assert.Equal(t, time.Since(began), time.Duration(0), "that one alone is like no other is known")
 		answers := fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) { return "it does", nil })
-		assert.ErrorContains(t, answers[0].Err, "could not reach the cluster: no answer within 1s")
+		assert.ErrorContains(t, answers[0].Err, "cannot reach the cluster: no answer within 1s")
 		fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) {
 			t.Error("what is known not to answer is asked")
 			return "", nil

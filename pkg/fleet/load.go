@@ -71,7 +71,7 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 	loader := flags.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("could not read the kubeconfig: %w", err)
+		return nil, fmt.Errorf("cannot read the kubeconfig: %w", err)
 	}
 	current := raw.CurrentContext
 	if *flags.Context != "" {
@@ -210,18 +210,18 @@ func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcm
 	}
 	config, err := flags.ToRESTConfig()
 	if err != nil {
-		return nil, fmt.Errorf("could not make client settings: %w", err)
+		return nil, fmt.Errorf("cannot make client settings: %w", err)
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("could not tell the namespace: %w", err)
+		return nil, fmt.Errorf("cannot tell the namespace: %w", err)
 	}
 	name := "in-cluster"
 	if *flags.APIServer != "" {
 		name = *flags.APIServer
 	}
 	if err := prepare(config); err != nil {
-		return nil, fmt.Errorf("could not make client settings: %w", err)
+		return nil, fmt.Errorf("cannot make client settings: %w", err)
 	}
 	return []Context{{Name: name, Namespace: namespace, Config: config}}, nil
 }

@@ -144,6 +144,6 @@ func TestLoadExplicitFile(t *testing.T) {
 func TestLoadBrokenYAML(t *testing.T) {
 	path := write(t, isolate(t), "config", "contexts: [")
 	_, err := fleet.Load(parse(t), fleet.Selection{All: true})
-	assert.ErrorContains(t, err, "could not read the kubeconfig")
+	assert.ErrorContains(t, err, "cannot read the kubeconfig")
 	assert.ErrorContains(t, err, path)
 }

@@ -72,10 +72,11 @@ func notReached(name string, err error) error {
 		return nil
 	}
 	failed := kubecontext.InContext(name, "reach the cluster", err)
-	if code := failed.Code(); code != kubecontext.CodeTimeout && code != kubecontext.CodeUnreachable {
-		return nil
+	switch failed.Code() {
+	case kubecontext.CodeTimeout, kubecontext.CodeUnreachable, kubecontext.CodeCertificate:
+		return failed
 	}
-	return failed
+	return nil
 }
 
 // isDown is why a cluster does not answer, as far as is known without asking it.

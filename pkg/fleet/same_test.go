@@ -174,7 +174,7 @@ func TestOthersAreAskedForRightsOnly(t *testing.T) {
 	a.refusal = http.StatusInternalServerError
 	f := Open(t.Context(), []Context{at("a", "https://a x", a), at("b", "https://a x", b)}, Options{})
 	answers := Ask(t.Context(), f, func(ctx context.Context, c *Cluster) (string, error) { return read(ctx, c, "one") })
-	assert.ErrorContains(t, answers[0].Err, "context a: ")
+	assert.ErrorContains(t, answers[0].Err, "context \"a\": ")
 
 	a.refusal = http.StatusForbidden
 	err := f.Clusters()[0].Metadata().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Delete(t.Context(), "one", metav1.DeleteOptions{})

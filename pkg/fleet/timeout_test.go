@@ -30,8 +30,8 @@ func TestTimeoutsAreNamed(t *testing.T) {
 			request, context time.Duration
 			want, not        string
 		}{
-			{50 * time.Millisecond, time.Minute, "raise --request-timeout", "--context-timeout"},
-			{time.Minute, 50 * time.Millisecond, "raise --context-timeout", "--request-timeout"},
+			{50 * time.Millisecond, time.Minute, "Raise --request-timeout", "--context-timeout"},
+			{time.Minute, 50 * time.Millisecond, "Raise --context-timeout", "--request-timeout"},
 		} {
 			config := &rest.Config{Host: server.URL, Timeout: tt.request}
 			f := fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Namespace: "default", Config: config}}, fleet.Options{Timeout: tt.context})

@@ -105,7 +105,7 @@ func foldRefused(all []ContextError) ContextError {
 	if len(codes) > 0 {
 		told = command.Say("%s; %s were not judged", told, Span(slices.Compact(codes)))
 	}
-	e.Message = string(command.Say("%s; %s", told, kubecontext.RightsHint(e.Context)))
+	e.Message = string(command.Say("%s. %s", told, kubecontext.RightsHint(e.Context)))
 	return e
 }
 

@@ -34,8 +34,8 @@ func TestFoldRefusals(t *testing.T) {
 		refused("a", "dev", "", "namespaces"),
 	})
 	assert.Equal(t, len(folded), 4)
-	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not judged; "+
-		"`kubectl --context a auth can-i --list` tells what you may do there")
+	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not judged. "+
+		"See your rights with `kubectl --context a auth can-i --list`")
 	assert.Equal(t, folded[0].Code, kubecontext.CodeForbidden)
 	assert.DeepEqual(t, folded[1:3], []inspect.ContextError{lost, alone})
 	assert.Equal(t, folded[3].Refusal.User, "other")
@@ -47,5 +47,5 @@ func TestFoldRefusalsOfTheHostile(t *testing.T) {
 		refused("a b", "`rm -rf /`", "", "pods`x`"), refused("a b", "`rm -rf /`", "", "jobs"),
 	})
 	assert.Equal(t, len(folded), 1)
-	assert.Equal(t, folded[0].Message, "'rm -rf /' may not read pods'x', jobs; `kubectl --context 'a b' auth can-i --list` tells what you may do there")
+	assert.Equal(t, folded[0].Message, "'rm -rf /' may not read pods'x', jobs. See your rights with `kubectl --context 'a b' auth can-i --list`")
 }

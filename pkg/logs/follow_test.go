@@ -247,9 +247,9 @@ func TestWhoMayNotReadLogs(t *testing.T) {
 	c.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "train-0", fmt.Errorf("no"))
 	c.newPod("train-0")
 	c.run("train-0", "main")
-	assert.ErrorContains(t, follow(t, c, all()).wait(), `context worker: could not read the log of container main of pod train-0: pods/log "train-0" is forbidden: no`)
+	assert.ErrorContains(t, follow(t, c, all()).wait(), `context "worker": cannot read the log of container main of pod train-0: pods/log "train-0" is forbidden: no`)
 	call := newCall(t, all())
-	assert.ErrorContains(t, call.reader.Read(t.Context(), []logs.Target{c.target()}), "is forbidden: no; `kubectl --context worker auth can-i --list` tells")
+	assert.ErrorContains(t, call.reader.Read(t.Context(), []logs.Target{c.target()}), "is forbidden: no. See your rights with `kubectl --context worker auth can-i --list`")
 }
 
 // TestKubeletDoesNotAnswer: it is tried again, and told once.

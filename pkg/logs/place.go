@@ -134,7 +134,7 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s is the name of several that have nothing to do with each other: %s; choose one with --context",
+	return fmt.Sprintf("%s names several unrelated Jobs: %s. Choose one with --context",
 		e.Name, strings.Join(e.Places, ", "))
 }
 
@@ -160,7 +160,7 @@ func Choose(v *inspect.Inventory, what string) (Placement, error) {
 	err := &AmbiguousError{Name: what}
 	for _, p := range all {
 		j := p.home()
-		err.Places = append(err.Places, fmt.Sprintf("context %s, namespace %s", j.Context, j.Namespace))
+		err.Places = append(err.Places, fmt.Sprintf("namespace %s in context %q", j.Namespace, j.Context))
 	}
 	return Placement{}, err
 }

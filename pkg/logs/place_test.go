@@ -169,5 +169,5 @@ func TestChoose(t *testing.T) {
 	assert.Equal(t, p.Jobs[0], west)
 	east.Status = delegation.Running
 	_, err = logs.Choose(fleetOf([]*inspect.Job{west, east}, nil), "train")
-	assert.Error(t, err, "train is the name of several that have nothing to do with each other: context west, namespace ml, context east, namespace ml; choose one with --context")
+	assert.Error(t, err, "train names several unrelated Jobs: namespace ml in context \"west\", namespace ml in context \"east\". Choose one with --context")
 }

@@ -115,7 +115,7 @@ func TestReadWhatIsNotThere(t *testing.T) {
 	r, err = readLogs(t, c, all())
 	assert.Error(t, err, "1 of 2 logs could not be read, or not wholly")
 	assert.Equal(t, r.text("train-2/main"), "of train-2\n")
-	assert.Equal(t, r.notes[1], "error: context worker: could not read the log of container main of pod train-1: there is no such container")
+	assert.Equal(t, r.notes[1], "error: context \"worker\": cannot read the log of container main of pod train-1: there is no such container")
 }
 
 // TestReadOverABreak: what breaks off is asked for again.

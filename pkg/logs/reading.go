@@ -44,7 +44,7 @@ func (r *Reader) newReading(t Target, pod, name string, fromStart bool) *reading
 type sinkError struct{ err error }
 
 func (e *sinkError) Unwrap() error { return e.err }
-func (e *sinkError) Error() string { return fmt.Sprintf("could not print: %v", e.err) }
+func (e *sinkError) Error() string { return fmt.Sprintf("cannot print: %v", e.err) }
 
 // open asks for the log from where the cursor is.
 func (g *reading) open(ctx context.Context, follow, previous bool) (io.ReadCloser, error) {

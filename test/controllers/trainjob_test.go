@@ -82,7 +82,7 @@ func TestTrainJobWithoutItsRuntime(t *testing.T) {
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
 	d.Expect(dispatch.Warned, "")
 	refusal := d.Expect(dispatch.Refused, "").Message
-	assert.Assert(t, strings.Contains(refusal, "context worker: the admission webhook validator.trainjob.trainer.kubeflow.org refuses the TrainJob"), refusal)
+	assert.Assert(t, strings.Contains(refusal, "context \"worker\": the admission webhook validator.trainjob.trainer.kubeflow.org refuses the TrainJob"), refusal)
 	assert.Assert(t, strings.Contains(refusal, `"torch" not found`), refusal)
 	assert.Equal(t, d.End(), 1)
 	eventually(t, worker, trainJobs, ns, "train", isAway)

@@ -90,7 +90,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 					before, _, code := run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
 					assert.Equal(t, code, tt.code)
 					_, told, code := run(t, append([]string{"snapshot", dir}, tt.args...)...)
-					if code != tt.code && !strings.Contains(told, "could not read") {
+					if code != tt.code && !strings.Contains(told, "cannot read") {
 						t.Fatalf("exit code %d: %s", code, told)
 					}
 					live, _, _ = run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)

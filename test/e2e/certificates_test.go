@@ -134,7 +134,7 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	made := d.Expect(dispatch.MirrorCreated, "train")
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 2 })
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
-	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "log in again") })
+	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
 	d.Expect(dispatch.LeaseLost, "train")
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "train", 2)...)
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
@@ -150,7 +150,7 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
 	d = dispatches(t, ns, "never", "--kubeconfig", kubeconfig)
 	assert.Equal(t, d.End(), 1)
-	assert.Assert(t, contains(d.Told.String(), management, "log in again"), d.Told.String())
+	assert.Assert(t, contains(d.Told.String(), management, "Log in again"), d.Told.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "never") == nil)
 
 	// Who is interrupted while there are none leaves what it cannot reach, and says so.
@@ -159,10 +159,10 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	d = dispatches(t, ns, "left", "--kubeconfig", kubeconfig, "--on-interrupt", "delete")
 	d.Expect(dispatch.MirrorCreated, "left")
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
-	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "log in again") })
+	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
 	d.Signal(syscall.SIGTERM)
 	assert.Equal(t, d.End(), 143, d.Told.String())
 	// Whether it is "left" or "goes on running" depends on which request is the first without.
-	assert.Assert(t, contains(d.Seen[len(d.Seen)-1].Message, "its mirror on "+worker1, "log in again"), "%v", d.Seen)
+	assert.Assert(t, contains(d.Seen[len(d.Seen)-1].Message, "its mirror on "+worker1, "Log in again"), "%v", d.Seen)
 	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
 }

@@ -154,7 +154,7 @@ func kindsNamed(t *testing.T) {
 		{[]string{"dispatch", "jobset/"}, 2, "is not of the form [KIND/]NAME; a namespace is given with -n"},
 		{[]string{"dispatch", "jobset/a/b"}, 2, "is not of the form [KIND/]NAME"},
 		{[]string{"dispatch", "jobset/a", "--kinds", "all"}, 2, "--kinds goes with --selector"},
-		{[]string{"dispatch", "thing/a"}, 1, `context management: it serves no kind "thing" that can be delegated`},
+		{[]string{"dispatch", "thing/a"}, 1, `context "management": it serves no kind "thing" that can be delegated`},
 		{[]string{"dispatch", "jobset/none"}, 1, `there is no jobset "none" in namespace "default"; -f FILE creates one`},
 		{[]string{"dispatch", "jobset.jobset.x-k8s.io/none"}, 1, `there is no jobset "none"`},
 		{[]string{"cancel", "jobset/none"}, 1, "there is no jobset default/none"},

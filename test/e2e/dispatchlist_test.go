@@ -97,7 +97,7 @@ func TestDispatchOfABadFileToSeveral(t *testing.T) {
 		assert.Equal(t, e.Event, dispatch.Refused, e.Message)
 		refused = append(refused, e.Message)
 	}
-	assert.Assert(t, contains(strings.Join(refused, "\n"), "context worker-1: ServiceAccount "+ns+"/nobody: does not exist", "context worker-2: ServiceAccount "+ns+"/nobody: does not exist"), "%v", refused)
+	assert.Assert(t, contains(strings.Join(refused, "\n"), "context \"worker-1\": ServiceAccount "+ns+"/nobody: does not exist", "context \"worker-2\": ServiceAccount "+ns+"/nobody: does not exist"), "%v", refused)
 	assert.Assert(t, contains(d.Told.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job of the file was created"), d.Told.String())
 	for _, cluster := range []string{management, worker1, worker2} {
 		for _, name := range []string{"fine", "needy"} {

@@ -34,7 +34,7 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	saysSo := func(d *dispatching.Process, cluster string) {
 		t.Helper()
 		d.Until("word of the etcd", func(e dispatch.Event) bool {
-			return e.Event == dispatch.Warned && contains(e.Message, "context "+cluster, "its etcd is full", "makes room")
+			return e.Event == dispatch.Warned && contains(e.Message, cluster, "Its etcd is full", "makes space")
 		})
 	}
 	ends := func(d *dispatching.Process, name string) {

@@ -185,7 +185,7 @@ func TestLease(t *testing.T) {
 		} {
 			dir := filepath.Join(t.TempDir(), "new")
 			_, told, code := run(t, append([]string{"snapshot", dir}, args...)...)
-			assert.Assert(t, code == 0 || strings.Contains(told, "could not read leases.coordination.k8s.io"), "%s", told)
+			assert.Assert(t, code == 0 || strings.Contains(told, "cannot read leases.coordination.k8s.io"), "%s", told)
 			live, _, _ := run(t, append([]string{"ls", "-o", "json"}, args...)...)
 			back, told, code := run(t, "ls", "-o", "json", "--from", dir)
 			assert.Equal(t, code, 0, told)

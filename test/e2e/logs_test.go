@@ -249,7 +249,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom there are two", func(t *testing.T) {
 		_, told := logsOf(t, 1, "twice", "-n", ns, healthy)
-		assert.Equal(t, told, "error: twice is the name of several that have nothing to do with each other: context management, namespace logs, context worker-2, namespace logs; choose one with --context\n")
+		assert.Equal(t, told, "error: twice names several unrelated Jobs: namespace logs in context \"management\", namespace logs in context \"worker-2\". Choose one with --context\n")
 	})
 	t.Run("of whom there is none", func(t *testing.T) {
 		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
@@ -363,7 +363,7 @@ func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
 	k.write(pod, "one\n")
 	out, told := logsOf(t, 4, "train", "-n", ns, "--contexts", "management,worker-1,dead")
 	assert.Equal(t, out, "one\n")
-	assert.Assert(t, contains(told, "error: context dead: could not reach the cluster", "note: reading the pods of job logs-partial/train on worker-1", "error: 1 of 3 contexts could not be read"), told)
+	assert.Assert(t, contains(told, "error: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1", "error: 1 of 3 contexts could not be read"), told)
 	_, told = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
 	assert.Assert(t, contains(told, "error: there are no logs of train: nobody has taken it up"), told)
 }

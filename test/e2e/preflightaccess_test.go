@@ -134,7 +134,7 @@ func TestPreflightUnreachable(t *testing.T) {
 	dead := clusterOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
 	p := &preflight.Checker{Origin: f.origin, Worker: dead}
 	found, _, err := p.Check(t.Context(), f.request(f.job))
-	assert.ErrorContains(t, err, "context worker-1: could not ask the API server for its version: ")
+	assert.ErrorContains(t, err, "context \"worker-1\": cannot ask the API server for its version: ")
 	assert.Equal(t, len(found), 0)
 }
 

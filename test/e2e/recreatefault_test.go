@@ -131,7 +131,7 @@ func TestRecreateRestores(t *testing.T) {
 	letGo(t, ns)
 	assert.Equal(t, r.end(), 1)
 	assert.Assert(t, contains(r.told.String(), "waiting 1m0s at most for the finalizers that hold the old job: "+held,
-		"error: context management: could not create the new job "+ns+"/train: ", "denied by "+ns, "the old one was created again as it was"), "%s", &r.told)
+		"error: context \"management\": cannot create the new job "+ns+"/train: ", "denied by "+ns, "the old one was created again as it was"), "%s", &r.told)
 	after := jobOf(t, management, ns, "train")
 	assert.Assert(t, after.UID != before.UID && ownerIs(runner)(after) && after.DeletionTimestamp == nil, "%+v", after)
 	assert.DeepEqual(t, after.Finalizers, []string{held})
@@ -152,7 +152,7 @@ func TestRecreateCannotRestore(t *testing.T) {
 		assert.Assert(t, jobOf(t, management, ns, "train") == nil)
 	})
 	restore := "kubectl --context management create -f " + path
-	assert.Assert(t, contains(r.told.String(), "could not create the new job", "could not create the old one again", path, restore), "%s", &r.told)
+	assert.Assert(t, contains(r.told.String(), "cannot create the new job", "cannot create the old one again", path, restore), "%s", &r.told)
 	// The policy is gone, but not from the API server's mind at once.
 	shell(t, "until "+restore+" 2>/dev/null; do sleep 0.2; done")
 	restored := jobOf(t, management, ns, "train")

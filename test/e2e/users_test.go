@@ -197,7 +197,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	_, told, code := run(t, "snapshot", dir, both, "-n", ns, "--all-contexts")
 	// b-far has another certificate authority, so that equal UIDs do not make it the same cluster.
 	assert.Equal(t, code, 4, told)
-	assert.Assert(t, contains(told, "worker-1 reaches the same cluster as a-dev", "context b-far: could not read namespaces"), told)
+	assert.Assert(t, contains(told, "worker-1 reaches the same cluster as a-dev", "context \"b-far\": cannot read namespaces"), told)
 	out, _ = succeeds(t, "ls", "-n", ns, "--from", dir, "-o", "json")
 	assert.Equal(t, len(listed(t, out, "train")), 2)
 	assert.Equal(t, listed(t, out, "train")[string(mirror.UID)], 1)

@@ -241,7 +241,7 @@ func TestWatchOfNothingToReadEnds(t *testing.T) {
 	var told bytes.Buffer
 	cmd.Stderr = &told
 	assert.ErrorContains(t, cmd.Run(), "exit status 4")
-	assert.Assert(t, contains(told.String(), `context nobody: could not watch jobs in namespace "default": jobs.batch is forbidden`), "%s", &told)
+	assert.Assert(t, contains(told.String(), `context "nobody": cannot watch jobs in namespace "default": jobs.batch is forbidden`), "%s", &told)
 }
 
 // TestWatchRedrawsATerminal reads the screen as a terminal gets it.

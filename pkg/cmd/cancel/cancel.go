@@ -239,7 +239,7 @@ func (o *cancelOptions) find(ctx context.Context, origin *fleet.Cluster, finder 
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("context %s: no %s of %s in namespace %q matches %q; %d that match are managed by somebody else",
+		return nil, fmt.Errorf("context %q: no %s of %s in namespace %q matches %q; %d that match are managed by somebody else",
 			origin.Context, writing.Noun(kinds), o.owner(), o.origin.Namespace, o.flags.labelSelector, others)
 	}
 	return found, nil

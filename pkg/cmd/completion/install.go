@@ -175,7 +175,7 @@ func (s script) write() (err error) {
 		err = os.Rename(file.Name(), s.path)
 	}
 	if err != nil {
-		return fmt.Errorf("could not write %s: %w", s.path, err)
+		return fmt.Errorf("cannot write %s: %w", s.path, err)
 	}
 	return nil
 }

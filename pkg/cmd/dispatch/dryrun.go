@@ -20,7 +20,7 @@ import (
 func (o *dispatchOptions) printPlans(candidates []*candidate) error {
 	o.tellProblems(candidates)
 	if err := o.writePlans(candidates); err != nil {
-		return fmt.Errorf("could not print: %w", err)
+		return fmt.Errorf("cannot print: %w", err)
 	}
 	_, errs := o.sift(candidates)
 	return util.Joined(errs)

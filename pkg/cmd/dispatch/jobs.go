@@ -69,7 +69,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 		case err != nil:
 			found.errs = append(found.errs, err)
 		case r.Origin == nil:
-			found.errs = append(found.errs, fmt.Errorf("context %s: there is no %s %q in namespace %q; -f FILE creates one", origin.Context, strings.ToLower(kind.Kind), t.Name, o.origin.Namespace))
+			found.errs = append(found.errs, fmt.Errorf("context %q: there is no %s %q in namespace %q; -f FILE creates one", origin.Context, strings.ToLower(kind.Kind), t.Name, o.origin.Namespace))
 		default:
 			found.requests = append(found.requests, r)
 		}
@@ -99,7 +99,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *fleet.Cluster) (
 		}
 	}
 	if len(found.requests) == 0 {
-		return nil, fmt.Errorf("context %s: no unfinished %s of %s in namespace %q matches %q; %d that match are finished, and %d are managed by somebody else",
+		return nil, fmt.Errorf("context %q: no unfinished %s of %s in namespace %q matches %q; %d that match are finished, and %d are managed by somebody else",
 			origin.Context, writing.Noun(kinds), o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
 	}
 	return found, nil

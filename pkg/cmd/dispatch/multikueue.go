@@ -30,5 +30,5 @@ func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cl
 	if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {
 		instead = ""
 	}
-	return fmt.Errorf("context %s: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
+	return fmt.Errorf("context %q: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
 }

@@ -98,7 +98,7 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 			err = homes[i].err
 		}
 		if err != nil {
-			wanted.errs = append(wanted.errs, fmt.Errorf("context %s: %w", o.origin.Name, err))
+			wanted.errs = append(wanted.errs, fmt.Errorf("context %q: %w", o.origin.Name, err))
 			continue
 		}
 		c.Plan = made

@@ -50,7 +50,7 @@ func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 	})
 	switch {
 	case failed != nil:
-		return fmt.Errorf("could not print: %w", failed)
+		return fmt.Errorf("cannot print: %w", failed)
 	case util.Interrupted(ctx) != nil:
 		return util.Interrupted(ctx)
 	case isEmpty && len(errs) == 0:

@@ -41,7 +41,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if old == nil {
-		return fmt.Errorf("context %s: there is no %s %q in namespace %q", cluster.Context, o.noun(), o.target.Name, o.context.Namespace)
+		return fmt.Errorf("context %q: there is no %s %q in namespace %q", cluster.Context, o.noun(), o.target.Name, o.context.Namespace)
 	}
 	o.replace.Submitted = recreate.FindSubmitted(ctx, cluster, kind, old)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
@@ -49,7 +49,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	}
 	plan, err := recreate.New(old, o.replace)
 	if err != nil {
-		return fmt.Errorf("context %s: %w", cluster.Context, err)
+		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
 	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
 	if o.flags.dryRun != writing.DryRunClient {

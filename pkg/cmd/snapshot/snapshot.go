@@ -159,7 +159,7 @@ func (o *snapshotOptions) report(c *bundle.Context) bool {
 	names := make([]string, len(unread))
 	for i, u := range unread {
 		names[i] = u.Resource
-		util.Tell(o.ErrOut, "error: context %s: could not read %s: %s", c.Name, u.Resource, u.Status.Message)
+		util.Tell(o.ErrOut, "error: context %q: cannot read %s: %s", c.Name, u.Resource, u.Status.Message)
 	}
 	util.Tell(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
 	return false

@@ -132,7 +132,7 @@ func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.D
 func (v *view[T]) update(value T) error {
 	content, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("could not print: %w", err)
+		return fmt.Errorf("cannot print: %w", err)
 	}
 	v.value = value
 	if v.screen != nil {
@@ -198,7 +198,7 @@ func (n *UnwatchedNotes) Tell() {
 func (n *UnwatchedNotes) All() []string {
 	var notes []string
 	for _, u := range n.fleet.Unwatched() {
-		notes = append(notes, fmt.Sprintf("note: context %s: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
+		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
 	}
 	return notes
 }

@@ -49,9 +49,9 @@ func (e *PartialError) ExitCode() int { return ExitPartial }
 
 func (e *PartialError) Error() string {
 	if e.Total == 1 {
-		return "the context could not be read, or not wholly"
+		return "incomplete answer: the context was not read completely"
 	}
-	return fmt.Sprintf("%d of %d contexts could not be read, or not wholly", e.Failed, e.Total)
+	return fmt.Sprintf("incomplete answer: %d of %d contexts were not read completely", e.Failed, e.Total)
 }
 
 // FindingsError says that check found something. What it is has been told before.
@@ -60,7 +60,7 @@ type FindingsError struct{ Count string }
 // ExitCode is 3.
 func (e *FindingsError) ExitCode() int { return ExitFindings }
 
-func (e *FindingsError) Error() string { return "found " + e.Count }
+func (e *FindingsError) Error() string { return e.Count + " found" }
 
 // SignalError says that a signal ended the command.
 type SignalError struct{ Signal os.Signal }

@@ -19,7 +19,7 @@ func Written(w io.Writer, write func(io.Writer) error) error {
 		err = out.Flush()
 	}
 	if err != nil {
-		return fmt.Errorf("could not print: %w", err)
+		return fmt.Errorf("cannot print: %w", err)
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func Tell(w io.Writer, format string, args ...any) {
 // TellErrors tells what is wrong with which contexts, one by one.
 func TellErrors(w io.Writer, errs []inspect.ContextError) {
 	for _, e := range inspect.FoldRefusals(errs) {
-		Tell(w, "error: context %s: %s", e.Context, e.Message)
+		Tell(w, "error: context %q: %s", e.Context, e.Message)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // failed is still told.
 func TestUnlessInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	cut := fmt.Errorf("context here: could not read it: %w", context.Canceled)
+	cut := fmt.Errorf("context \"here\": cannot read it: %w", context.Canceled)
 	full := errors.New("the disk is full")
 	assert.Equal(t, unlessInterrupted(ctx, cut), cut)
 	interrupt(&SignalError{Signal: syscall.SIGHUP})

@@ -64,7 +64,7 @@ func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unst
 	}
 	copied, err := copyOf(original, mirror)
 	if err != nil {
-		return false, fmt.Errorf("context %s: %s %w", origin.Context, d, err)
+		return false, fmt.Errorf("context %q: %s %w", origin.Context, d, err)
 	}
 	copied.SetOwnerReferences([]metav1.OwnerReference{ownerOf(mirror)})
 	_, err = worker.Create(ctx, resource, copied, "")
@@ -84,12 +84,12 @@ func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unst
 	}
 	switch {
 	case !isCopy(present):
-		return false, fmt.Errorf("context %s: could not %s: one is there that is none of ours", worker.Context, doing)
+		return false, fmt.Errorf("context %q: cannot %s: one is there that is none of ours", worker.Context, doing)
 	case present.GetDeletionTimestamp() != nil:
 		return false, kubecontext.InContext(worker.Context, doing, apierrors.NewConflict(resource.GroupResource(), d.Name,
 			errors.New("an older copy is being deleted")))
 	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
-		return false, command.Errorf("context %s: could not %s: a copy is there that says something else; %s", worker.Context, doing,
+		return false, command.Errorf("context %q: cannot %s: a copy is there that says something else; %s", worker.Context, doing,
 			HowToRemove(worker, d.Kind, mirror.GetNamespace(), d.Name))
 	}
 	return false, adopt(ctx, worker, mirror, present)

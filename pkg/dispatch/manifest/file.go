@@ -97,7 +97,7 @@ func bounded(r io.Reader) ([]byte, error) {
 func readStream(ctx context.Context, in io.Reader) ([]file, error) {
 	text, err := interruptibly(ctx, func() ([]byte, error) { return bounded(in) })
 	if err != nil {
-		return nil, fmt.Errorf("could not read standard input: %w", err)
+		return nil, fmt.Errorf("cannot read standard input: %w", err)
 	}
 	return []file{{name: standardInput, text: text}}, nil
 }
@@ -105,7 +105,7 @@ func readStream(ctx context.Context, in io.Reader) ([]file, error) {
 func readURL(ctx context.Context, address string) ([]file, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("could not read the URL: %w", err)
+		return nil, fmt.Errorf("cannot read the URL: %w", err)
 	}
 	// There may be a password in it.
 	name := u.Redacted()
@@ -113,7 +113,7 @@ func readURL(ctx context.Context, address string) ([]file, error) {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("could not read %s: %w", name, err)
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -121,15 +121,15 @@ func readURL(ctx context.Context, address string) ([]file, error) {
 		if failed := new(url.Error); errors.As(err, &failed) {
 			err = failed.Err
 		}
-		return nil, fmt.Errorf("could not read %s: %w", name, err)
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("could not read %s: the server answered %s", name, response.Status)
+		return nil, fmt.Errorf("cannot read %s: the server answered %s", name, response.Status)
 	}
 	text, err := bounded(response.Body)
 	if err != nil {
-		return nil, fmt.Errorf("could not read %s: %w", name, err)
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}
 	return []file{{name: name, text: text}}, nil
 }
@@ -203,7 +203,7 @@ func readOne(path string) ([]byte, error) {
 	defer func() { _ = opened.Close() }()
 	text, err := bounded(opened)
 	if failed := (*fs.PathError)(nil); err != nil && !errors.As(err, &failed) {
-		err = fmt.Errorf("could not read %s: %w", path, err)
+		err = fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	return text, err
 }

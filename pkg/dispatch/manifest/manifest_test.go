@@ -169,9 +169,9 @@ func TestReadManifestsPlaces(t *testing.T) {
 		{"an empty file", []string{write(t, "empty.yaml", " \n\n")}, "empty.yaml is empty"},
 		{"comments alone", []string{write(t, "comments.yaml", "# one\n---\n# two\n")}, "comments.yaml has no object in it, nothing but comments or separators"},
 		{"standard input twice", []string{"-", "-"}, "standard input can be read only once"},
-		{"no such page", []string{withPassword}, "could not read " + strings.Replace(withPassword, "secret", "xxxxx", 1) + ": the server answered 404 Not Found"},
-		{"no such server", []string{"http://127.0.0.1:1/jobs.yaml"}, "could not read http://127.0.0.1:1/jobs.yaml: dial tcp"},
-		{"no URL", []string{"http://[x/jobs.yaml"}, "could not read the URL"},
+		{"no such page", []string{withPassword}, "cannot read " + strings.Replace(withPassword, "secret", "xxxxx", 1) + ": the server answered 404 Not Found"},
+		{"no such server", []string{"http://127.0.0.1:1/jobs.yaml"}, "cannot read http://127.0.0.1:1/jobs.yaml: dial tcp"},
+		{"no URL", []string{"http://[x/jobs.yaml"}, "cannot read the URL"},
 		{"one file twice", []string{"jobs/b.yaml", "jobs"}, `jobs/b.yaml: the Job "b" is in jobs/b.yaml, too`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func notKept(path string, err error) error {
 	if errors.As(err, &pathError) {
 		err = pathError.Err
 	}
-	return fmt.Errorf("could not keep a copy of the old one in %s, so nothing was changed: %w; --backup names another file", path, err)
+	return fmt.Errorf("cannot keep a copy of the old one in %s, so nothing was changed: %w; --backup names another file", path, err)
 }
 
 // CheckBackup makes sure that nothing is written over.
@@ -100,7 +100,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	}
 	text, err := escape.YAML(job.Object)
 	if err != nil {
-		return nil, fmt.Errorf("could not make a copy of %s: %w", r.named(), err)
+		return nil, fmt.Errorf("cannot make a copy of %s: %w", r.named(), err)
 	}
 	// No name may end the comment.
 	oneLine := func(format string, args ...any) string {

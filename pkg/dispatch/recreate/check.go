@@ -36,7 +36,7 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	}
 	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
 		if problem.Blocking {
-			errs = append(errs, command.Errorf("context %s: %s; %s", problem.Context, problem.Message, problem.Remedy))
+			errs = append(errs, command.Errorf("context %q: %s; %s", problem.Context, problem.Message, problem.Remedy))
 		}
 	}
 	if len(errs) > 0 {
@@ -111,13 +111,13 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %s: the API server drops %s, so that its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
+		return fmt.Errorf("context %q: the API server drops %s, so that its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
 	}
 	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Cluster.Kubectl("", "get", "mutatingwebhookconfigurations"))
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
 	}
-	return command.Errorf("context %s: %s would have the owner %s there, whatever it is created with; %s", r.Cluster.Context, p.named(), got, remedy)
+	return command.Errorf("context %q: %s would have the owner %s there, whatever it is created with; %s", r.Cluster.Context, p.named(), got, remedy)
 }
 
 // isOwnPlace says whether a quota keeps the new Job out only because the old one is
@@ -153,7 +153,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...); err == nil && found == nil {
-			return command.Errorf("context %s: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
+			return command.Errorf("context %q: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
 				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}
@@ -182,7 +182,7 @@ func (r *Runner) about(doing string, p *Replacement, err error) error {
 	if kubecontext.IsConnection(err) {
 		return kubecontext.InContext(r.Cluster.Context, doing+" "+object.NameOf(p.stored), err)
 	}
-	return fmt.Errorf("context %s: could not %s %s: %s", r.Cluster.Context, doing, object.NameOf(p.stored), kubecontext.Objection(err))
+	return fmt.Errorf("context %q: cannot %s %s: %s", r.Cluster.Context, doing, object.NameOf(p.stored), kubecontext.Objection(err))
 }
 
 // delete deletes the Job, with its pods, if it is as it was read.

@@ -109,7 +109,7 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	case wait.Interrupted(err) && unclear != nil:
 		return command.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old", p, unclear), r.where(p))
 	case wait.Interrupted(err):
-		return fmt.Errorf("context %s: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.named())
+		return fmt.Errorf("context %q: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.named())
 	case err != nil:
 		return err
 	}
@@ -152,7 +152,7 @@ func (r *Runner) notDeleted(p *Replacement, err error, isUnclear bool) error {
 
 // vanished makes an error of an old Job that another client has deleted.
 func (r *Runner) vanished(p *Replacement) error {
-	return fmt.Errorf("context %s: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Cluster.Context, p.named())
+	return fmt.Errorf("context %q: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Cluster.Context, p.named())
 }
 
 // compare makes an error of a Job of which something else would be made than what
@@ -163,10 +163,10 @@ func (r *Runner) compare(live *unstructured.Unstructured, p *Replacement) error 
 	}
 	again, err := New(live, p.options)
 	if err != nil {
-		return fmt.Errorf("context %s: %w; nothing was changed", r.Cluster.Context, err)
+		return fmt.Errorf("context %q: %w; nothing was changed", r.Cluster.Context, err)
 	}
 	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
-		return fmt.Errorf("context %s: %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Cluster.Context, p.named())
+		return fmt.Errorf("context %q: %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Cluster.Context, p.named())
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 }
 
 func (r *Runner) notGone(p *Replacement, why string) error {
-	return &NotGoneError{command.Say("context %s: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
+	return &NotGoneError{command.Say("context %q: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
 		r.Cluster.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
 }
 

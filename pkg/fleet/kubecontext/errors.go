@@ -2,16 +2,11 @@ package kubecontext
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
@@ -23,6 +18,8 @@ type Code string
 const (
 	// CodeUnreachable: no connection to the API server.
 	CodeUnreachable Code = "Unreachable"
+	// CodeCertificate: TLS failed, as one side rejects the certificate of the other.
+	CodeCertificate Code = "Certificate"
 	// CodeTimeout: it did not answer in time.
 	CodeTimeout Code = "Timeout"
 	// CodeUnauthorized: it does not accept the credentials.
@@ -45,7 +42,7 @@ const (
 // Codes returns all codes.
 func Codes() []Code {
 	return []Code{
-		CodeUnreachable, CodeTimeout, CodeUnauthorized, CodeCredentials, CodeForbidden,
+		CodeUnreachable, CodeCertificate, CodeTimeout, CodeUnauthorized, CodeCredentials, CodeForbidden,
 		CodeNotFound, CodeBadRequest, CodeConfig, CodeError,
 	}
 }
@@ -57,7 +54,7 @@ type ConfigError struct{ Err error }
 func (e *ConfigError) Unwrap() error { return e.Err }
 
 func (e *ConfigError) Error() string {
-	return "the kubeconfig's entry is not usable: " + e.Err.Error()
+	return "the kubeconfig entry is not usable: " + e.Err.Error()
 }
 
 // TimeoutError is returned for a cluster that did not answer in its time.
@@ -80,8 +77,7 @@ func (e *RecordedError) Error() string { return e.Text }
 type Error struct {
 	// Context is the context's name.
 	Context string
-	// Doing is what could not be done, as it stands behind "could not"; "" where
-	// Err itself says so.
+	// Doing is the action that failed, as in "cannot list jobs"; "" if Err names it.
 	Doing string
 	Err   error
 	// IsBounded is whether it was asked with a limit of time that no flag raises.
@@ -90,155 +86,40 @@ type Error struct {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Error tells the context and everything else.
+// Error names the context, what failed, why, and what to do.
 func (e *Error) Error() string { return string(e.Prose()) }
 
-// Prose is what Error returns: a server's words are no commands, and what to do may be.
+// Prose is what Error returns: advice may hold commands, a server's words never do.
 func (e *Error) Prose() command.Prose {
-	return command.Say("context %s: %s", e.Context, command.Prose(e.Message()))
+	return command.Say("context %q: %s", e.Context, command.Prose(e.Message()))
 }
 
-// Message tells what could not be done, why, and what to do, without the
-// context.
+// Message is Error without the context.
 func (e *Error) Message() string {
 	var recorded *RecordedError
 	if errors.As(e.Err, &recorded) {
 		return recorded.Text
 	}
-	told, hint := command.Text(reason(e.Err)), e.hint()
-	if e.IsBounded && e.Code() == CodeTimeout {
-		told, hint = "it did not answer in time", ""
+	found := e.diagnose()
+	message, advice := command.Text(found.cause), found.advice
+	if e.IsBounded && found.code == CodeTimeout {
+		message, advice = "no answer in time", ""
 	}
 	if e.Doing != "" {
-		told = command.Say("could not %s: %s", e.Doing, told)
+		message = command.Say("cannot %s: %s", e.Doing, message)
 	}
-	if hint != "" {
-		told = command.Say("%s; %s", told, hint)
+	if advice != "" {
+		message = command.Say("%s. %s", command.Prose(strings.TrimRight(string(message), ".")), advice)
 	}
-	return string(told)
+	return string(message)
 }
 
 // Code classifies the error.
-func (e *Error) Code() Code {
-	var (
-		timeout *TimeoutError
-		dns     *net.DNSError
-		op      *net.OpError
-		urlErr  *url.Error
-		config  *ConfigError
-		stray   *StrayError
-		moved   *MovedError
+func (e *Error) Code() Code { return e.diagnose().code }
 
-		recorded *RecordedError
-	)
-	switch err := e.Err; {
-	case errors.As(err, &recorded):
-		return recorded.Reason
-	case errors.As(err, &stray), errors.As(err, &moved):
-		return CodeUnreachable
-	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), isTimeout(err):
-		return CodeTimeout
-	case apierrors.IsUnauthorized(err):
-		return CodeUnauthorized
-	case apierrors.IsForbidden(err):
-		return CodeForbidden
-	case apierrors.IsNotFound(err):
-		return CodeNotFound
-	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
-		return CodeBadRequest
-	case strings.Contains(err.Error(), "getting credentials"):
-		// client-go's exec plugin has no error type (plugin/pkg/client/auth/exec).
-		return CodeCredentials
-	case errors.As(err, &dns), errors.As(err, &op), errors.As(err, &urlErr),
-		apierrors.IsServiceUnavailable(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err):
-		return CodeUnreachable
-	case errors.As(err, &config):
-		return CodeConfig
-	}
-	return CodeError
-}
-
-// hint says what a person can do about it.
-func (e *Error) hint() command.Prose {
-	var (
-		stray *StrayError
-		moved *MovedError
-	)
-	switch e.Code() {
-	case CodeUnreachable:
-		if errors.As(e.Err, &stray) || errors.As(e.Err, &moved) {
-			return strayHint
-		}
-		return unreachableHint
-	case CodeTimeout:
-		return e.timeoutHint()
-	case CodeUnauthorized, CodeCredentials:
-		return "log in again"
-	case CodeForbidden:
-		return RightsHint(e.Context)
-	case CodeError:
-		if strings.Contains(e.Err.Error(), etcdFull) {
-			return fullHint
-		}
-		return ""
-	default:
-		return ""
-	}
-}
-
-// RightsHint says how somebody finds out what the context of a name lets them do.
+// RightsHint advises how to list what the user of a context may do.
 func RightsHint(name string) command.Prose {
-	return command.Say("%s tells what you may do there", command.Kubectl(name, "", "auth", "can-i", "--list"))
-}
-
-// etcdFull is what API servers pass on of an etcd whose quota is used up; they answer with
-// 500, and no reason of its own (etcd: api/v3rpc/rpctypes, ErrNoSpace). How to make room:
-// https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota
-const etcdFull = "mvcc: database space exceeded"
-
-const fullHint = "its etcd is full: it can be read, and nothing can be stored there before an administrator of the cluster makes room"
-
-const strayHint = "check the server's URL in the kubeconfig and any proxy on the way, or log in again"
-
-const unreachableHint = "is the cluster up, and the network or VPN to it?"
-
-// timeoutHint names the flag that was the limit, if one was.
-func (e *Error) timeoutHint() command.Prose {
-	var late *TimeoutError
-	switch {
-	case errors.As(e.Err, &late):
-		return "raise --context-timeout or leave the context out with --contexts '^NAME'"
-	case isRequestTimeout(e.Err):
-		return "raise --request-timeout"
-	case apierrors.IsTimeout(e.Err):
-		return "that is the server's own limit: it may be overloaded"
-	}
-	return unreachableHint
-}
-
-// isRequestTimeout says whether a request took longer than --request-timeout lets it:
-// what a context took too long for as a whole is a TimeoutError. Neither net/http nor
-// client-go has a type for it that comes through.
-func isRequestTimeout(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "Client.Timeout")
-}
-
-func isTimeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
-}
-
-// reason is an error's text without what a reader has no use for: the verb and
-// URL that net/http puts in front of every error of a connection.
-func reason(err error) string {
-	err = withoutURL(err)
-	if apierrors.IsUnauthorized(err) {
-		return "the server does not accept these credentials"
-	}
-	// Credential plugins tell of themselves in several paragraphs, the first of
-	// which says what is wrong.
-	first, _, _ := strings.Cut(err.Error(), "\n\n")
-	return strings.Join(strings.Fields(first), " ")
+	return command.Say("See your rights with %s", command.Kubectl(name, "", "auth", "can-i", "--list"))
 }
 
 // withoutURL is an error without the verb and URL that net/http puts in front.

@@ -39,9 +39,10 @@ func (slow) Timeout() bool   { return true }
 func (slow) Temporary() bool { return true }
 
 const (
-	hintUnreachable = "; is the cluster up, and the network or VPN to it?"
-	hintTimeout     = "; raise --context-timeout or leave the context out with --contexts '^NAME'"
-	hintLogin       = "; log in again"
+	adviceLogin   = ". Log in again, or renew the token or client certificate"
+	adviceRefused = ". Check that the API server runs, and its address in the kubeconfig"
+	adviceDNS     = ". Check the server name in the kubeconfig, and DNS or VPN"
+	adviceBroken  = ". Try again; if that fails, check the network, VPN and any proxy"
 )
 
 func TestError(t *testing.T) {
@@ -52,35 +53,35 @@ func TestError(t *testing.T) {
 		code    kubecontext.Code
 		message string
 	}{
-		{"connection refused", get(dial(os.NewSyscallError("connect", syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connect: connection refused" + hintUnreachable},
-		{"no such host", get(dial(&net.DNSError{Err: "no such host", Name: "api.example", IsNotFound: true})), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: lookup api.example: no such host" + hintUnreachable},
-		{"a bare DNS error", &net.DNSError{Err: "no such host", Name: "api.example", IsNotFound: true}, kubecontext.CodeUnreachable, "lookup api.example: no such host" + hintUnreachable},
-		{"a bare connection error", dial(syscall.ECONNRESET), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection reset by peer" + hintUnreachable},
-		{"the connection broke off", get(io.ErrUnexpectedEOF), kubecontext.CodeUnreachable, "unexpected EOF" + hintUnreachable},
-		{"the connection broke off within an answer", io.ErrUnexpectedEOF, kubecontext.CodeUnreachable, "unexpected EOF" + hintUnreachable},
-		{"not that server's certificate", get(errors.New("tls: failed to verify certificate")), kubecontext.CodeUnreachable, "tls: failed to verify certificate" + hintUnreachable},
-		{"wrapped", fmt.Errorf("could not list: %w", get(dial(syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection refused" + hintUnreachable},
-		{"the server is starting", apierrors.NewServiceUnavailable("starting"), kubecontext.CodeUnreachable, "starting" + hintUnreachable},
+		{"connection refused", get(dial(os.NewSyscallError("connect", syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connect: connection refused" + adviceRefused},
+		{"no such host", get(dial(&net.DNSError{Err: "no such host", Name: "api.example", IsNotFound: true})), kubecontext.CodeUnreachable, "cannot resolve api.example: no such host" + adviceDNS},
+		{"a bare DNS error", &net.DNSError{Err: "no such host", Name: "api.example", IsNotFound: true}, kubecontext.CodeUnreachable, "cannot resolve api.example: no such host" + adviceDNS},
+		{"a bare connection error", dial(syscall.ECONNRESET), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection reset by peer" + adviceBroken},
+		{"no route", get(dial(os.NewSyscallError("connect", syscall.ENETUNREACH))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connect: network is unreachable. Connect to its network or VPN"},
+		{"the connection broke off", get(io.ErrUnexpectedEOF), kubecontext.CodeUnreachable, "unexpected EOF" + adviceBroken},
+		{"the connection broke off within an answer", io.ErrUnexpectedEOF, kubecontext.CodeUnreachable, "unexpected EOF" + adviceBroken},
+		{"wrapped", fmt.Errorf("cannot list: %w", get(dial(syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection refused" + adviceRefused},
+		{"the server is starting", apierrors.NewServiceUnavailable("starting"), kubecontext.CodeUnreachable, "starting. The API server is starting or overloaded: try again later"},
 
-		{"no answer in time", &kubecontext.TimeoutError{After: 15 * time.Second}, kubecontext.CodeTimeout, "no answer within 15s" + hintTimeout},
-		{"a deadline", get(context.DeadlineExceeded), kubecontext.CodeTimeout, "context deadline exceeded; raise --request-timeout"},
-		{"the network gave up", get(dial(slow{})), kubecontext.CodeTimeout, "dial tcp 192.0.2.1:6443: i/o timeout" + hintUnreachable},
-		{"the resolver gave up", get(dial(&net.DNSError{Err: "i/o timeout", Name: "api.example", IsTimeout: true})), kubecontext.CodeTimeout, "dial tcp 192.0.2.1:6443: lookup api.example: i/o timeout" + hintUnreachable},
-		{"the server gave up", apierrors.NewTimeoutError("too slow", 1), kubecontext.CodeTimeout, "Timeout: too slow; that is the server's own limit: it may be overloaded"},
+		{"no answer in time", &kubecontext.TimeoutError{After: 15 * time.Second}, kubecontext.CodeTimeout, "no answer within 15s. Raise --context-timeout, or skip the context with --contexts '^prod'"},
+		{"a deadline", get(context.DeadlineExceeded), kubecontext.CodeTimeout, "context deadline exceeded. Raise --request-timeout"},
+		{"the network gave up", get(dial(slow{})), kubecontext.CodeTimeout, "dial tcp 192.0.2.1:6443: i/o timeout. Check the VPN, firewall or proxy on the way to the server"},
+		{"the resolver gave up", get(dial(&net.DNSError{Err: "i/o timeout", Name: "api.example", IsTimeout: true})), kubecontext.CodeTimeout, "cannot resolve api.example: i/o timeout. Check the DNS server or VPN"},
+		{"the server gave up", apierrors.NewTimeoutError("too slow", 1), kubecontext.CodeTimeout, "Timeout: too slow. The server set this limit: it may be overloaded. Try again later"},
 
-		{"credentials not accepted", apierrors.NewUnauthorized("Unauthorized"), kubecontext.CodeUnauthorized, "the server does not accept these credentials" + hintLogin},
-		{"the credential plugin failed", get(errors.New("getting credentials: exec: executable aws failed with exit code 255")), kubecontext.CodeCredentials, "getting credentials: exec: executable aws failed with exit code 255" + hintLogin},
-		{"there is no credential plugin", get(fmt.Errorf("getting credentials: %w", errors.New("exec: executable aws not found"))), kubecontext.CodeCredentials, "getting credentials: exec: executable aws not found" + hintLogin},
+		{"credentials not accepted", apierrors.NewUnauthorized("Unauthorized"), kubecontext.CodeUnauthorized, "the server rejects these credentials" + adviceLogin},
+		{"the credential plugin failed", get(errors.New("getting credentials: exec: executable aws failed with exit code 255")), kubecontext.CodeCredentials, "getting credentials: exec: executable aws failed with exit code 255. Log in again"},
+		{"there is no credential plugin", get(fmt.Errorf("getting credentials: %w", errors.New("exec: executable aws not found"))), kubecontext.CodeCredentials, "getting credentials: exec: executable aws not found. Install this credential plugin, or correct its path in the kubeconfig"},
 
-		{"its etcd is full", apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded")), kubecontext.CodeError, "Internal error occurred: etcdserver: mvcc: database space exceeded; its etcd is full: it can be read, and nothing can be stored there before an administrator of the cluster makes room"},
-		{"may not", apierrors.NewForbidden(jobs, "", errors.New("no")), kubecontext.CodeForbidden, "jobs.batch is forbidden: no; `kubectl --context prod auth can-i --list` tells what you may do there"},
+		{"its etcd is full", apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded")), kubecontext.CodeError, "Internal error occurred: etcdserver: mvcc: database space exceeded. Its etcd is full: nothing can be stored until an administrator makes space"},
+		{"may not", apierrors.NewForbidden(jobs, "", errors.New("no")), kubecontext.CodeForbidden, "jobs.batch is forbidden: no. See your rights with `kubectl --context prod auth can-i --list`"},
 		{"not served", apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobs, "", "", 0, true), kubecontext.CodeNotFound, "the server could not find the requested resource (get jobs.batch)"},
 		{"not there", apierrors.NewNotFound(jobs, "pi"), kubecontext.CodeNotFound, `jobs.batch "pi" not found`},
 		{"not understood", apierrors.NewBadRequest("field label not supported: spec.managedBy"), kubecontext.CodeBadRequest, "field label not supported: spec.managedBy"},
 		{"not valid", apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "pi", nil), kubecontext.CodeBadRequest, `Job.batch "pi" is invalid`},
 
-		{"an unusable entry", &kubecontext.ConfigError{Err: errors.New("unable to load root certificates")}, kubecontext.CodeConfig, "the kubeconfig's entry is not usable: unable to load root certificates"},
-		{"a file that is not there", &kubecontext.ConfigError{Err: &os.PathError{Op: "open", Path: "ca.crt", Err: syscall.ENOENT}}, kubecontext.CodeConfig, "the kubeconfig's entry is not usable: open ca.crt: no such file or directory"},
+		{"an unusable entry", &kubecontext.ConfigError{Err: errors.New("unable to load root certificates")}, kubecontext.CodeConfig, "the kubeconfig entry is not usable: unable to load root certificates"},
+		{"a file that is not there", &kubecontext.ConfigError{Err: &os.PathError{Op: "open", Path: "ca.crt", Err: syscall.ENOENT}}, kubecontext.CodeConfig, "the kubeconfig entry is not usable: open ca.crt: no such file or directory"},
 
 		{"too old a resource version", apierrors.NewResourceExpired("too old"), kubecontext.CodeError, "too old"},
 		{"anything else", errors.New("broken"), kubecontext.CodeError, "broken"},
@@ -91,11 +92,11 @@ func TestError(t *testing.T) {
 			assert.Equal(t, err.Code(), tt.code)
 			assert.Equal(t, err.Message(), tt.message)
 			assert.Assert(t, !strings.Contains(err.Message(), "https://"), "it tells the address")
-			assert.Equal(t, err.Error(), "context prod: "+tt.message)
+			assert.Equal(t, err.Error(), `context "prod": `+tt.message)
 			assert.ErrorIs(t, err, tt.err)
 
 			err.Doing = "list jobs"
-			assert.Equal(t, err.Message(), "could not list jobs: "+tt.message)
+			assert.Equal(t, err.Message(), "cannot list jobs: "+tt.message)
 			assert.Equal(t, err.Code(), tt.code)
 		})
 	}
@@ -106,7 +107,7 @@ func TestErrorCodeOfWrappedStatus(t *testing.T) {
 	status := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "no"}}
 	err := &kubecontext.Error{Context: "prod", Err: fmt.Errorf("jobs: %w", status)}
 	assert.Equal(t, err.Code(), kubecontext.CodeForbidden)
-	assert.Equal(t, err.Message(), "jobs: no; `kubectl --context prod auth can-i --list` tells what you may do there")
+	assert.Equal(t, err.Message(), "jobs: no. See your rights with `kubectl --context prod auth can-i --list`")
 }
 
 func TestInContext(t *testing.T) {

@@ -113,7 +113,7 @@ func messages(v *inspect.Inventory) (texts []string) {
 func TestTraceTellsRefusals(t *testing.T) {
 	v := traced(t, map[string]serves{"m": manager(), "admin": {answers: map[string]string{whichCluster: identity("w")}, refused: []string{"/apis/batch/v1/namespaces/far"}}})
 	found := strings.Join(messages(v), "\n")
-	assert.Assert(t, strings.Contains(found, "admin Forbidden could not look for job \"train\""), found)
+	assert.Assert(t, strings.Contains(found, "admin Forbidden cannot look for job \"train\""), found)
 	assert.NilError(t, v.Facts("admin").Err)
 	assert.Assert(t, v.Facts("admin").Gaps[inspect.PartJobs] != nil)
 }

@@ -196,7 +196,7 @@ func TestServedWithGroupsThatFail(t *testing.T) {
 		// err is a part of what is told, "" where nothing is amiss.
 		err string
 	}{
-		{"all", []string{read.AllKinds}, []string{"batch/v1 Job spec.managedBy", "example.com/v1 Widget spec.managedBy"}, "could not find out which kinds it serves: down.example.com/v1: the server is currently unable to handle the request; kubeflow.org/v1: the server is currently unable"},
+		{"all", []string{read.AllKinds}, []string{"batch/v1 Job spec.managedBy", "example.com/v1 Widget spec.managedBy"}, "cannot find out which kinds it serves: down.example.com/v1: the server is currently unable to handle the request; kubeflow.org/v1: the server is currently unable"},
 		{"another group's kind", []string{"widget"}, []string{"example.com/v1 Widget spec.managedBy"}, ""},
 		{"another group's kind of the table", []string{"jobset", "job"}, []string{"batch/v1 Job spec.managedBy"}, ""},
 		{"the group's kind of the table", []string{"job", "mpijob"}, []string{"batch/v1 Job spec.managedBy"}, "kubeflow.org/v1: the server is currently unable"},
@@ -236,7 +236,7 @@ func TestServedWithoutDiscovery(t *testing.T) {
 	api := &servedAPI{resources: []servedResource{jobs, jobSets, widgets("example.com/v1", field)}, forbidden: []string{"/apis"}}
 	kinds, err := read.Served(t.Context(), api.cluster(t), []string{"job", "jobset", "widget"})
 	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy"})
-	assertMessage(t, err, "could not find out which kinds it serves: forbidden: the user may not read /api and /apis")
+	assertMessage(t, err, "cannot find out which kinds it serves: forbidden: the user may not read /api and /apis")
 }
 
 func TestUnserved(t *testing.T) {

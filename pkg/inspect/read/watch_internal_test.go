@@ -222,7 +222,7 @@ func TestWatchTellsOfClaims(t *testing.T) {
 	h.behind(t, "workloads", func() { h.claimed = []string{"1"} })
 	w.tells("MODIFIED a 1 Pending")
 	h.behind(t, "workloads", func() { h.refused = "workloads" })
-	w.tells("LOST context hub: could not list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed; `kubectl --context hub auth can-i --list` tells what you may do there")
+	w.tells("LOST context \"hub\": cannot list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed. See your rights with `kubectl --context hub auth can-i --list`")
 	h.behind(t, "jobs", func() { h.jobs["b"] = hubJob{uid: "2"} })
 	w.tells("ADDED b 2 Unclaimed")
 	h.behind(t, "jobs", func() { delete(h.jobs, "a") })
@@ -236,7 +236,7 @@ func TestWatchTellsOfAHang(t *testing.T) {
 	w := watchServer(t, server)
 	w.tells("SYNCED")
 	h.change(func() { h.hangs = true })
-	w.tells("LOST context hub: could not reach the cluster: no answer within 500ms; raise --context-timeout or leave the context out with --contexts '^NAME'")
+	w.tells("LOST context \"hub\": cannot reach the cluster: no answer within 500ms. Raise --context-timeout, or skip the context with --contexts '^hub'")
 	h.change(func() {
 		h.hangs = false
 		h.jobs["a"] = hubJob{uid: "1"}

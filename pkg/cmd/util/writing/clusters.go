@@ -55,7 +55,7 @@ func Reach(ctx context.Context, env util.Environment, f *util.GlobalFlags, conte
 func Read(ctx context.Context, c *fleet.Cluster, k delegation.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	found, err := c.Get(ctx, k.Resource, namespace, name)
 	if err != nil {
-		return nil, fmt.Errorf("could not read %s %s/%s: %w", strings.ToLower(k.Kind), namespace, name, err)
+		return nil, fmt.Errorf("cannot read %s %s/%s: %w", strings.ToLower(k.Kind), namespace, name, err)
 	}
 	return found, nil
 }

@@ -49,7 +49,7 @@ func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, e
 	case err != nil:
 		return delegation.Kind{}, err
 	case len(kinds) == 0:
-		return delegation.Kind{}, fmt.Errorf("context %s: it serves no kind %q that can be delegated; the kinds command lists those there are, and a namespace is given with -n", f.cluster.Context, name)
+		return delegation.Kind{}, fmt.Errorf("context %q: it serves no kind %q that can be delegated; the kinds command lists those there are, and a namespace is given with -n", f.cluster.Context, name)
 	}
 	var names []string
 	for _, k := range kinds {
@@ -58,7 +58,7 @@ func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, e
 		}
 	}
 	if len(names) > 1 {
-		return delegation.Kind{}, fmt.Errorf("context %s: %q may be any of %s; name one of them", f.cluster.Context, name, strings.Join(names, ", "))
+		return delegation.Kind{}, fmt.Errorf("context %q: %q may be any of %s; name one of them", f.cluster.Context, name, strings.Join(names, ", "))
 	}
 	return kinds[0], nil
 }

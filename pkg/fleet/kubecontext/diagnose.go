@@ -1,0 +1,174 @@
+package kubecontext
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// diagnosis is what an error of a context means for its user.
+type diagnosis struct {
+	code   Code
+	cause  string
+	advice command.Prose
+}
+
+// diagnose finds the cause of an error and what to do about it. Every command reports
+// contexts by it.
+func (e *Error) diagnose() diagnosis {
+	var (
+		recorded *RecordedError
+		stray    *StrayError
+		moved    *MovedError
+		config   *ConfigError
+	)
+	switch err := e.Err; {
+	case errors.As(err, &recorded):
+		return diagnosis{recorded.Reason, recorded.Text, ""}
+	case errors.As(err, &stray), errors.As(err, &moved):
+		return diagnosis{CodeUnreachable, textOf(err), "Check the server URL in the kubeconfig and any proxy, or log in again"}
+	case isTimedOut(err):
+		return e.timedOut()
+	case isFromServer(err):
+		return e.refused()
+	case strings.Contains(err.Error(), "getting credentials"):
+		return e.withoutCredentials()
+	case errors.As(err, &config):
+		return diagnosis{CodeConfig, textOf(err), ""}
+	}
+	if found, ok := e.badCertificate(); ok {
+		return found
+	}
+	if found, ok := disconnected(e.Err); ok {
+		return found
+	}
+	return diagnosis{CodeError, textOf(e.Err), ""}
+}
+
+// isFromServer reports whether the API server answered with a Status.
+func isFromServer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+func isTimedOut(err error) bool {
+	var late *TimeoutError
+	return errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || isTimeout(err)
+}
+
+// timedOut names the flag that set the limit, if one did.
+func (e *Error) timedOut() diagnosis {
+	var late *TimeoutError
+	found := diagnosis{CodeTimeout, textOf(e.Err), "Check the VPN, firewall or proxy on the way to the server"}
+	switch {
+	case errors.As(e.Err, &late):
+		found.advice = command.Say("Raise --context-timeout, or %s", e.skip())
+	case isRequestTimeout(e.Err):
+		found.advice = "Raise --request-timeout"
+	case apierrors.IsTimeout(e.Err):
+		found.advice = "The server set this limit: it may be overloaded. Try again later"
+	case isDNS(e.Err):
+		found.cause, found.advice = unresolved(e.Err), "Check the DNS server or VPN"
+	}
+	return found
+}
+
+// isRequestTimeout says whether a request took longer than --request-timeout lets it:
+// what a context took too long for as a whole is a TimeoutError. Neither net/http nor
+// client-go has a type for it that comes through.
+func isRequestTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "Client.Timeout")
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// skip advises to leave the context out.
+func (e *Error) skip() command.Prose {
+	return command.Say("skip the context with --contexts %s", command.Word("^"+e.Context))
+}
+
+// etcdFull is what API servers pass on of an etcd whose quota is used up; they answer with
+// 500, and no reason of its own (etcd: api/v3rpc/rpctypes, ErrNoSpace). How to make room:
+// https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota
+const etcdFull = "mvcc: database space exceeded"
+
+// refused explains an answer of the API server.
+func (e *Error) refused() diagnosis {
+	found := diagnosis{CodeError, textOf(e.Err), ""}
+	switch err := e.Err; {
+	case apierrors.IsUnauthorized(err):
+		return diagnosis{CodeUnauthorized, "the server rejects these credentials", "Log in again, or renew the token or client certificate"}
+	case apierrors.IsForbidden(err):
+		found.code, found.advice = CodeForbidden, RightsHint(e.Context)
+	case apierrors.IsNotFound(err):
+		found.code = CodeNotFound
+	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
+		found.code = CodeBadRequest
+	case apierrors.IsServiceUnavailable(err):
+		found.code, found.advice = CodeUnreachable, "The API server is starting or overloaded: try again later"
+	case strings.Contains(err.Error(), etcdFull):
+		found.advice = "Its etcd is full: nothing can be stored until an administrator makes space"
+	}
+	return found
+}
+
+// withoutCredentials explains why no credentials were available. client-go's exec plugin
+// has no error type (plugin/pkg/client/auth/exec).
+func (e *Error) withoutCredentials() diagnosis {
+	found := diagnosis{CodeCredentials, textOf(e.Err), "Log in again"}
+	if strings.Contains(found.cause, "not found") {
+		found.advice = "Install this credential plugin, or correct its path in the kubeconfig"
+	}
+	return found
+}
+
+// disconnected explains why there is no connection; it is not ok for other errors.
+func disconnected(err error) (found diagnosis, ok bool) {
+	var (
+		op     *net.OpError
+		urlErr *url.Error
+	)
+	found = diagnosis{CodeUnreachable, textOf(err), "Try again; if that fails, check the network, VPN and any proxy"}
+	switch {
+	case isDNS(err):
+		found.cause, found.advice = unresolved(err), "Check the server name in the kubeconfig, and DNS or VPN"
+	case utilnet.IsConnectionRefused(err):
+		found.advice = "Check that the API server runs, and its address in the kubeconfig"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		found.advice = "Connect to its network or VPN"
+	case errors.As(err, &op), errors.As(err, &urlErr), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err):
+	default:
+		return diagnosis{}, false
+	}
+	return found, true
+}
+
+func isDNS(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns)
+}
+
+// unresolved names the host that DNS does not know.
+func unresolved(err error) string {
+	var dns *net.DNSError
+	errors.As(err, &dns)
+	return "cannot resolve " + dns.Name + ": " + dns.Err
+}
+
+// textOf is an error's text on one line, without the verb and URL of net/http. Credential
+// plugins explain themselves in several paragraphs: the first says what is wrong.
+func textOf(err error) string {
+	first, _, _ := strings.Cut(withoutURL(err).Error(), "\n\n")
+	return strings.Join(strings.Fields(first), " ")
+}
