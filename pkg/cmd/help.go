@@ -3,11 +3,13 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/mitchellh/go-wordwrap"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
@@ -20,7 +22,7 @@ const usageTemplate = `{{with .Example}}Examples:
 {{end}}{{if .HasAvailableSubCommands}}Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 
-{{end}}{{if .HasParent}}{{with flagUsages .LocalFlags}}{{.}}
+{{end}}{{if .HasParent}}{{with flagUsages .}}{{.}}
 
 {{end}}{{end}}Usage:
   {{if .Runnable}}{{.UseLine}}{{else}}{{.CommandPath}} COMMAND [options]{{end}}
@@ -35,7 +37,7 @@ Use "{{.Root.CommandPath}} options" for the options that all commands have.
 // setHelp sets how help looks, and fits the texts of all commands into its width.
 func setHelp(root *cobra.Command) {
 	usage := template.Must(template.New("usage").Funcs(template.FuncMap{
-		"flagUsages": util.FlagUsages,
+		"flagUsages": func(cmd *cobra.Command) string { return util.FlagUsages(helpFlags(cmd)) },
 		"rpad":       func(s string, width int) string { return fmt.Sprintf("%-*s", width, s) },
 	}).Parse(usageTemplate))
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage.Execute(cmd.OutOrStderr(), cmd) })
@@ -56,6 +58,24 @@ func setHelp(root *cobra.Command) {
 		cmd.Long = fill(cmd.Long)
 		cmd.DisableFlagsInUseLine = true
 	}
+}
+
+// withoutContexts are the commands that work in one context, or in none.
+func withoutContexts() []string {
+	return []string{"cancel", "completion", "dispatch", "explain", "help", "options", "recreate", "version"}
+}
+
+// helpFlags are the flags in the help of a command: its own, and those that choose
+// contexts if it reads several.
+func helpFlags(cmd *cobra.Command) *pflag.FlagSet {
+	shown := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	shown.AddFlagSet(cmd.LocalFlags())
+	if !slices.Contains(withoutContexts(), cmd.Name()) {
+		for _, name := range []string{"contexts", "all-contexts"} {
+			shown.AddFlag(cmd.InheritedFlags().Lookup(name))
+		}
+	}
+	return shown
 }
 
 // fill fits paragraphs into the width of help.

@@ -42,6 +42,23 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestContextsInHelp: help shows the flags for several contexts if the command takes them.
+func TestContextsInHelp(t *testing.T) {
+	for _, cmd := range documented(t) {
+		if !cmd.HasParent() {
+			continue
+		}
+		help := helpOf(t, cmd)
+		for _, flag := range []string{"--contexts ", "--all-contexts "} {
+			assert.Equal(t, strings.Contains(help, flag), !slices.Contains(withoutContexts(), cmd.Name()), "%s %s", cmd.Name(), flag)
+		}
+	}
+	for name, words := range map[string][]string{"cancel": {"x"}, "dispatch": {"x", "--to", "y"}, "recreate": {"x", "--managed-by", "a.example/b"}} {
+		_, stderr, code := invoke(t, append([]string{name, "--all-contexts"}, words...)...)
+		assert.Assert(t, code == util.ExitUsage && strings.Contains(stderr, "--all-contexts"), stderr)
+	}
+}
+
 // TestExamples: what the examples call is there, and takes these flags.
 func TestExamples(t *testing.T) {
 	for _, cmd := range documented(t) {
