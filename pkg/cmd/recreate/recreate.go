@@ -110,8 +110,8 @@ func (f *recreateFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForRun, util.Files, "backup")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (only show what would become of the Job), or "server" (have the API server check it, too). Nothing is changed`)
-	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (check only what can be read), or "server" (the default of the bare flag: the API server checks it, too). Changes nothing`)
+	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunServer
 	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml", "name"), "output")

@@ -52,14 +52,19 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
 	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
-	if o.flags.dryRun != writing.DryRunClient {
-		err := r.Check(ctx, plan)
-		if interrupted := util.Interrupted(ctx); interrupted != nil {
-			return interrupted
-		}
-		if err != nil {
-			return fmt.Errorf("%w; nothing was changed", err)
-		}
+	r.ReadOnly = o.flags.dryRun == writing.DryRunClient
+	err = r.Check(ctx, plan)
+	if interrupted := util.Interrupted(ctx); interrupted != nil {
+		return interrupted
+	}
+	if err != nil {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	if r.Backup == "" {
+		r.Backup = plan.BackupName(o.Clock.Now())
+	}
+	if err := recreate.CheckBackup(r.Backup); err != nil {
+		return err
 	}
 	if err := o.show(plan); err != nil {
 		return err
@@ -72,12 +77,6 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 
 // replaceIt asks, keeps the old Job, and replaces it.
 func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
-	if r.Backup == "" {
-		r.Backup = plan.BackupName(o.Clock.Now())
-	}
-	if err := recreate.CheckBackup(r.Backup); err != nil {
-		return err
-	}
 	if err := o.confirm(ctx); err != nil {
 		return err
 	}

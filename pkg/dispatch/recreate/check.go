@@ -42,9 +42,11 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	for _, check := range []func(context.Context, preflight.Probe, *Replacement) error{
-		r.checkDelete, r.checkCreate, r.checkMultiKueue,
-	} {
+	checks := []func(context.Context, preflight.Probe, *Replacement) error{r.checkMultiKueue}
+	if !r.ReadOnly {
+		checks = append(checks, r.checkDelete, r.checkCreate)
+	}
+	for _, check := range checks {
 		if err := check(ctx, asked, p); err != nil {
 			errs = append(errs, err)
 		}

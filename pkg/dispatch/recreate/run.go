@@ -37,6 +37,8 @@ type Runner struct {
 	Gone time.Duration
 	// Backup is the file that holds the old Job, for messages.
 	Backup string
+	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
+	ReadOnly bool
 	// Held is called once if the old Job is held by finalizers.
 	Held func(finalizers []string)
 }

@@ -1,0 +1,62 @@
+package recreate_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+)
+
+// TestCheck: what refuses the real run is found without it. A read-only check sends no
+// deletion and no Job, and finds what can be read.
+func TestCheck(t *testing.T) {
+	for name, tt := range map[string]struct {
+		isReadOnly bool
+		refuses    string
+		mayNot     string
+		want       string
+	}{
+		"nothing in the way":            {},
+		"deletion refused":              {refuses: http.MethodDelete, want: "cannot delete the old job"},
+		"creation refused":              {refuses: http.MethodPost, want: "cannot create the new job"},
+		"no right to delete":            {mayNot: "delete", want: "you may not delete jobs"},
+		"read only, no right to delete": {isReadOnly: true, mayNot: "delete", want: "you may not delete jobs"},
+		"read only":                     {isReadOnly: true, refuses: http.MethodDelete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := dispatchtest.NewServer(t)
+			old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+			server.MayNot = func(asked *authorizationv1.ResourceAttributes) bool { return asked.Verb == tt.mayNot }
+			writes := 0
+			server.Before = func(r *http.Request) *apierrors.StatusError {
+				if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "selfsubject") {
+					return nil
+				}
+				writes++
+				if r.Method == tt.refuses {
+					return apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New("no"))
+				}
+				return nil
+			}
+			p, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "here", ManagedBy: "example.com/runner"})
+			assert.NilError(t, err)
+			err = (&recreate.Runner{Cluster: server.Cluster(t, "here"), Gone: time.Second, ReadOnly: tt.isReadOnly}).Check(t.Context(), p)
+			if tt.want == "" {
+				assert.NilError(t, err)
+			} else {
+				assert.ErrorContains(t, err, tt.want)
+			}
+			assert.Assert(t, !tt.isReadOnly || writes == 0, "%d writes", writes)
+		})
+	}
+}
