@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -71,7 +72,7 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.Validate(); err != nil {
+			if err := cmp.Or(flags.Validate(), util.ValidateSelectors(cmd)); err != nil {
 				return &util.UsageError{Err: err, Command: cmd.CommandPath()}
 			}
 			ran = true

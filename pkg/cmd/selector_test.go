@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -46,11 +48,30 @@ func TestSelectorHidesNothingFromTheJudge(t *testing.T) {
 	out, told, _ := run(t, append([]string{"trace", "--orphans", "-l", ofMirror}, from...)...)
 	assert.Equal(t, out, "")
 	assert.Assert(t, strings.Contains(told, "No mirrors without an origin found"), told)
-	_, told, code := run(t, append([]string{"trace", "-l", "no such=selector="}, from...)...)
-	assert.Equal(t, code, 4, told)
+	_, told, code := run(t, append([]string{"trace", "-l", "no such selector"}, from...)...)
+	assert.Equal(t, code, util.ExitUsage, told)
 
 	// Where nothing is judged, what may be hidden is not taken for what is not there.
 	out, _, _ = run(t, append([]string{"ls", "-l", "!" + ofMirror, "--no-headers", "--delegated"}, from...)...)
 	whole, _, _ := run(t, append([]string{"ls", "--no-headers", "--delegated"}, from...)...)
 	assert.Equal(t, out, whole)
+}
+
+// A selector that no server would take is a usage error, in every command that has one.
+func TestInvalidSelectors(t *testing.T) {
+	checked := 0
+	for _, cmd := range documented(t) {
+		if cmd.Flags().Lookup("selector") == nil {
+			continue
+		}
+		checked++
+		for _, selector := range []string{"a=b,", "a in b", "=b"} {
+			_, stderr, code := invoke(t, cmd.Name(), "-l", selector)
+			assert.Equal(t, code, util.ExitUsage, stderr)
+			assert.Assert(t, strings.Contains(stderr, "--selector "+strconv.Quote(selector)+" is invalid: "), stderr)
+		}
+	}
+	assert.Assert(t, checked >= 4, "%d commands", checked)
+	_, stderr, code := invoke(t, "ls", "--field-selector", "a")
+	assert.Equal(t, code, util.ExitUsage, stderr)
 }
