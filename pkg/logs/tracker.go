@@ -97,6 +97,9 @@ func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (
 	}
 }
 
+// HasRead reports whether Run has read any pod.
+func (t *Tracker) HasRead() bool { return len(t.read) > 0 }
+
 // wait waits until it is worth to look again.
 func (t *Tracker) wait(ctx context.Context) error {
 	interval := lookAnyway

@@ -361,9 +361,9 @@ func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
 	createJobs(t, worker1, fixture.New(ns, "train", fixture.RunsFor("2h")))
 	pod := k.pods(ns, "train", 1)[0]
 	k.write(pod, "one\n")
-	out, told := logsOf(t, 4, "train", "-n", ns, "--contexts", "management,worker-1,dead")
+	out, told := logsOf(t, 0, "train", "-n", ns, "--contexts", "management,worker-1,dead")
 	assert.Equal(t, out, "one\n")
-	assert.Assert(t, contains(told, "error: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1", "error: 1 of 3 contexts could not be read"), told)
+	assert.Assert(t, contains(told, "note: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1") && !contains(told, "error:"), told)
 	_, told = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
 	assert.Assert(t, contains(told, "error: there are no logs of train: nobody has taken it up"), told)
 }

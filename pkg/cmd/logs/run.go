@@ -46,15 +46,16 @@ func (o *logsOptions) Run(ctx context.Context) error {
 		Sink: printers.NewLogs(o.Out, printers.LogOptions{Prefix: r.prefixes(at), Color: o.WantsColor(o.Flags.Color)}),
 		Note: func(text string) { util.Tell(o.ErrOut, "%s", text) },
 	}
+	isComplete := true
 	if o.follow && !at.IsHopeless() {
-		inventory, err = r.track(ctx, inventory, at)
+		inventory, isComplete, err = r.track(ctx, inventory, at)
 	} else {
 		err = r.read(ctx, at)
 	}
 	if stopped := util.Interrupted(ctx); stopped != nil {
 		return stopped
 	}
-	if unread := logs.Unread(inventory); err == nil && len(unread) > 0 && len(at.Jobs) == 0 {
+	if unread := logs.Unread(inventory); err == nil && !isComplete && len(unread) > 0 {
 		return &util.PartialError{Failed: len(unread), Total: len(o.Contexts)}
 	}
 	return err
@@ -91,8 +92,8 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	return err
 }
 
-// track follows the Job.
-func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (*inspect.Inventory, error) {
+// track follows the Job. It is not complete if no pod was found.
+func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (last *inspect.Inventory, isComplete bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var rested time.Time
@@ -109,7 +110,8 @@ func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Place
 			return found
 		},
 	}
-	return tracker.Run(ctx, v, at)
+	last, err = tracker.Run(ctx, v, at)
+	return last, tracker.HasRead(), err
 }
 
 func (r *logsRun) restUntil(ctx context.Context, rested time.Time) {

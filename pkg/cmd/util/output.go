@@ -30,10 +30,17 @@ func Tell(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, printers.Safe(fmt.Sprintf(format, args...)))
 }
 
-// TellErrors tells what is wrong with which contexts, one by one.
+// TellErrors reports which contexts were not read, and why.
 func TellErrors(w io.Writer, errs []inspect.ContextError) {
 	for _, e := range inspect.FoldRefusals(errs) {
 		Tell(w, "error: context %q: %s", e.Context, e.Message)
+	}
+}
+
+// TellUnneeded notes which contexts were not read, though the answer did not need them.
+func TellUnneeded(w io.Writer, errs []inspect.ContextError) {
+	for _, e := range inspect.FoldRefusals(errs) {
+		Tell(w, "note: context %q: %s", e.Context, e.Message)
 	}
 }
 

@@ -83,12 +83,7 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 	if j.At, err = logs.Choose(j.Inventory, s.What); err != nil {
 		return nil, err
 	}
-	if unread := logs.Unread(j.Inventory); len(j.At.Jobs) > 0 {
-		// The Pods are known, so that nothing is missing.
-		util.NoteErrors(s.ErrOut, unread)
-	} else {
-		util.TellErrors(s.ErrOut, unread)
-	}
+	util.TellUnneeded(s.ErrOut, logs.Unread(j.Inventory))
 	return j, nil
 }
 
