@@ -87,28 +87,40 @@ func TestAnswersByFewer(t *testing.T) {
 		code int
 	}{
 		{
-			"management alone", []string{"sweep", "--contexts", "management"},
-			inspect.Trace{State: inspect.StateWaiting, Reason: inspect.ReasonUnread}, util.ExitPartial,
+			"management alone",
+			[]string{"sweep", "--contexts", "management"},
+			inspect.Trace{State: inspect.StateWaiting, Reason: inspect.ReasonUnread},
+			util.ExitPartial,
 		},
 		{
-			"a worker alone", []string{"train", "--contexts", "worker-1"},
-			inspect.Trace{State: inspect.StateRunning, Reason: inspect.ReasonUnread}, util.ExitPartial,
+			"a worker alone",
+			[]string{"train", "--contexts", "worker-1"},
+			inspect.Trace{State: inspect.StateRunning, Reason: inspect.ReasonUnread},
+			util.ExitPartial,
 		},
 		{
-			"an orphan, by the worker alone", []string{"train-old", "--contexts", "worker-2"},
-			inspect.Trace{State: inspect.StateRunning, Reason: inspect.ReasonUnread}, util.ExitPartial,
+			"an orphan, by the worker alone",
+			[]string{"train-old", "--contexts", "worker-2"},
+			inspect.Trace{State: inspect.StateRunning, Reason: inspect.ReasonUnread},
+			util.ExitPartial,
 		},
 		{
-			"all", []string{"train-old"},
-			inspect.Trace{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing}, util.ExitOK,
+			"all",
+			[]string{"train-old"},
+			inspect.Trace{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing},
+			util.ExitOK,
 		},
 		{
-			"an unrelated context is missing", []string{"train", "--contexts", "management,worker-1"},
-			inspect.Trace{State: inspect.StateRunning}, util.ExitOK,
+			"an unrelated context is missing",
+			[]string{"train", "--contexts", "management,worker-1"},
+			inspect.Trace{State: inspect.StateRunning},
+			util.ExitOK,
 		},
 		{
-			"ignored by Kueue, whatever the workers have", []string{"eval", "--contexts", "management"},
-			inspect.Trace{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel}, util.ExitOK,
+			"ignored by Kueue, whatever the workers have",
+			[]string{"eval", "--contexts", "management"},
+			inspect.Trace{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel},
+			util.ExitOK,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestTraceOfRecordings(t *testing.T) {
 		if name == "worker-lost" {
 			// Its mirror is there.
 			want = util.ExitPartial
-			assert.Assert(t, strings.HasPrefix(errOut, "note: context kwok-w1: "), errOut)
+			assert.Assert(t, strings.HasPrefix(errOut, "note: context \"kwok-w1\": "), errOut)
 		}
 		assert.Equal(t, code, want, errOut)
 	})

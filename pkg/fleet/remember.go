@@ -75,8 +75,9 @@ func notReached(name string, err error) error {
 	switch failed.Code() {
 	case kubecontext.CodeTimeout, kubecontext.CodeUnreachable, kubecontext.CodeCertificate:
 		return failed
+	default:
+		return nil
 	}
-	return nil
 }
 
 // isDown is why a cluster does not answer, as far as is known without asking it.

@@ -57,8 +57,9 @@ func (p palette) ofSeverity(s inspect.Severity, text string) string {
 		return p.colored(lipgloss.Red, text)
 	case inspect.Warning:
 		return p.colored(lipgloss.Yellow, text)
+	default:
+		return text
 	}
-	return text
 }
 
 // health colours the state of a hop by what it means for the way.

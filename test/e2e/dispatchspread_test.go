@@ -166,13 +166,14 @@ func TestTraceOfWhatAwaitsDispatch(t *testing.T) {
 	ours(t, ns, "train", fixture.RunsFor("1h"))
 	args := []string{"trace", "train", "-n", ns, "--contexts", "management,worker-*,dead"}
 	out, stderr, code := run(t, args...)
-	assert.Equal(t, code, 4, stderr)
-	assert.Assert(t, contains(out, "PODS", "2 of 2 nodes", "dead: cannot know", "worker-1: never: namespace "+ns+" does not exist", "worker-2: cannot know: nothing that was looked at is in its way"), out)
-	assert.Assert(t, !strings.Contains(out, "management: "), out)
+	assert.Equal(t, code, 0, stderr)
+	assert.Assert(t, contains(stderr, "note: context \"dead\": "), stderr)
+	assert.Assert(t, contains(out, "\ndead ", "never", "namespace "+ns+" does not exist", "no obstacle found"), out)
+	assert.Assert(t, !strings.Contains(out, "\nmanagement "), out)
 	d := dispatchesTo(t, worker2, ns, "train", "--detach-after-start")
 	assert.Equal(t, d.End(), 0, d.Told.String())
 	out, _, _ = run(t, args...)
-	assert.Assert(t, !strings.Contains(out, "Where it could run"), out)
+	assert.Assert(t, !strings.Contains(out, "VERDICT"), out)
 }
 
 // TestDispatchListDry: a row a worker, with preflight's verdict, and nothing is made.
@@ -192,10 +193,10 @@ func TestDispatchListDry(t *testing.T) {
 		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 			var code int
 			out, stderr, code = run(t, append(args, "--dry-run="+how)...)
-			return code == 0 && strings.Contains(out, "3 clusters: 1 with room, 1 busy, 1 unknown"), nil
+			return code == 0 && contains(out, "unknown", "waits", "fits"), nil
 		})
 		assert.NilError(t, err, "%s%s", out, stderr)
-		assert.Assert(t, contains(out, "CONTEXT", "REACHED", "PREFLIGHT", "VERDICT", "dead: cannot know", "worker-2: fits", "job "+ns+"/train would be given to worker-2"), out)
+		assert.Assert(t, contains(out, "CONTEXT", "VERDICT", "job "+ns+"/train would run on worker-2."), out)
 		assert.Assert(t, contains(stderr, "passed over", "ResourceQuota"), stderr)
 	}
 	out, _, code := run(t, append(args, "--dry-run", "-o", "json")...)

@@ -240,7 +240,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom nobody runs", func(t *testing.T) {
 		_, told := logsOf(t, 1, "sweep", "-n", ns, healthy)
-		assert.Equal(t, told, "error: there are no logs of sweep: no worker takes it: worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
+		assert.Equal(t, told, "error: there are no logs of sweep: no worker admits it. worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
 	})
 	t.Run("of whom is not delegated", func(t *testing.T) {
 		runningPods(t, management, ns, "alone", 1)
@@ -253,7 +253,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom there is none", func(t *testing.T) {
 		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
-		assert.Equal(t, told, "error: job \"nobody\" was not found in namespace \"logs\" of contexts management, worker-1, worker-2; -n or -A looks elsewhere\n")
+		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; choose another namespace with -n, or all with -A\n")
 	})
 	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
 		_, err := manager.Dispatch(t.Context(), ns, "done", paris)
@@ -278,7 +278,7 @@ func TestLogsFollow(t *testing.T) {
 	createJobs(t, management, submitted(ns, "train", fixture.Suspended()))
 	assert.NilError(t, manager.Hold(t.Context(), ns, "train", "insufficient quota for gpu", paris, tokyo))
 	l := followsLogs(t, "train", "-n", ns, healthy)
-	l.expect("^note: waiting for pods: no worker takes it: worker-1, worker-2: ExceedsMaxQuota")
+	l.expect("^note: waiting for pods: no worker admits it. worker-1, worker-2: ExceedsMaxQuota")
 	assert.NilError(t, manager.Admit(t.Context(), ns, "train", paris, tokyo))
 	l.expect("^note: reading the pods of job logs-follow/train on worker-1; its origin is on management$")
 	pod := one.pods(ns, "train", 1)[0]
@@ -365,7 +365,7 @@ func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
 	assert.Equal(t, out, "one\n")
 	assert.Assert(t, contains(told, "note: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1") && !contains(told, "error:"), told)
 	_, told = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
-	assert.Assert(t, contains(told, "error: there are no logs of train: nobody has taken it up"), told)
+	assert.Assert(t, contains(told, "error: there are no logs of train: no sign of controller flows.example.com/runner"), told)
 }
 
 func waitFinished(t *testing.T, cluster, ns, name string) {

@@ -114,8 +114,8 @@ spec:
 	})
 	told := inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
 	assert.DeepEqual(t, position(), told)
-	out, _ := succeeds(t, "trace", "train", "-n", ns, "--contexts", worker2)
-	assert.Assert(t, contains(out, "worker-2: place 3 of 3 in ClusterQueue cluster-queue (by Kueue's visibility API), behind other/sweep, other/bare"), out)
+	out, _ := succeeds(t, "trace", "train", "-n", ns, "--contexts", worker2, "-o", "wide")
+	assert.Assert(t, contains(out, "worker-2: number 3 of 3 in ClusterQueue cluster-queue (by Kueue's visibility API), behind other/sweep, other/bare"), out)
 
 	// By Kueue's own roles, who submits may ask for the order of LocalQueues alone; who may not
 	// ask for that either gets what can be computed, which is nothing without the Workloads of

@@ -121,7 +121,7 @@ func TestRecreateRefuses(t *testing.T) {
 		{[]string{"--yes", "--managed-by", "", "--all-contexts"}, 2, "cannot be combined"},
 		{[]string{"--yes", "--managed-by", runner}, 1, "is managed by example.com/runner already"},
 		{[]string{"--yes", "--managed-by", string(delegation.MultiKueue)}, 1, "is in no queue"},
-		{[]string{"--yes", "--managed-by", string(delegation.MultiKueue), "--queue", "q"}, 1, `LocalQueue "q does not exist" in namespace "recreate-refuses"`},
+		{[]string{"--yes", "--managed-by", string(delegation.MultiKueue), "--queue", "q"}, 1, `there is no LocalQueue "q" in namespace "recreate-refuses"`},
 		{[]string{"--yes", "--managed-by", "", "-n", "nowhere"}, 1, `there is no job "train" in namespace "nowhere"`},
 		{[]string{"--yes", "--managed-by", "", "--as", ns}, 1, "you may not delete, create jobs in namespace " + ns},
 		{[]string{"--yes", "--managed-by", "", "--as", ns, "--dry-run=server"}, 1, "you may not delete, create jobs in namespace " + ns},

@@ -218,7 +218,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	assert.Assert(t, contains(told, "may have a mirror where it was not searched, so nothing was changed", "which no context is proven to reach"), told)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
 	_, told = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
-	assert.Assert(t, contains(told, "which was not checked"), told)
+	assert.Assert(t, contains(told, "which was not read"), told)
 
 	succeeds(t, append([]string{"cancel", "train", both}, here...)...)
 	eventuallyJob(t, worker1, ns, "train", isGone)
@@ -246,7 +246,7 @@ func TestTheDeveloperAlone(t *testing.T) {
 	assert.Equal(t, out, "one\n")
 	out, _, code := run(t, "trace", "train", alone, "-n", ns)
 	assert.Equal(t, code, 0, out)
-	assert.Assert(t, contains(out, "Running on a-dev"), out)
+	assert.Assert(t, contains(out, "running on a-dev"), out)
 
 	// Once its mirror is deleted, that is known by the worker's address.
 	deletes(t, worker1, ns, "train")

@@ -125,7 +125,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	}
 	switch isList := o.wanted.Name == "" && len(o.filenames) == 0; {
 	case o.format.IsTable() && !isList:
-		util.NoteErrors(o.ErrOut, list.Errors)
+		util.TellUnneeded(o.ErrOut, list.Errors)
 	case !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders):
 		util.TellErrors(o.ErrOut, list.Errors)
 	}

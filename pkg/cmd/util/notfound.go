@@ -16,10 +16,9 @@ import (
 func NamespaceMissing(namespace string, v *inspect.Inventory) error {
 	var contexts []string
 	for _, f := range v.Clusters {
-		if f.Err != nil || len(f.Namespaces) == 0 || f.Gaps[inspect.PartNamespaces] != nil {
-			return nil
-		}
-		if _, exists := f.Namespaces[namespace]; exists {
+		_, exists := f.Namespaces[namespace]
+		isKnown := f.Err == nil && len(f.Namespaces) > 0 && f.Gaps[inspect.PartNamespaces] == nil
+		if exists || !isKnown {
 			return nil
 		}
 		contexts = append(contexts, f.Context)

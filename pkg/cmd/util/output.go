@@ -57,14 +57,6 @@ func Partial(errs []inspect.ContextError, total int) error {
 	return &PartialError{Failed: failed.Len(), Total: total}
 }
 
-// NoteErrors says which contexts were not read, or not completely, one line each. What was
-// printed did not need them, or says so.
-func NoteErrors(w io.Writer, errs []inspect.ContextError) {
-	for _, e := range inspect.FoldRefusals(errs) {
-		Tell(w, "note: context %s: %s", e.Context, e.Message)
-	}
-}
-
 // IncompleteError is that an answer depends on something that could not be read, which was
 // printed.
 type IncompleteError struct{}

@@ -57,7 +57,10 @@ func TestRejectedClientCertificate(t *testing.T) {
 func TestServerWithoutTLS(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	_, err := http.Get(strings.Replace(server.URL, "http:", "https:", 1))
+	answer, err := http.Get(strings.Replace(server.URL, "http:", "https:", 1))
+	if err == nil {
+		_ = answer.Body.Close()
+	}
 	checkCertificate(t, err, "the server does not speak TLS. Correct the server URL in the kubeconfig, or check the proxy")
 }
 

@@ -107,12 +107,12 @@ func (q *Question) Answer() Answer {
 
 // sinceOf is since when a Job is in a state.
 func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
-	switch s {
-	case inspect.StateWaiting, inspect.StateBlocked, inspect.StateUnknown:
+	if s == inspect.StateTerminating {
+		return j.DeletedAt.DeepCopy()
+	}
+	if s == inspect.StateWaiting || s == inspect.StateBlocked || s == inspect.StateUnknown {
 		// The status of a delegated Job says nothing of its place in the queue.
 		return j.CreationTimestamp.DeepCopy()
-	case inspect.StateTerminating:
-		return j.DeletedAt.DeepCopy()
 	}
 	if j.Since != nil {
 		return j.Since.DeepCopy()
@@ -120,8 +120,7 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 	return j.CreationTimestamp.DeepCopy()
 }
 
-// explain has findings explain what does not run, where the answer is no better, and takes
-// their fixes.
+// explain has findings explain what does not run, and takes their fixes.
 func (q *Question) explain(a *Answer) {
 	if a.State == inspect.StateComplete || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted {
 		return
@@ -130,27 +129,36 @@ func (q *Question) explain(a *Answer) {
 		f := &q.Trace.Findings[i]
 		switch {
 		case !q.isAboutMe(f):
-			continue
 		case isAboutQuota(f.Code) || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}
-			continue
-		case f.Severity == inspect.Info || a.State == inspect.StateOrphan:
-			continue
+		case a.isExplainedBy(f):
+			a.take(f)
+			return
 		}
-		if a.State == inspect.StateWaiting || a.State == inspect.StateBlocked {
-			// It explains the Job without what was not read.
-			a.State, a.Unchecked = inspect.StateBlocked, nil
-		}
-		if a.Reason == inspect.ReasonNone || a.Reason != inspect.ReasonNoQueueLabel {
-			a.Reason = inspect.ReasonFinding
-		}
-		a.Message = Sentence(f.Message)
-		if len(f.Fixes) > 0 {
-			a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
-		}
-		return
+	}
+}
+
+// isExplainedBy says whether a finding may be the reason of an answer. What runs may be in the
+// middle of a step, so that young findings about it do not count.
+func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
+	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
+	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && (!f.Young || isStanding)
+}
+
+// take has a finding explain the Job.
+func (a *Answer) take(f *inspect.Finding) {
+	if a.State == inspect.StateWaiting || a.State == inspect.StateBlocked {
+		// It does so without what was not read.
+		a.State, a.Unchecked = inspect.StateBlocked, nil
+	}
+	if a.Reason != inspect.ReasonNoQueueLabel {
+		a.Reason = inspect.ReasonFinding
+	}
+	a.Message = Sentence(f.Message)
+	if len(f.Fixes) > 0 {
+		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}
 }
 

@@ -75,8 +75,9 @@ func stateOf(j *inspect.Job) inspect.JobState {
 		return inspect.StateWaiting
 	case delegation.Pending:
 		return inspect.StateStarting
+	default:
+		return inspect.StateUnknown
 	}
-	return inspect.StateUnknown
 }
 
 // onMirror is the answer for a Job with a mirror.

@@ -29,25 +29,41 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
 		return a, false
 	}
-	isUnread := func(p inspect.Placement) bool { return p.Reason == inspect.NoContext || p.Reason == inspect.Unreadable }
 	if len(candidates) == 0 || !slices.ContainsFunc(candidates, func(p inspect.Placement) bool { return !isUnread(p) }) {
 		return a, false
 	}
 	a = q.among(manager, w, candidates)
-	for _, p := range candidates {
-		if isUnread(p) && a.Reason != inspect.ReasonNotOffered {
-			u := inspect.Unchecked{What: "worker " + cmp.Or(p.Cluster, p.Context), Contexts: []string{}, Reason: p.Message}
-			if p.Context != "" {
-				u.Contexts = []string{p.Context}
-			}
-			a.Unchecked = append(a.Unchecked, u)
-			a.Message += fmt.Sprintf(" Not read: %s.", cmp.Or(p.Cluster, p.Context))
+	if a.Reason != inspect.ReasonNotOffered {
+		a.Unchecked = unreadOf(candidates)
+		for _, u := range a.Unchecked {
+			a.Message += fmt.Sprintf(" Not read: %s.", strings.TrimPrefix(u.What, "worker "))
 		}
 	}
 	if len(a.Unchecked) > 0 && a.State == inspect.StateBlocked {
 		a.State = inspect.StateWaiting
 	}
 	return a, true
+}
+
+// isUnread says whether the verdict of a placement is missing because something was not read.
+func isUnread(p inspect.Placement) bool {
+	return p.Reason == inspect.NoContext || p.Reason == inspect.Unreadable
+}
+
+// unreadOf are the clusters of placements that were not read.
+func unreadOf(all []inspect.Placement) []inspect.Unchecked {
+	var found []inspect.Unchecked
+	for _, p := range all {
+		if !isUnread(p) {
+			continue
+		}
+		u := inspect.Unchecked{What: "worker " + cmp.Or(p.Cluster, p.Context), Contexts: []string{}, Reason: p.Message}
+		if p.Context != "" {
+			u.Contexts = []string{p.Context}
+		}
+		found = append(found, u)
+	}
+	return found
 }
 
 // gateOf is the manager's own placement, where that has still to let the Job pass.
@@ -315,8 +331,9 @@ func reasonBy(p *inspect.Placement) inspect.JobReason {
 		return inspect.ReasonUnschedulable
 	case inspect.HasRoom, inspect.HasQuota, inspect.NothingInTheWay:
 		return inspect.ReasonNotAdmitted
+	default:
+		return inspect.ReasonSetup
 	}
-	return inspect.ReasonSetup
 }
 
 func placeName(p *inspect.Placement) string { return cmp.Or(p.Context, p.Cluster) }

@@ -31,7 +31,8 @@ func (q *Question) waiting() Answer {
 	case o.AwaitsDispatch() && o.Pinned().IsZero() && o.Status != delegation.Running:
 		return Answer{
 			State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "Nobody has dispatched it to a cluster.",
-			Fixes: []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", "CONTEXT"))}},
+			Unchecked: unreadOf(q.Trace.Placements),
+			Fixes:     []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", "CONTEXT"))}},
 		}
 	case o.Status == delegation.Unclaimed && o.Pinned().IsZero():
 		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonUnclaimed, Message: fmt.Sprintf("No sign of controller %s.", o.ManagedBy)}
@@ -204,6 +205,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
 	var whys, unread []string
+	workers, kinds := map[string][]string{}, reasonsOfWorkers()
 	best := len(kinds)
 	for _, name := range names {
 		target := q.Inventory.ContextOf(manager, name)
@@ -218,7 +220,10 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 		if at < best {
 			best, a.Reason = at, reason
 		}
-		whys = append(whys, target+": "+why)
+		if workers[why] == nil {
+			whys = append(whys, why)
+		}
+		workers[why] = append(workers[why], target)
 	}
 	switch {
 	case len(whys) == 0:
@@ -227,7 +232,9 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	case a.Reason == inspect.ReasonOverLimit && len(unread) == 0:
 		a.State = inspect.StateBlocked
 	}
-	slices.SortStableFunc(whys, func(x, y string) int { return strings.Compare(x, y) })
+	for i, why := range whys {
+		whys[i] = strings.Join(workers[why], ", ") + ": " + why
+	}
 	a.Message = "No worker admits it. " + strings.Join(whys, "; ") + "."
 	if len(unread) > 0 {
 		a.Message += " Not read: " + list(unread) + "."
@@ -235,8 +242,12 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	return a
 }
 
-// kinds are the reasons of workers, the most hopeful first.
-var kinds = []inspect.JobReason{inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonBehindInQueue, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor, inspect.ReasonOverLimit} //nolint:gochecknoglobals // It never changes.
+// reasonsOfWorkers are what workerReason returns, the most hopeful first.
+func reasonsOfWorkers() []inspect.JobReason {
+	return []inspect.JobReason{
+		inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor, inspect.ReasonOverLimit,
+	}
+}
 
 // offered says what the management cluster alone tells.
 func (q *Question) offered(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
