@@ -17,7 +17,7 @@ import (
 func readContents(root *os.Root, s *Snapshot) error {
 	data, err := readFile(root, contents, mostContents)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s in it, so it is no bundle; name the folder that snapshot made", contents)
+		return fmt.Errorf("not a snapshot: it has no %s. Name a directory that the snapshot command wrote", contents)
 	}
 	if err == nil {
 		err = decodeContents(data, s)
@@ -36,19 +36,19 @@ func decodeContents(data []byte, s *Snapshot) error {
 	// Who it is for comes first: of a later version nothing else is understood.
 	var who envelope
 	if err := yaml.Unmarshal(text, &who); err != nil {
-		return fmt.Errorf("it is no %s of %s: it holds no fields, or not text in apiVersion and kind", Kind, APIVersion)
+		return fmt.Errorf("not a %s of %s: it has no fields, or apiVersion and kind are not strings", Kind, APIVersion)
 	}
 	if err := checkVersion(who); err != nil {
 		return err
 	}
 	if err := yaml.Unmarshal(text, s); err != nil {
-		return fmt.Errorf("it does not have the fields of a %s: %w", Kind, unwrapped(err))
+		return fmt.Errorf("invalid %s: %w", Kind, unwrapped(err))
 	}
 	if s.TakenAt.IsZero() {
-		return errors.New("takenAt is missing, so that nobody can tell how old anything was; add it, such as takenAt: \"2026-01-31T12:00:00Z\"")
+		return errors.New("takenAt is missing, so ages are unknown. Add it, such as takenAt: \"2026-01-31T12:00:00Z\"")
 	}
 	if len(s.Contexts) == 0 {
-		return errors.New("it tells of no contexts; make the snapshot again")
+		return errors.New("it has no contexts. Take the snapshot again")
 	}
 	seen := map[string]bool{}
 	for i := range s.Contexts {
@@ -57,7 +57,7 @@ func decodeContents(data []byte, s *Snapshot) error {
 		case c.Name == "":
 			return fmt.Errorf("context %d of %d has no name", i+1, len(s.Contexts))
 		case seen[c.Name]:
-			return fmt.Errorf("there are two contexts %q", c.Name)
+			return fmt.Errorf("context %q is in it twice", c.Name)
 		}
 		seen[c.Name] = true
 		if err := c.check(); err != nil {
@@ -72,11 +72,11 @@ func checkVersion(who envelope) error {
 	ours, _ := schema.ParseGroupVersion(APIVersion)
 	switch {
 	case err != nil || gv.Group != ours.Group:
-		return fmt.Errorf("it is no bundle: its apiVersion is %q, not %s", who.APIVersion, APIVersion)
+		return fmt.Errorf("not a snapshot: its apiVersion is %q, not %s", who.APIVersion, APIVersion)
 	case gv != ours:
-		return fmt.Errorf("it is of %s, which a newer version of this plugin made; this one reads %s: upgrade", gv, APIVersion)
+		return fmt.Errorf("a newer version of this plugin wrote it (%s); this one reads %s. Upgrade the plugin", gv, APIVersion)
 	case who.Kind != Kind:
-		return fmt.Errorf("it is no bundle: its kind is %q, not %s", who.Kind, Kind)
+		return fmt.Errorf("not a snapshot: its kind is %q, not %s", who.Kind, Kind)
 	}
 	return nil
 }
@@ -85,20 +85,20 @@ func checkVersion(who envelope) error {
 func (c *Context) check() error {
 	switch {
 	case c.File != "" && c.Error != "":
-		return errors.New("it has both a file and an error; one of them is wrong")
+		return errors.New("it has both a file and an error. Remove one")
 	case c.File == "" && c.Error == "":
-		return errors.New("it has neither a file nor an error; one of them is needed")
+		return errors.New("it has neither a file nor an error. Add one")
 	case c.File != "" && c.Server == "":
-		return errors.New("it has no server; add its URL, which tells clusters apart")
+		return errors.New("it has no server. Add its URL, which identifies the cluster")
 	}
 	if c.File != "" {
 		if _, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: c.Server}); err != nil {
-			return fmt.Errorf("its server is no URL: %w", err)
+			return fmt.Errorf("its server is not a URL: %w", err)
 		}
 	}
 	for _, u := range c.Unread {
 		if u.Resource == "" {
-			return errors.New("one of unread names no resource")
+			return errors.New("an entry of unread has no resource")
 		}
 	}
 	for i := range c.Kinds {

@@ -14,7 +14,7 @@ import (
 func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind]string) (*store, error) {
 	data, err := readFile(root, name, mostObjects)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("there is no such file; the bundle is not whole: copy the whole folder, or make the snapshot again")
+		return nil, errors.New("no such file: the snapshot is incomplete. Copy the whole directory, or take the snapshot again")
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 }
 
 func tooLarge(most int64) error {
-	return fmt.Errorf("there is more than %d MiB of it, which is the most that is read; make a snapshot of fewer namespaces", most>>20)
+	return fmt.Errorf("larger than the limit of %d MiB. Take a snapshot of fewer namespaces", most>>20)
 }
 
 // plain is an error of the file system without the path, which stands in front
@@ -79,7 +79,7 @@ func plain(err error) error {
 	}
 	if p.Err.Error() == "path escapes from parent" {
 		// The package os has no name for it.
-		return errors.New("it leads out of the bundle's folder, and is not read; everything has to be inside")
+		return errors.New("it is outside the snapshot directory. Move it inside")
 	}
 	return p.Err
 }

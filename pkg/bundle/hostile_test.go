@@ -40,7 +40,7 @@ func TestLargeBundles(t *testing.T) {
 		// It takes no room on the disk.
 		assert.NilError(t, os.Truncate(filepath.Join(dir, file), 1<<40))
 		_, err := bundle.Open(dir)
-		assert.ErrorContains(t, err, "MiB of it, which is the most that is read")
+		assert.ErrorContains(t, err, "larger than the limit of")
 	}
 }
 

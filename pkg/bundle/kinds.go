@@ -110,10 +110,10 @@ func (s *Snapshot) plurals(file string) map[schema.GroupVersionKind]string {
 // check says what is wrong with what is told of a kind.
 func (k *ServedKind) check() error {
 	if k.APIVersion == "" || k.Kind == "" || k.Plural == "" {
-		return errors.New("one of kinds lacks apiVersion, kind or plural")
+		return errors.New("an entry of kinds has no apiVersion, kind or plural")
 	}
 	if _, err := schema.ParseGroupVersion(k.APIVersion); err != nil {
-		return fmt.Errorf("one of kinds: %w", err)
+		return fmt.Errorf("an entry of kinds: %w", err)
 	}
 	return nil
 }

@@ -170,10 +170,10 @@ func TestSomeKinds(t *testing.T) {
 	assert.Equal(t, len(objects), 7+1+strings.Count(text, "  kind: Job\n")+strings.Count(text, "  kind: Pod\n"), "%s", objects)
 	assert.Equal(t, len(errs), len(kinds)-4, "all but Job, Pod, JobSet and Index: %s", errs)
 	assert.Assert(t, slices.ContainsFunc(errs, func(e string) bool {
-		return strings.Contains(e, "the bundle was made without rayjobs.ray.io; make it again with --kinds all")
+		return strings.Contains(e, "the snapshot was taken without rayjobs.ray.io. Take it again with --kinds all")
 	}), "%s", errs)
 	// Whoever asks for Jobs does not care.
-	assert.Assert(t, !strings.Contains(ls(t, clusters(t, back, fleet.Options{})), "made without"))
+	assert.Assert(t, !strings.Contains(ls(t, clusters(t, back, fleet.Options{})), "taken without"))
 }
 
 // TestPodsOfKinds: pods are recorded that say by the label of any kind whose they are.
@@ -285,10 +285,10 @@ func TestOutdatedKinds(t *testing.T) {
 // TestBadKinds: what is told of a kind has to make sense.
 func TestBadKinds(t *testing.T) {
 	for text, want := range map[string]string{
-		"{apiVersion: a/b/c, kind: A, plural: as}": "one of kinds: unexpected GroupVersion string: a/b/c",
-		"{apiVersion: v1, kind: A}":                "one of kinds lacks apiVersion, kind or plural",
-		"{apiVersion: v1, plural: as}":             "one of kinds lacks apiVersion, kind or plural",
-		"{kind: A, plural: as}":                    "one of kinds lacks apiVersion, kind or plural",
+		"{apiVersion: a/b/c, kind: A, plural: as}": "an entry of kinds: unexpected GroupVersion string: a/b/c",
+		"{apiVersion: v1, kind: A}":                "an entry of kinds has no apiVersion, kind or plural",
+		"{apiVersion: v1, plural: as}":             "an entry of kinds has no apiVersion, kind or plural",
+		"{kind: A, plural: as}":                    "an entry of kinds has no apiVersion, kind or plural",
 	} {
 		_, err := bundle.Open(folder(t, map[string]string{
 			"snapshot.yaml": header + "contexts:\n- name: a\n  server: https://a.example\n  file: a.yaml\n  kinds: [" + text + "]\n", "a.yaml": list,

@@ -25,7 +25,7 @@ type Bundle struct {
 func Open(dir string) (*Bundle, error) {
 	b, err := open(dir)
 	if err != nil {
-		return nil, fmt.Errorf("bundle %s: %w", dir, err)
+		return nil, fmt.Errorf("snapshot %s: %w", dir, err)
 	}
 	return b, nil
 }
@@ -34,11 +34,11 @@ func open(dir string) (*Bundle, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("there is no such folder; snapshot makes one")
+		return nil, errors.New("no such directory. Write one with the snapshot command")
 	case err != nil:
 		return nil, plain(err)
 	case !info.IsDir():
-		return nil, errors.New("it is a file, and a bundle is a folder; name the folder that snapshot made")
+		return nil, errors.New("it is a file. Name a directory that the snapshot command wrote")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func open(dir string) (*Bundle, error) {
 			}
 		}
 		if s := stores[c.File]; c.File != "" && c.Objects != nil && *c.Objects != s.count {
-			return nil, fmt.Errorf("file %s of context %q: it holds %d objects where %s tells of %d; make the snapshot again, or correct the number",
+			return nil, fmt.Errorf("file %s of context %q: it has %d objects, but %s says %d. Take the snapshot again, or correct the number",
 				c.File, c.Name, s.count, contents, *c.Objects)
 		}
 		b.contexts = append(b.contexts, b.context(c, stores[c.File]))

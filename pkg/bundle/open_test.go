@@ -18,48 +18,48 @@ func TestBadBundles(t *testing.T) {
 	const context = "contexts:\n- name: a\n  server: https://a.example\n  file: a.yaml\n"
 	const namespace = "- apiVersion: v1\n  kind: Namespace\n  metadata:\n    name: a\n"
 	for name, tt := range map[string]struct{ contents, file, want string }{
-		"no snapshot.yaml": {want: "there is no snapshot.yaml in it, so it is no bundle; name the folder that snapshot made"},
+		"no snapshot.yaml": {want: "not a snapshot: it has no snapshot.yaml. Name a directory"},
 		"contents not YAML": {
 			contents: header + "contexts: [\n",
 			want:     "snapshot.yaml: it is not YAML, or cut short: line ",
 		},
-		"contents a word":    {contents: "hello\n", want: "snapshot.yaml: it is no Snapshot of jobmanagedby.github.io/v1alpha1"},
-		"contents empty":     {contents: "\n", want: `snapshot.yaml: it is no bundle: its apiVersion is "", not jobmanagedby.github.io/v1alpha1`},
-		"another kind":       {contents: strings.Replace(header, "Snapshot", "OwnerList", 1), want: `snapshot.yaml: it is no bundle: its kind is "OwnerList", not Snapshot`},
+		"contents a word":    {contents: "hello\n", want: "snapshot.yaml: not a Snapshot of jobmanagedby.github.io/v1alpha1"},
+		"contents empty":     {contents: "\n", want: `snapshot.yaml: not a snapshot: its apiVersion is "", not jobmanagedby.github.io/v1alpha1`},
+		"another kind":       {contents: strings.Replace(header, "Snapshot", "OwnerList", 1), want: `snapshot.yaml: not a snapshot: its kind is "OwnerList", not Snapshot`},
 		"a foreign version":  {contents: "apiVersion: v1\nkind: List\n", want: `its apiVersion is "v1", not jobmanagedby.github.io/v1alpha1`},
-		"a later version":    {contents: "apiVersion: jobmanagedby.github.io/v1\nkind: Fleet\ncontexts: 7\n", want: "snapshot.yaml: it is of jobmanagedby.github.io/v1, which a newer version of this plugin made; this one reads jobmanagedby.github.io/v1alpha1: upgrade"},
+		"a later version":    {contents: "apiVersion: jobmanagedby.github.io/v1\nkind: Fleet\ncontexts: 7\n", want: "snapshot.yaml: a newer version of this plugin wrote it (jobmanagedby.github.io/v1); this one reads jobmanagedby.github.io/v1alpha1. Upgrade"},
 		"no time":            {contents: strings.Join(strings.Split(header, "\n")[:2], "\n") + "\n" + context, want: "snapshot.yaml: takenAt is missing"},
-		"time not a time":    {contents: strings.Replace(header, "2026-01-31T12:00:00Z", "noon", 1) + context, want: `snapshot.yaml: it does not have the fields of a Snapshot: parsing time "noon"`},
-		"contexts no list":   {contents: header + "contexts: 7\n", want: "snapshot.yaml: it does not have the fields of a Snapshot: "},
-		"no contexts":        {contents: header, want: "snapshot.yaml: it tells of no contexts; make the snapshot again"},
+		"time not a time":    {contents: strings.Replace(header, "2026-01-31T12:00:00Z", "noon", 1) + context, want: `snapshot.yaml: invalid Snapshot: parsing time "noon"`},
+		"contexts no list":   {contents: header + "contexts: 7\n", want: "snapshot.yaml: invalid Snapshot: "},
+		"no contexts":        {contents: header, want: "snapshot.yaml: it has no contexts. Take the snapshot again"},
 		"no name":            {contents: header + "contexts:\n- {name: a, error: e}\n- {error: e}\n", want: "snapshot.yaml: context 2 of 2 has no name"},
-		"one name twice":     {contents: header + "contexts:\n- {name: a, error: e}\n- {name: a, error: e}\n", want: `snapshot.yaml: there are two contexts "a"`},
-		"file and error":     {contents: header + context + "  error: e\n", want: `snapshot.yaml: context "a": it has both a file and an error; one of them is wrong`},
-		"no file, no error":  {contents: header + "contexts: [{name: a}]\n", want: `snapshot.yaml: context "a": it has neither a file nor an error; one of them is needed`},
+		"one name twice":     {contents: header + "contexts:\n- {name: a, error: e}\n- {name: a, error: e}\n", want: `snapshot.yaml: context "a" is in it twice`},
+		"file and error":     {contents: header + context + "  error: e\n", want: `snapshot.yaml: context "a": it has both a file and an error. Remove one`},
+		"no file, no error":  {contents: header + "contexts: [{name: a}]\n", want: `snapshot.yaml: context "a": it has neither a file nor an error. Add one`},
 		"no server":          {contents: header + "contexts: [{name: a, file: a.yaml}]\n", want: `snapshot.yaml: context "a": it has no server`},
-		"server not a URL":   {contents: header + "contexts: [{name: a, file: a.yaml, server: 'https://%zz'}]\n", want: `snapshot.yaml: context "a": its server is no URL: `},
-		"unread what":        {contents: header + context + "  unread: [{status: {code: 403}}]\n", want: `snapshot.yaml: context "a": one of unread names no resource`},
-		"file missing":       {contents: header + context, want: `file a.yaml of context "a": there is no such file; the bundle is not whole`},
+		"server not a URL":   {contents: header + "contexts: [{name: a, file: a.yaml, server: 'https://%zz'}]\n", want: `snapshot.yaml: context "a": its server is not a URL: `},
+		"unread what":        {contents: header + context + "  unread: [{status: {code: 403}}]\n", want: `snapshot.yaml: context "a": an entry of unread has no resource`},
+		"file missing":       {contents: header + context, want: `file a.yaml of context "a": no such file: the snapshot is incomplete`},
 		"file empty":         {contents: header + context, file: "\n", want: `file a.yaml of context "a": it is empty`},
 		"file not YAML":      {contents: header + context, file: list + namespace + "    labels: {a: b\n" + namespace, want: `file a.yaml of context "a": it is not YAML, or cut short: line 8: `},
 		"file cut short":     {contents: header + context, file: list + namespace + `    uid: "123`, want: `file a.yaml of context "a": it is not YAML, or cut short: line `},
-		"item cut short":     {contents: header + context, file: list + namespace + "- apiVersion: v1\n  kind: Namespace\n  metadata:\n", want: `file a.yaml of context "a": item 2: it is a Namespace without metadata`},
-		"items missing":      {contents: header + context + "  objects: 2\n", file: list + namespace, want: `file a.yaml of context "a": it holds 1 objects where snapshot.yaml tells of 2; make the snapshot again, or correct the number`},
+		"item cut short":     {contents: header + context, file: list + namespace + "- apiVersion: v1\n  kind: Namespace\n  metadata:\n", want: `file a.yaml of context "a": item 2: the Namespace has no metadata`},
+		"items missing":      {contents: header + context + "  objects: 2\n", file: list + namespace, want: `file a.yaml of context "a": it has 1 objects, but snapshot.yaml says 2. Take the snapshot again, or correct the number`},
 		"not a List":         {contents: header + context, file: "apiVersion: batch/v1\nkind: JobList\nitems:\n" + namespace, want: `file a.yaml of context "a": it is not a v1 List, but apiVersion "batch/v1", kind "JobList"`},
 		"not a List, either": {contents: header + context, file: "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", want: `it is not a v1 List, but apiVersion "v1", kind "Namespace"`},
 		"not an object":      {contents: header + context, file: "- a\n", want: `file a.yaml of context "a": it is not a v1 List: it has no fields`},
-		"two documents":      {contents: header + context, file: list + namespace + "---\n" + list, want: "it holds more than one YAML document; one List is wanted"},
+		"two documents":      {contents: header + context, file: list + namespace + "---\n" + list, want: "it has more than one YAML document. Keep one List"},
 		"item without kind":  {contents: header + context, file: list + namespace + "- apiVersion: v1\n  metadata: {name: b}\n", want: "item 2: it has no kind"},
-		"without apiVersion": {contents: header + context, file: list + "- kind: Job\n  metadata: {name: b}\n", want: "item 1: it is a Job without apiVersion"},
-		"without name":       {contents: header + context, file: list + "- apiVersion: v1\n  kind: Pod\n  metadata: {namespace: b}\n", want: "item 1: it is a Pod without metadata.name"},
+		"without apiVersion": {contents: header + context, file: list + "- kind: Job\n  metadata: {name: b}\n", want: "item 1: the Job has no apiVersion"},
+		"without name":       {contents: header + context, file: list + "- apiVersion: v1\n  kind: Pod\n  metadata: {namespace: b}\n", want: "item 1: the Pod has no metadata.name"},
 		"a name that is none": {
 			contents: header + context, file: list + "- apiVersion: v1\n  kind: Pod\n  metadata: {name: 7}\n",
-			want: "item 1: the metadata of the Pod makes no sense: ",
+			want: "item 1: the metadata of the Pod is invalid: ",
 		},
 		"item not an object": {contents: header + context, file: list + "- - a\n", want: "item 1: it is not an object"},
-		"item there twice":   {contents: header + context, file: list + namespace + namespace, want: `item 2: Namespace "a" is there twice`},
-		"a path upwards":     {contents: header + strings.Replace(context, "a.yaml", "../a.yaml", 1), want: `file ../a.yaml of context "a": it leads out of the bundle's folder, and is not read`},
-		"an absolute path":   {contents: header + strings.Replace(context, "a.yaml", "/etc/passwd", 1), want: `file /etc/passwd of context "a": it leads out of the bundle's folder`},
+		"item there twice":   {contents: header + context, file: list + namespace + namespace, want: `item 2: Namespace "a" is in it twice`},
+		"a path upwards":     {contents: header + strings.Replace(context, "a.yaml", "../a.yaml", 1), want: `file ../a.yaml of context "a": it is outside the snapshot directory`},
+		"an absolute path":   {contents: header + strings.Replace(context, "a.yaml", "/etc/passwd", 1), want: `file /etc/passwd of context "a": it is outside the snapshot directory`},
 		"a folder":           {contents: header + strings.Replace(context, "a.yaml", ".", 1), want: `file . of context "a": it is not a file`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestBadBundles(t *testing.T) {
 			}
 			dir := folder(t, files)
 			_, err := bundle.Open(dir)
-			assert.ErrorContains(t, err, "bundle "+dir+": ")
+			assert.ErrorContains(t, err, "snapshot "+dir+": ")
 			assert.ErrorContains(t, err, tt.want)
 			assert.Assert(t, !strings.Contains(err.Error(), "\n"), "%v", err)
 		})
@@ -81,9 +81,9 @@ func TestBadBundles(t *testing.T) {
 func TestNoFolder(t *testing.T) {
 	dir := folder(t, map[string]string{"file": "x"})
 	_, err := bundle.Open(filepath.Join(dir, "missing"))
-	assert.ErrorContains(t, err, "missing: there is no such folder; snapshot makes one")
+	assert.ErrorContains(t, err, "missing: no such directory. Write one with the snapshot command")
 	_, err = bundle.Open(filepath.Join(dir, "file"))
-	assert.ErrorContains(t, err, "file: it is a file, and a bundle is a folder; name the folder that snapshot made")
+	assert.ErrorContains(t, err, "file: it is a file. Name a directory that the snapshot command wrote")
 }
 
 // TestSymbolicLinks: those inside the folder are followed, and none leads out.
@@ -97,13 +97,13 @@ func TestSymbolicLinks(t *testing.T) {
 			dir := folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, server: h, file: a.yaml}]\n"})
 			assert.NilError(t, os.Symlink(target, filepath.Join(dir, "a.yaml")))
 			_, err := bundle.Open(dir)
-			assert.ErrorContains(t, err, "it leads out of the bundle's folder")
+			assert.ErrorContains(t, err, "it is outside the snapshot directory")
 		})
 	}
 	dir := t.TempDir()
 	assert.NilError(t, os.Symlink(filepath.Join(outside, "snapshot.yaml"), filepath.Join(dir, "snapshot.yaml")))
 	_, err := bundle.Open(dir)
-	assert.ErrorContains(t, err, "snapshot.yaml: it leads out of the bundle's folder")
+	assert.ErrorContains(t, err, "snapshot.yaml: it is outside the snapshot directory")
 
 	dir = folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, server: h, file: a.yaml}]\n", "b.yaml": list + kubeSystem})
 	assert.NilError(t, os.Symlink("b.yaml", filepath.Join(dir, "a.yaml")))

@@ -60,7 +60,7 @@ func TestUnasked(t *testing.T) {
 		assert.Equal(t, unread[name], "it was not read", name)
 	}
 	assert.Equal(t, unread["events"], "lost")
-	assert.Equal(t, unread["namespaces"], "the server's answer makes no sense")
+	assert.Equal(t, unread["namespaces"], "the answer of the server is invalid")
 	for _, name := range []string{"pods", "secrets", "leases.coordination.k8s.io"} {
 		assert.Equal(t, unread[name], "", name)
 	}

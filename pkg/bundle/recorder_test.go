@@ -109,13 +109,13 @@ func TestListsInPieces(t *testing.T) {
 					response.Body = io.NopCloser(bytes.NewReader(text[:len(text)-len("}]}")-1]))
 				}
 			},
-			held: 1000, unread: "the server's answer makes no sense: ",
+			held: 1000, unread: "the answer of the server is invalid: ",
 		},
 		"no list": {
 			change: func(_ *testing.T, _ int, _ *http.Request, response *http.Response) {
 				says(response, http.StatusOK, "application/json", `{"kind":"Workload","items":null}`)
 			},
-			unread: "the server's answer makes no sense: it is no list",
+			unread: "the answer of the server is invalid: it is no list",
 		},
 		"of what no reader makes sense": {
 			change: func(t *testing.T, _ int, _ *http.Request, response *http.Response) {
@@ -133,7 +133,7 @@ func TestListsInPieces(t *testing.T) {
 			change: func(_ *testing.T, _ int, _ *http.Request, response *http.Response) {
 				says(response, http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00\x0a")
 			},
-			unread: "the server's answer makes no sense: ",
+			unread: "the answer of the server is invalid: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func (s *server) answer(request *http.Request) ([]byte, *apierrors.StatusError) {
 	if request.Method != http.MethodGet {
-		return nil, refused("a bundle is read-only: it is the record of a moment")
+		return nil, refused("a snapshot is read-only")
 	}
 	path, ok := strings.CutPrefix(request.URL.Path, s.prefix)
 	if !ok {
@@ -193,7 +193,7 @@ func omitted(k *ServedKind) metav1.Status {
 	return metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 		Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
-		Message: fmt.Sprintf("the bundle was made without %s; make it again with --kinds all", k.resource().GroupResource()),
+		Message: fmt.Sprintf("the snapshot was taken without %s. Take it again with --kinds all", k.resource().GroupResource()),
 	}
 }
 

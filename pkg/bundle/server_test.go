@@ -147,9 +147,9 @@ func TestRefusals(t *testing.T) {
   - {resource: "*.hidden.example.com", status: {code: 403, reason: Forbidden, message: not even that}}
 `, objects)
 	for request, want := range map[string]string{
-		"POST /apis/batch/v1/namespaces/x/jobs":                                   "405 MethodNotAllowed a bundle is read-only: it is the record of a moment",
-		"DELETE /apis/batch/v1/namespaces/x/jobs/a":                               "405 MethodNotAllowed a bundle is read-only: it is the record of a moment",
-		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":             "405 MethodNotAllowed a bundle is read-only: it is the record of a moment",
+		"POST /apis/batch/v1/namespaces/x/jobs":                                   "405 MethodNotAllowed a snapshot is read-only",
+		"DELETE /apis/batch/v1/namespaces/x/jobs/a":                               "405 MethodNotAllowed a snapshot is read-only",
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":             "405 MethodNotAllowed a snapshot is read-only",
 		"GET /apis/batch/v1/jobs?watch=true":                                      "405 MethodNotAllowed a bundle cannot be watched: it is the record of a moment",
 		"GET /apis/batch/v1/namespaces/x/jobs/none":                               `404 NotFound jobs.batch "none" not found`,
 		"GET /apis/batch/v1/namespaces/z/jobs/a":                                  `404 NotFound jobs.batch "a" not found`,
@@ -166,8 +166,8 @@ func TestRefusals(t *testing.T) {
 		"GET /api/v1//pods":                                                       "404 NotFound the server could not find the requested resource",
 		"GET /apis/batch/v1/jobs?labelSelector=,,":                                "400 BadRequest found ',', expected: !, identifier, or 'end of string'",
 		"GET /apis/batch/v1/jobs?fieldSelector=nothing":                           "400 BadRequest invalid selector: 'nothing'; can't understand 'nothing'",
-		"GET /apis/batch/v1/jobs?continue=4":                                      "400 BadRequest the continue token is not one of this bundle",
-		"GET /apis/batch/v1/jobs?continue=-1":                                     "400 BadRequest the continue token is not one of this bundle",
+		"GET /apis/batch/v1/jobs?continue=4":                                      "400 BadRequest the continue token is not from this snapshot",
+		"GET /apis/batch/v1/jobs?continue=-1":                                     "400 BadRequest the continue token is not from this snapshot",
 		"GET /apis/kueue.x-k8s.io/v1beta2/workloads":                              "403 Forbidden you may not",
 		"GET /apis/kueue.x-k8s.io/v1beta1/namespaces/x/workloads/w":               "403 Forbidden you may not",
 		"GET /apis/kueue.x-k8s.io/v1beta2/namespaces/x/localqueues":               "404 NotFound what",

@@ -49,7 +49,7 @@ func page(picked []*object, limit, token string) (chunk []*object, next string, 
 	from, to := 0, len(picked)
 	if token != "" {
 		if from, err = strconv.Atoi(token); err != nil || from < 0 || from > len(picked) {
-			return nil, "", errors.New("the continue token is not one of this bundle")
+			return nil, "", errors.New("the continue token is not from this snapshot")
 		}
 	}
 	if n, err := strconv.Atoi(limit); err == nil && n > 0 && n < to-from {

@@ -18,7 +18,7 @@ func splitList(data []byte) (around []byte, pieces [][]byte, err error) {
 		}
 		line := data[at:end]
 		if began && bytes.HasPrefix(line, []byte("---")) {
-			return nil, nil, errors.New("it holds more than one YAML document; one List is wanted")
+			return nil, nil, errors.New("it has more than one YAML document. Keep one List")
 		}
 		began = began || line[0] != '#' && len(bytes.TrimSpace(line)) > 0
 		if s.within {

@@ -49,7 +49,7 @@ func newStore(items [][]byte, plurals map[schema.GroupVersionKind]string) (*stor
 			s.tables[o.resource.GroupVersionResource] = t
 		}
 		if !t.add(o) {
-			return nil, fmt.Errorf("item %d: %s %q is there twice", i+1, o.resource.kind, o.key())
+			return nil, fmt.Errorf("item %d: %s %q is in it twice", i+1, o.resource.kind, o.key())
 		}
 		highest = max(highest, o.version)
 	}
@@ -77,22 +77,22 @@ func newObject(text []byte, plurals map[schema.GroupVersionKind]string) (*object
 		return nil, errors.New("it is not an object")
 	}
 	if err := apijson.Unmarshal(text, &whole); err != nil {
-		return nil, fmt.Errorf("it makes no sense: %w", err)
+		return nil, fmt.Errorf("it is invalid: %w", err)
 	}
 	switch {
 	case whole.Kind == "":
 		return nil, errors.New("it has no kind")
 	case whole.APIVersion == "":
-		return nil, fmt.Errorf("it is a %s without apiVersion", whole.Kind)
+		return nil, fmt.Errorf("the %s has no apiVersion", whole.Kind)
 	case len(whole.Metadata) == 0:
-		return nil, fmt.Errorf("it is a %s without metadata", whole.Kind)
+		return nil, fmt.Errorf("the %s has no metadata", whole.Kind)
 	}
 	var found metadata
 	if err := apijson.Unmarshal(whole.Metadata, &found); err != nil {
-		return nil, fmt.Errorf("the metadata of the %s makes no sense: %w", whole.Kind, err)
+		return nil, fmt.Errorf("the metadata of the %s is invalid: %w", whole.Kind, err)
 	}
 	if found.Name == "" {
-		return nil, fmt.Errorf("it is a %s without metadata.name", whole.Kind)
+		return nil, fmt.Errorf("the %s has no metadata.name", whole.Kind)
 	}
 	gv, err := schema.ParseGroupVersion(whole.APIVersion)
 	if err != nil {

@@ -362,12 +362,12 @@ func TestTargets(t *testing.T) {
 	assert.NilError(t, os.Mkdir(empty, 0o755))
 	t.Chdir(empty)
 	for name, want := range map[string]string{
-		dir:                                 "is not empty; name one that is not there yet, or remove it first",
-		filepath.Join(dir, "file"):          "is a file; name a folder that is not there yet",
-		filepath.Join(dir, "none", "new"):   "there is no folder " + filepath.Join(dir, "none") + " to make new in; make it first",
+		dir:                                 "is not empty. Name a new one, or remove it first",
+		filepath.Join(dir, "file"):          "is a file. Name a new directory",
+		filepath.Join(dir, "none", "new"):   "directory " + filepath.Join(dir, "none") + " does not exist. Create it first, for new",
 		filepath.Join(dir, "file", "new"):   "folder " + filepath.Join(dir, "file", "new") + ": not a directory",
-		filepath.Join(empty, "..", "empty"): "is the working folder, which a bundle cannot take the place of; name a new one",
-		".":                                 "is the working folder",
+		filepath.Join(empty, "..", "empty"): "is the working directory. Name a new one",
+		".":                                 "is the working directory",
 	} {
 		assert.ErrorContains(t, bundle.CheckTarget(name), want)
 		assert.ErrorContains(t, recording.Write(t.Context(), name), want)
@@ -393,7 +393,7 @@ func TestNothingToWrite(t *testing.T) {
 	assert.Equal(t, recording.Usable(), 0)
 	assert.Equal(t, recording.Contexts()[0].Error, "the kubeconfig entry is not usable: broken")
 	dir := filepath.Join(t.TempDir(), "new")
-	assert.ErrorContains(t, recording.Write(t.Context(), dir), "no context could be read, so there is nothing to write")
+	assert.ErrorContains(t, recording.Write(t.Context(), dir), "cannot read any context; nothing was written")
 	_, err = os.Stat(dir)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

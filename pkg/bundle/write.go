@@ -34,11 +34,11 @@ func target(dir string) (string, error) {
 	entries, err := os.ReadDir(path)
 	switch info, statErr := os.Stat(path); {
 	case statErr == nil && !info.IsDir():
-		return "", fmt.Errorf("%s is a file; name a folder that is not there yet", dir)
+		return "", fmt.Errorf("%s is a file. Name a new directory", dir)
 	case err == nil && len(entries) > 0:
-		return "", fmt.Errorf("folder %s is not empty; name one that is not there yet, or remove it first", dir)
+		return "", fmt.Errorf("directory %s is not empty. Name a new one, or remove it first", dir)
 	case err == nil && isWorkingFolder(path):
-		return "", fmt.Errorf("%s is the working folder, which a bundle cannot take the place of; name a new one", dir)
+		return "", fmt.Errorf("%s is the working directory. Name a new one", dir)
 	case err == nil:
 		return path, nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -47,11 +47,11 @@ func target(dir string) (string, error) {
 	parent := filepath.Dir(path)
 	switch info, err := os.Stat(parent); {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no folder %s to make %s in; make it first", parent, filepath.Base(path))
+		return "", fmt.Errorf("directory %s does not exist. Create it first, for %s", parent, filepath.Base(path))
 	case err != nil:
 		return "", fmt.Errorf("folder %s: %w", parent, plain(err))
 	case !info.IsDir():
-		return "", fmt.Errorf("%s is a file, so that %s cannot be made in it", parent, filepath.Base(path))
+		return "", fmt.Errorf("%s is a file, so %s cannot be created in it", parent, filepath.Base(path))
 	}
 	return path, nil
 }
@@ -68,7 +68,7 @@ func isWorkingFolder(path string) bool {
 // Write writes the bundle. It is there as a whole in the end, or not at all.
 func (r *Recording) Write(ctx context.Context, dir string) error {
 	if r.Usable() == 0 {
-		return errors.New("no context could be read, so there is nothing to write")
+		return errors.New("cannot read any context; nothing was written")
 	}
 	path, err := target(dir)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Recording) Write(ctx context.Context, dir string) error {
 	// Beside it, so that it can be renamed; only the user may look into it.
 	temporary, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
 	if err != nil {
-		return fmt.Errorf("cannot make a folder beside %s: %w", dir, plain(err))
+		return fmt.Errorf("cannot create a directory next to %s: %w", dir, plain(err))
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
 	if err := r.fill(ctx, temporary); err != nil {
@@ -86,11 +86,11 @@ func (r *Recording) Write(ctx context.Context, dir string) error {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		// An empty folder is in the way. If it is no longer empty, this fails.
 		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("cannot take the place of %s: %w", dir, plain(err))
+			return fmt.Errorf("cannot replace %s: %w", dir, plain(err))
 		}
 	}
 	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, err)
+		return fmt.Errorf("cannot create %s: %w", dir, err)
 	}
 	return nil
 }

@@ -74,10 +74,10 @@ func TestCheckExitCodes(t *testing.T) {
 		"well":                  {[]string{"--from", well}, util.ExitOK, "No findings"},
 		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
 		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
-		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: there is no code "JM999"`},
+		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: unknown code "JM999"`},
 		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
-		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: --fail-on is one of"},
-		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace cannot be less"},
+		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: --fail-on must be"},
+		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace must be zero or more"},
 		"watch a bundle":        {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
 		"a name":                {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
 		"no such name":          {[]string{"nothing", "--from", sick}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
@@ -173,7 +173,7 @@ func TestExplain(t *testing.T) {
 	}
 	_, errOut, code := run(t, "explain", "JM99")
 	assert.Equal(t, code, util.ExitUsage)
-	assert.Assert(t, strings.HasPrefix(errOut, `error: there is no code "JM99"`), errOut)
+	assert.Assert(t, strings.HasPrefix(errOut, `error: unknown code "JM99"`), errOut)
 }
 
 // copyOf copies a recording with its snapshot.yaml changed.

@@ -120,7 +120,7 @@ func TestInstallLeavesOthersAlone(t *testing.T) {
 			out, errOut, code := install(t, program, bin)
 			assert.Equal(t, code, 1)
 			assert.Equal(t, out, "")
-			assert.Equal(t, errOut, "error: "+path+" is there already, and is not what this command has written; remove it first\n")
+			assert.Equal(t, errOut, "error: "+path+" exists and was not written by this command. Remove it first\n")
 			_, err := os.Lstat(filepath.Join(bin, "kubectl_complete-jobmanagedby"))
 			assert.Assert(t, os.IsNotExist(err), "nothing was written")
 			assert.NilError(t, os.Remove(path))
@@ -178,9 +178,9 @@ func TestCompletionUsage(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{[]string{"ksh"}, `error: there is no script for "ksh"; there are kubectl, bash, zsh, fish, powershell`},
-		{[]string{"bash", "--install"}, "error: --install is for kubectl; where bash looks for scripts is for its own configuration to say"},
-		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes one argument at most"},
+		{[]string{"ksh"}, `error: no completion script for "ksh". Use one of kubectl, bash, zsh, fish, powershell`},
+		{[]string{"bash", "--install"}, "error: --install works for kubectl only"},
+		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes at most one argument"},
 	} {
 		_, errOut, code := runIn(t, "kubectl-jobs_managedby", nil, append([]string{"completion"}, tt.args...)...)
 		assert.Equal(t, code, util.ExitUsage)

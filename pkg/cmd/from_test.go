@@ -33,9 +33,9 @@ func TestFrom(t *testing.T) {
 		{name: "one", args: []string{"-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
 		{name: "another namespace", args: []string{"-n", "x"}, stderr: "No Jobs found in namespace x of contexts kwok-mgr, kwok-w1, kwok-w2\n"},
 		{name: "age", args: []string{"--context", "kwok-w1", "-o", "custom-columns=AGE:.age"}, stdout: "AGE\n<none>\n"},
-		{name: "no such context", args: []string{"--context", "kwok-w"}, code: 1, stderr: "error: no context \"kwok-w\" in the bundle " + running + "; did you mean \"kwok-w1\"?\n"},
-		{name: "no context matches", args: []string{"--contexts", "x*"}, code: 1, stderr: "error: no context in the bundle " + running + " matches \"x*\"; it has kwok-mgr, kwok-w1, kwok-w2\n"},
-		{name: "credentials", args: []string{"--token", "x", "--as=y", "--insecure-skip-tls-verify"}, code: 2, stderr: "error: --as, --insecure-skip-tls-verify, --token cannot be combined with --from: a bundle is read without asking any server\n"},
+		{name: "no such context", args: []string{"--context", "kwok-w"}, code: 1, stderr: "error: no context \"kwok-w\" in the snapshot " + running + "; did you mean \"kwok-w1\"?\n"},
+		{name: "no context matches", args: []string{"--contexts", "x*"}, code: 1, stderr: "error: no context in the snapshot " + running + " matches \"x*\"; it has kwok-mgr, kwok-w1, kwok-w2\n"},
+		{name: "credentials", args: []string{"--token", "x", "--as=y", "--insecure-skip-tls-verify"}, code: 2, stderr: "error: --as, --insecure-skip-tls-verify, --token cannot be combined with --from: a snapshot is read without a server\n"},
 		{name: "kubeconfig", args: []string{"--kubeconfig", "x"}, code: 2, stderr: "error: --kubeconfig cannot be combined"},
 		{name: "watch", args: []string{"-w"}, code: 2, stderr: "error: --from cannot be combined with --watch"},
 		{name: "request timeout", args: []string{"--request-timeout", "5s", "-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
@@ -59,9 +59,9 @@ func TestSnapshotNeedsAFolder(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	for dir, want := range map[string]string{
-		dir:                               "error: folder " + dir + " is not empty; name one that is not there yet, or remove it first\n",
-		filepath.Join(dir, "file"):        "is a file; name a folder that is not there yet\n",
-		filepath.Join(dir, "none", "new"): "to make new in; make it first\n",
+		dir:                               "error: directory " + dir + " is not empty. Name a new one, or remove it first\n",
+		filepath.Join(dir, "file"):        "is a file. Name a new directory\n",
+		filepath.Join(dir, "none", "new"): "does not exist. Create it first, for new\n",
 		filepath.Join(dir, "new"):         "error: no kubeconfig: ",
 	} {
 		_, stderr, code := invoke(t, "snapshot", dir)

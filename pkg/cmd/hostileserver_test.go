@@ -78,7 +78,7 @@ func TestHostileServers(t *testing.T) {
 		want   string
 		args   []string
 	}{
-		{"a list that never ends", answered(200, "application/json", fmt.Sprintf(jobList, "again", "")), util.ExitPartial, "the same continue token again", nil},
+		{"a list that never ends", answered(200, "application/json", fmt.Sprintf(jobList, "again", "")), util.ExitPartial, "repeats a continue token", nil},
 		{"a list that goes on for ever", func(w http.ResponseWriter, r *http.Request) {
 			if pages.Load() > 200 {
 				<-r.Context().Done() // For the rest of the time, and not as fast as two machines can.

@@ -82,12 +82,12 @@ func TestKindsThatNobodyServes(t *testing.T) {
 		out, errOut, code := run(t, append(args, "-A", "--from", dir)...)
 		assert.Equal(t, code, util.ExitError, "%v: %s", args, errOut)
 		assert.Equal(t, out, "")
-		assert.Equal(t, errOut, "error: no context serves a kind \"widget\" that can be delegated; kubectl jobs-managedby kinds lists those that each of them serves\n")
+		assert.Equal(t, errOut, "error: no context serves kind \"widget\" with a managedBy field; kubectl jobs-managedby kinds lists the kinds of each context\n")
 	}
 	_, errOut, code := run(t, "ls", "-A", "--kinds", "widget", "--from", filepath.Join(recordings, "worker-lost"))
 	assert.Equal(t, code, util.ExitError)
 	assert.Assert(t, strings.HasPrefix(errOut, "error: context "), errOut)
-	assert.Assert(t, strings.Contains(errOut, "error: no context that could be wholly looked at serves a kind \"widget\""), errOut)
+	assert.Assert(t, strings.Contains(errOut, "error: no context that was read serves kind \"widget\""), errOut)
 }
 
 func TestKindsAreShown(t *testing.T) {
@@ -110,7 +110,7 @@ func TestKindsAreShown(t *testing.T) {
 	}
 	_, errOut, code := run(t, "trace", "train", "--kinds", "all", "--from", dir)
 	assert.Equal(t, code, util.ExitUsage)
-	assert.Assert(t, strings.Contains(errOut, "a NAME cannot be combined with --kinds"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "--kinds cannot be combined with a NAME"), errOut)
 
 	out, errOut, code := run(t, "ls", "--kinds", "all", "-n", "nowhere", "--from", dir)
 	assert.Equal(t, code, util.ExitOK)

@@ -49,7 +49,7 @@ func TestUsualContexts(t *testing.T) {
 
 	_, stderr, code := runIn(t, "kubectl-jobs_managedby", map[string]string{util.ContextsVariable: "staging"}, "ls")
 	assert.Equal(t, code, util.ExitError)
-	assert.Assert(t, strings.HasPrefix(stderr, "error: the environment variable "+util.ContextsVariable+": "), stderr)
+	assert.Assert(t, strings.HasPrefix(stderr, "error: environment variable "+util.ContextsVariable+": "), stderr)
 }
 
 // TestCommandsAtOnce: commands of one process share nothing that changes.

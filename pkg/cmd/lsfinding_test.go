@@ -45,8 +45,8 @@ func TestListByFinding(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--finding", "JM999"}, `there is no code "JM999"`},
-		{[]string{"--finding", "JM114", "--field-selector", "metadata.name=a"}, "--finding needs to see all clusters"},
+		{[]string{"--finding", "JM999"}, `unknown code "JM999"`},
+		{[]string{"--finding", "JM114", "--field-selector", "metadata.name=a"}, "--finding requires all clusters"},
 	} {
 		_, stderr, code := list(busy, tt.args...)
 		assert.Equal(t, code, util.ExitUsage, stderr)

@@ -21,11 +21,11 @@ func TestPodCommandsAreCalledRightly(t *testing.T) {
 		{"exec -- date", "exec NAME -- COMMAND"},
 		{"exec a b -- date", "exec NAME -- COMMAND"},
 		{"exec job/ -- date", "job/"},
-		{"exec train --from x -- date", "a bundle has no pods that run"},
+		{"exec train --from x -- date", "a snapshot has no running Pods"},
 		{"exec train --pod-running-timeout 0s -- date", "greater than zero"},
 		{"port-forward", "port-forward NAME [LOCAL_PORT:]REMOTE_PORT"},
 		{"port-forward train", "port-forward NAME [LOCAL_PORT:]REMOTE_PORT"},
-		{"port-forward train 80 --from x", "a bundle has no pods that run"},
+		{"port-forward train 80 --from x", "a snapshot has no running Pods"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			_, stderr, code := runIn(t, "kubectl-jobs_managedby", nil, strings.Fields(tt.args)...)

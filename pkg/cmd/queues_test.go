@@ -34,9 +34,9 @@ func TestQueues(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ args, told string }{
-		{"--summary -A", "error: --summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces"},
+		{"--summary -A", "error: --summary shows whole clusters, so it cannot be combined with --namespace or --all-namespaces"},
 		{"-w --from " + room, "error: --from cannot be combined with --watch"},
-		{"--summary main", "error: --summary is of whole clusters, and takes no NAME"},
+		{"--summary main", "error: --summary shows whole clusters and takes no NAME"},
 	} {
 		_, told, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)

@@ -31,7 +31,7 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 		told    string
 	}{
 		"defaults":          {code: 201, verdict: inspect.Never},
-		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, told: "is judged as it is written, without what hub would put in: you may not create jobs there"},
+		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, told: "is judged without the defaults and webhooks of hub: you may not create jobs there"},
 		"a quota":           {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch "small" is forbidden: exceeded quota: q`, "small"), verdict: inspect.Fits, told: "exceeded quota: q"},
 		"invalid":           {code: 422, answer: fmt.Sprintf(status, "Invalid", 422, `Job.batch "small" is invalid: spec: no`, "small"), verdict: inspect.Never},
 		"a broken webhook":  {code: 500, answer: fmt.Sprintf(status, "InternalError", 500, `failed calling webhook`, ""), verdict: inspect.Fits, told: "failed calling webhook"},

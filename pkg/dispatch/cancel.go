@@ -60,17 +60,17 @@ type Canceller struct {
 func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
 	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
 	if k.Template {
-		return fmt.Errorf("%s is not dispatched itself: its %s is that of what it makes; cancel that", ref.WithKind(), content.Dotted(k.ManagedBy))
+		return fmt.Errorf("%s is a template and never dispatched itself: its %s is for the objects it creates. Cancel those", ref.WithKind(), content.Dotted(k.ManagedBy))
 	}
 	origin, err := c.Origin.Get(ctx, k.Resource, namespace, name)
 	if err != nil {
 		return err
 	}
 	if origin == nil {
-		return fmt.Errorf("context %q: there is no %s", ref.Context, ref.WithKind())
+		return fmt.Errorf("context %q: %s not found. Name the namespace with -n", ref.Context, ref.WithKind())
 	}
 	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
-		return command.Errorf("%s is managed by %s and not by %s: it was not dispatched by this plugin; %s ends it",
+		return command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end it: %s",
 			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
 	ref.UID = string(origin.GetUID())

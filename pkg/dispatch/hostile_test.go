@@ -265,5 +265,5 @@ func TestAnotherName(t *testing.T) {
 	server.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetName("--all") })
 	cluster := clusterOf(t, server, oddContext)
 	_, err := cluster.Get(t.Context(), delegation.Job().Resource, "ml", "small")
-	assert.ErrorContains(t, err, `it was asked for jobs.batch ml/small, and answers with "--all"`)
+	assert.ErrorContains(t, err, `the answer to jobs.batch ml/small is "--all"`)
 }

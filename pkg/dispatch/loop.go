@@ -24,7 +24,7 @@ import (
 )
 
 // ErrTimeout is the cause of a context that ends a Loop as TimedOut.
-var ErrTimeout = errors.New("the time is up")
+var ErrTimeout = errors.New("timed out")
 
 // LoopOptions say how a Loop works.
 type LoopOptions struct {

@@ -35,7 +35,7 @@ func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job 
 		return created, nil
 	}
 	ref := refOf(c, created)
-	dropped := fmt.Errorf("context %q: the API server drops %s, so that %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
+	dropped := fmt.Errorf("context %q: the API server drops %s, so %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
 	if _, err := c.Remove(ctx, k.Resource, ref.Namespace, ref.Name, ref.UID); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}

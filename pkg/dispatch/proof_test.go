@@ -96,7 +96,7 @@ func TestOtherClusterKeepsTheMirror(t *testing.T) {
 	s.here.SetNamespaces(map[string]string{metav1.NamespaceSystem: "another-uid"})
 	s.here.Delete(t, delegation.Job().Resource, "ml", "small")
 	lost := expects(t, events, Disconnected)
-	assert.Assert(t, strings.Contains(lost.Message, "the context leads to another cluster now: namespace kube-system has the UID another-uid, and had here-uid"), lost.Message)
+	assert.Assert(t, strings.Contains(lost.Message, "the context now reaches another cluster: namespace kube-system has the UID another-uid, and had here-uid"), lost.Message)
 	assert.Assert(t, s.mirror() != nil)
 	s.here.SetNamespaces(map[string]string{metav1.NamespaceSystem: "here-uid"})
 	expects(t, events, MirrorRemoved)

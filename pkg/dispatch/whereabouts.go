@@ -165,13 +165,13 @@ func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (f
 	if sight.On == delegation.CertainlySame {
 		where = fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, t.worker.Context)
 	}
-	return fmt.Errorf("%s is dispatched to %s already; continue it there, or end it with cancel", t.ref.WithKind(), where), nil
+	return fmt.Errorf("%s is already dispatched to %s. Resume it there, or end it with cancel", t.ref.WithKind(), where), nil
 }
 
 // Unfound says that the recorded mirror of an origin was not found through any context of
 // those that were asked, which proves nothing, and what to do.
 func Unfound(origin Ref, p delegation.Place, asked []string) string {
-	what := fmt.Sprintf("%s is dispatched to %s/%s", origin.WithKind(), p.Namespace, p.Name)
+	what := fmt.Sprintf("%s is already dispatched to %s/%s", origin.WithKind(), p.Namespace, p.Name)
 	if p.UID != "" {
 		what += fmt.Sprintf(" (UID %s)", p.UID)
 	}
@@ -179,7 +179,7 @@ func Unfound(origin Ref, p delegation.Place, asked []string) string {
 	if len(asked) > 0 {
 		reached = fmt.Sprintf("No context is proven to reach that cluster (asked: %s).", list(asked))
 	}
-	return fmt.Sprintf("%s on %s already. %s "+
-		"Continue through the context that dispatched it, or let the user get namespace %s there, which identifies the cluster. If the mirror is known to be gone, end it with cancel --abandon-mirror",
+	return fmt.Sprintf("%s on %s. %s "+
+		"Resume it through the context that dispatched it, or allow the user to get namespace %s there: it identifies the cluster. If the mirror is gone, end it with cancel --abandon-mirror",
 		what, p.Cluster(), reached, p.Namespace)
 }

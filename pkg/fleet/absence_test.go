@@ -61,7 +61,7 @@ func jobsResource() schema.GroupVersionResource {
 // TestAbsenceNeedsProof: a Job is gone if a Status names it, and the cluster has proven over
 // the same connection that it is the one that was asked before.
 func TestAbsenceNeedsProof(t *testing.T) {
-	const unreachable = "the answer 404 does not come from the cluster's API server"
+	const unreachable = "the answer 404 is not from the API server of the cluster"
 	for _, tt := range []struct {
 		name   string
 		job    reply
@@ -78,7 +78,7 @@ func TestAbsenceNeedsProof(t *testing.T) {
 		{name: "a Status of another kind", job: notFound(strings.ReplaceAll(ofTrain, "jobs", "clusters")), system: namespaceOf("u"), refuse: unreachable},
 		{name: "a page", job: reply{http.StatusNotFound, "<html>404</html>", "text/html"}, system: namespaceOf("u"), refuse: unreachable},
 		{name: "plain text", job: reply{http.StatusNotFound, "404 page not found", "text/plain"}, system: namespaceOf("u"), refuse: unreachable},
-		{name: "another cluster by now", job: notFound(ofTrain), system: namespaceOf("u"), later: front{kubeSystem: namespaceOf("v")}, refuse: "leads to another cluster now"},
+		{name: "another cluster by now", job: notFound(ofTrain), system: namespaceOf("u"), later: front{kubeSystem: namespaceOf("v")}, refuse: "now reaches another cluster"},
 		{name: "the cluster cannot be read by now", job: notFound(ofTrain), system: namespaceOf("u"), later: front{kubeSystem: notFound("")}, refuse: unreachable},
 		{name: "nothing identifies the cluster", job: notFound(ofTrain), refuse: "the cluster cannot be identified: the user may get neither namespace kube-system nor namespace ml"},
 	} {

@@ -55,7 +55,7 @@ type API struct {
 
 // ErrGroupDown is why it is not known what a group serves whose own API server does
 // not answer.
-var ErrGroupDown = errors.New("its API server does not answer")
+var ErrGroupDown = errors.New("its API server does not respond")
 
 // Discovery makes what tells about the cluster's API; in one round of questions it
 // is always the same.
@@ -140,7 +140,7 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 		return nil, context.Cause(ctx)
 	case apierrors.IsForbidden(err):
 		// What the server says to that is lost on the way.
-		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the user may not read /api and /apis, as the role system:discovery lets everybody"))
+		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the user may not read /api and /apis. Grant the ClusterRole system:discovery"))
 	case err != nil && !partial:
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (d *Discovery) Schemas(ctx context.Context, gv schema.GroupVersion) ([]byte
 func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {
 	published, err := d.published(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the schemas that it publishes: %w", err)
+		return nil, fmt.Errorf("read its OpenAPI schemas: %w", err)
 	}
 	path := "apis/" + gv.String()
 	if gv.Group == "" {
@@ -218,7 +218,7 @@ func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]by
 	}
 	document, err := one.SchemaWithContext(quiet(ctx), runtime.ContentTypeJSON)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the schemas of %s: %w", gv, err)
+		return nil, fmt.Errorf("read the OpenAPI schemas of %s: %w", gv, err)
 	}
 	return document, nil
 }

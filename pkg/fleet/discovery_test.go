@@ -297,7 +297,7 @@ func TestSchemasThatNobodyPublishes(t *testing.T) {
 
 	a.paths["/openapi/v3"] = http.StatusForbidden
 	_, err = ask()
-	assert.ErrorContains(t, err, "ask for the schemas that it publishes")
+	assert.ErrorContains(t, err, "read its OpenAPI schemas")
 }
 
 // What answers in place of a server must not be taken for that server later.

@@ -53,7 +53,7 @@ func DecodeText(text []byte, into any) error {
 }
 
 // ErrSenseless is why an answer cannot be read that is not what was asked for.
-var ErrSenseless = errors.New("the server's answer makes no sense")
+var ErrSenseless = errors.New("the answer of the server is invalid")
 
 // chunk is how many objects are asked for at once, as kubectl does
 // (cmdutil.DefaultChunkSize).
@@ -161,7 +161,7 @@ func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionReso
 }
 
 // ErrNoEnd is why a list is given up whose server never comes to its end.
-var ErrNoEnd = errors.New("the server gives the same continue token again, so that the list would never end")
+var ErrNoEnd = errors.New("the server repeats a continue token: the list would never end")
 
 // GoesOn checks that the next chunk of a list is another one than the last, by the token
 // that was sent and the one that came.

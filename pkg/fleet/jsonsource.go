@@ -34,7 +34,7 @@ func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace stri
 		Decode: func(o runtime.Object) (object T, err error) {
 			u, ok := o.(*unstructured.Unstructured)
 			if !ok {
-				return object, fmt.Errorf("the server sent a %T in place of an object", o)
+				return object, fmt.Errorf("the server sent a %T instead of an object", o)
 			}
 			text, err := u.MarshalJSON()
 			if err != nil {

@@ -103,7 +103,7 @@ var errNoList = errors.New("it is no list")
 func begins(in *jsontext.Decoder, with jsontext.Kind) error {
 	token, err := in.ReadToken()
 	if err == nil && token.Kind() != with {
-		err = fmt.Errorf("%w: %v in place of %v", errNoList, token, with)
+		err = fmt.Errorf("%w: %v instead of %v", errNoList, token, with)
 	}
 	return senseless(err)
 }

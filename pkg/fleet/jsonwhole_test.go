@@ -100,11 +100,11 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 		},
 		"broken off": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string { return list[:len(list)/2] }},
-			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: unexpected EOF",
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: unexpected EOF",
 		},
 		"broken off behind the last": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string { return strings.TrimSuffix(list, "}") }},
-			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: unexpected EOF",
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: unexpected EOF",
 		},
 		"in too long a time": {
 			things: things{count: 1200, counts: true, code: 200, whole: as, hangs: true},
@@ -128,7 +128,7 @@ func TestLongListsAreAskedForAsAWhole(t *testing.T) {
 		},
 		"no list": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `"sorry"` }},
-			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer makes no sense: it is no list: sorry in place of {",
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: it is no list: sorry instead of {",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

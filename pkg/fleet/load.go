@@ -110,7 +110,7 @@ func (s Selection) pick(names []string, current string) ([]string, error) {
 	case len(s.Patterns) > 0:
 		return Select(s.Patterns, names)
 	case current == "":
-		return nil, fmt.Errorf("the kubeconfig has no current context; choose with --context, --contexts or --all-contexts from %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("the kubeconfig has no current context. Choose one of %s with --context, --contexts or --all-contexts", strings.Join(names, ", "))
 	case !slices.Contains(names, current):
 		return nil, &UnknownContextError{Pattern: current, Nearest: Nearest(current, names), Available: names}
 	}
@@ -210,18 +210,18 @@ func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcm
 	}
 	config, err := flags.ToRESTConfig()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make client settings: %w", err)
+		return nil, fmt.Errorf("invalid client settings: %w", err)
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("cannot tell the namespace: %w", err)
+		return nil, fmt.Errorf("cannot find the namespace: %w", err)
 	}
 	name := "in-cluster"
 	if *flags.APIServer != "" {
 		name = *flags.APIServer
 	}
 	if err := prepare(config); err != nil {
-		return nil, fmt.Errorf("cannot make client settings: %w", err)
+		return nil, fmt.Errorf("invalid client settings: %w", err)
 	}
 	return []Context{{Name: name, Namespace: namespace, Config: config}}, nil
 }

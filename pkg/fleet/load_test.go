@@ -62,7 +62,7 @@ func TestLoadErrors(t *testing.T) {
 		selection  fleet.Selection
 		want       string
 	}{
-		{"no current context", noCurrent, nil, fleet.Selection{}, "the kubeconfig has no current context; choose with --context, --contexts or --all-contexts from east, hub, west"},
+		{"no current context", noCurrent, nil, fleet.Selection{}, "the kubeconfig has no current context. Choose one of east, hub, west with --context, --contexts or --all-contexts"},
 		{"a current context that is not there", dangling, nil, fleet.Selection{}, `no context "hob" in the kubeconfig; did you mean "hub"?`},
 		{"an unknown --context", threeContexts, []string{"--context=wst"}, fleet.Selection{}, `no context "wst" in the kubeconfig; did you mean "west"?`},
 		{"an unknown name", threeContexts, nil, fleet.Selection{Patterns: []string{"hub", "wst"}}, `no context "wst" in the kubeconfig; did you mean "west"?`},

@@ -85,7 +85,7 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 	}
 	if found.GetName() != name || found.GetNamespace() != namespace {
 		// Whatever answers there, people are told to run commands with these names.
-		return nil, c.Failed(fmt.Errorf("it was asked for %s %s/%s, and answers with %q in namespace %q", r.GroupResource(), namespace, name, found.GetName(), found.GetNamespace()))
+		return nil, c.Failed(fmt.Errorf("the answer to %s %s/%s is %q in namespace %q", r.GroupResource(), namespace, name, found.GetName(), found.GetNamespace()))
 	}
 	return Trimmed(found), nil
 }
@@ -221,7 +221,7 @@ func (c *Cluster) ProveUnserved(ctx context.Context, r schema.GroupVersionResour
 		}
 	}
 	if r.Resource == "" || slices.ContainsFunc(resources.APIResources, func(served metav1.APIResource) bool { return served.Name == r.Resource }) {
-		return c.Failed(fmt.Errorf("%s is served, although the server said that it is not", strings.Trim(r.Resource+"."+r.Group, ".")))
+		return c.Failed(fmt.Errorf("%s is served, although the server denied it", strings.Trim(r.Resource+"."+r.Group, ".")))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func Select(patterns, available []string) ([]string, error) {
 	}
 	selected := slices.DeleteFunc(slices.Clone(available), func(name string) bool { return !chosen[name] })
 	if len(selected) == 0 {
-		return nil, fmt.Errorf("no context is left of %s after %q", strings.Join(available, ", "), strings.Join(patterns, ","))
+		return nil, fmt.Errorf("pattern %[2]q excludes every context: %[1]s", strings.Join(available, ", "), strings.Join(patterns, ","))
 	}
 	return selected, nil
 }

@@ -96,8 +96,8 @@ func TestSelectErrors(t *testing.T) {
 		{"a glob that leaves nothing out", []string{"^stag*"}, []string{"b", "a"}, `no context in the kubeconfig matches "stag*"; it has b, a`, "", true},
 		{"a bad expression", []string{"/a(/"}, available, "context pattern /a(/: error parsing regexp: missing closing ): `a(`", "", false},
 		{"a bad glob", []string{"a["}, available, `context pattern "a[": syntax error in pattern`, "", false},
-		{"nothing left", []string{"a", "^*"}, []string{"b", "a"}, `no context is left of b, a after "a,^*"`, "", false},
-		{"all left out", []string{"^/./"}, []string{"b", "a"}, `no context is left of b, a after "^/./"`, "", false},
+		{"nothing left", []string{"a", "^*"}, []string{"b", "a"}, `pattern "a,^*" excludes every context: b, a`, "", false},
+		{"all left out", []string{"^/./"}, []string{"b", "a"}, `pattern "^/./" excludes every context: b, a`, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := fleet.Select(tt.patterns, tt.available)

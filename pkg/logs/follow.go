@@ -51,7 +51,7 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 	enough := make(chan struct{})
 	f := &follower{Reader: r, target: t, ctx: ctx, fail: fail, over: over, enough: enough, slots: slots}
 	f.link.Lost = func(err error) {
-		r.note(fmt.Sprintf("note: context %s does not answer, and is tried again: %v", t.Job.Context, err))
+		r.note(fmt.Sprintf("note: context %q does not answer; trying again: %v", t.Job.Context, err))
 	}
 	f.link.Back = func() { r.note(fmt.Sprintf("note: context %s answers again", t.Job.Context)) }
 	f.pods = &pods{target: t, found: f.found, known: map[types.UID]*pod{}}
@@ -77,7 +77,7 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 		return err
 	}
 	if f.unread > 0 {
-		return fmt.Errorf("not all logs on %s could be read, or not wholly", t.Job.Context)
+		return fmt.Errorf("not all logs on %s were read completely", t.Job.Context)
 	}
 	return nil
 }

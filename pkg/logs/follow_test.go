@@ -199,7 +199,7 @@ func TestPodsThatGoOn(t *testing.T) {
 	c.awaitFollowers(2)
 	f.step(10 * time.Second)
 	c.awaitFollowers(1)
-	f.awaitNote("note: container main of pod train-0 goes on, and is not followed any longer")
+	f.awaitNote("note: container main of pod train-0 still runs; stopped following it")
 	c.write("train-1", "main", "goodbye\n")
 	f.await("train-1/main", "one\ngoodbye\n")
 	c.remove("train-1")
@@ -282,6 +282,6 @@ func TestLogsThatAreGone(t *testing.T) {
 	f.awaitWaiter()
 	c.remove("train-0")
 	f.step(time.Second)
-	f.awaitNote("the pod is gone before all of it was read")
-	assert.Error(t, f.end(), "not all logs on worker could be read, or not wholly")
+	f.awaitNote("the Pod was deleted before its log was read completely")
+	assert.Error(t, f.end(), "not all logs on worker were read completely")
 }

@@ -141,6 +141,6 @@ func (c *containerFollower) giveUp(err error) {
 // tellLingering tells of a container that goes on although its object has ended.
 func (c *containerFollower) tellLingering(a *attempt) {
 	if a.state.isRunning {
-		c.note(fmt.Sprintf("note: container %s of pod %s goes on, and is not followed any longer", c.reading.container.Name, c.reading.container.Pod))
+		c.note(fmt.Sprintf("note: container %s of pod %s still runs; stopped following it", c.reading.container.Name, c.reading.container.Pod))
 	}
 }

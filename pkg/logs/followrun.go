@@ -73,7 +73,7 @@ func (c *containerFollower) isOverWith(a *attempt) bool {
 	o, isGone, _ := c.pod.latest()
 	if isGone {
 		if a.err != nil && !a.isFollowed {
-			c.giveUp(errors.New("the pod is gone before all of it was read"))
+			c.giveUp(errors.New("the Pod was deleted before its log was read completely"))
 		}
 		return true
 	}

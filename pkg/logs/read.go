@@ -86,13 +86,13 @@ func (r *Reader) nothing(waiting []string) error {
 	const few = 3
 	switch {
 	case r.Previous:
-		return errors.New("no container was restarted in its pod, so there is no log of a previous run; a pod that replaced another one is shown without --previous")
+		return errors.New("no container was restarted, so there is no previous log. For a replaced Pod, remove --previous")
 	case len(waiting) == 0:
-		return fmt.Errorf("no pod has a container %q", r.Container)
+		return fmt.Errorf("no Pod has a container %q", r.Container)
 	case len(waiting) > few:
 		waiting = append(waiting[:few], fmt.Sprintf("and %d more", len(waiting)-few))
 	}
-	return errors.New("nothing was written so far: " + strings.Join(waiting, "; "))
+	return errors.New("no output yet: " + strings.Join(waiting, "; "))
 }
 
 // opened is a log that was asked for before its turn.
@@ -136,7 +136,7 @@ func (r *Reader) inTurn(ctx context.Context, readings []*reading) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d logs could not be read, or not wholly", failed, len(readings))
+		return fmt.Errorf("%d of %d logs were not read completely", failed, len(readings))
 	}
 	return nil
 }

@@ -70,8 +70,8 @@ func TestReadWhatIsAskedFor(t *testing.T) {
 		{name: "one", options: logs.Options{Tail: -1, Container: "sidecar"}, sidecar: "again\n"},
 		{name: "all", options: logs.Options{Tail: 1, AllContainers: true}, main: "two of main\n", sidecar: "again\n"},
 		{name: "previous", options: logs.Options{Tail: -1, AllContainers: true, Previous: true}, sidecar: "one\ntwo of sidecar\n"},
-		{name: "no such container", options: logs.Options{Tail: -1, Container: "mian"}, err: `no pod has a container "mian"`},
-		{name: "none before", options: logs.Options{Tail: -1, Container: "main", Previous: true}, err: "no container was restarted in its pod"},
+		{name: "no such container", options: logs.Options{Tail: -1, Container: "mian"}, err: `no Pod has a container "mian"`},
+		{name: "none before", options: logs.Options{Tail: -1, Container: "main", Previous: true}, err: "no container was restarted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := readLogs(t, c, tt.options)
@@ -102,7 +102,7 @@ func TestReadWhatIsNotThere(t *testing.T) {
 		statusIn(p, "main").State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}
 	})
 	r, err := readLogs(t, c, all())
-	assert.Error(t, err, "nothing was written so far: container main of pod train-0 has not started")
+	assert.Error(t, err, "no output yet: container main of pod train-0 has not started")
 	assert.DeepEqual(t, r.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff"})
 
 	// A pod whose log cannot be had does not keep the others from being read.
@@ -113,7 +113,7 @@ func TestReadWhatIsNotThere(t *testing.T) {
 	}
 	c.change(func() { delete(c.logs, "train-1/main") })
 	r, err = readLogs(t, c, all())
-	assert.Error(t, err, "1 of 2 logs could not be read, or not wholly")
+	assert.Error(t, err, "1 of 2 logs were not read completely")
 	assert.Equal(t, r.text("train-2/main"), "of train-2\n")
 	assert.Equal(t, r.notes[1], "error: context \"worker\": cannot read the log of container main of pod train-1: there is no such container")
 }

@@ -122,7 +122,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 		assert.Equal(t, after, before)
 		assert.Assert(t, contains(after, "suspended"))
 		_, told, _ := run(t, "ls", "--from", dir, "-A")
-		assert.Assert(t, contains(told, "note: of context management the bundle holds only namespace "+ns), "%s", told)
+		assert.Assert(t, contains(told, "note: the snapshot of context \"management\" has only namespace "+ns), "%s", told)
 	})
 }
 

@@ -35,7 +35,7 @@ func TestKilledBeforeItIsNoted(t *testing.T) {
 	shorten(t, ns, "train")
 	_, told, code := run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, healthyKubeconfig(t))
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "is dispatched to "+ns+"/train on worker-1 already; continue it there with --to worker-1"), told)
+	assert.Assert(t, contains(told, "is already dispatched to "+ns+"/train on worker-1. Resume it with --to worker-1"), told)
 	_, told, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, kubeconfigOf(t, management, worker2))
 	assert.Equal(t, code, 1, told)
 	assert.Assert(t, contains(told, "No context reaches that cluster"), told)
@@ -53,7 +53,7 @@ func TestKilledBeforeItIsNoted(t *testing.T) {
 	// A dead context may hide a mirror: cancel changes nothing, and says how to go on.
 	_, told, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker1, "dead"))
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "Not searched: context dead", "to search no other context: kubectl jobs-managedby cancel train -n "+ns+" --context management --to worker-1"), told)
+	assert.Assert(t, contains(told, "Not searched: context dead", "to search these contexts only: kubectl jobs-managedby cancel train -n "+ns+" --context management --to worker-1"), told)
 	succeeds(t, "cancel", "train", "-n", ns, "--context", management, "--to", worker1)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }

@@ -285,7 +285,7 @@ func kindsAsMultiKueue(t *testing.T) {
 	_, told, code = run(t, append(to, "--as-multikueue")...)
 	assert.NilError(t, kueue.Remove(t.Context()))
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "context \"management\": Kueue is installed there", "leave it to MultiKueue") && !contains(told, "make the Job anew"), told)
+	assert.Assert(t, contains(told, "context \"management\": Kueue is installed", "Leave it to MultiKueue") && !contains(told, "recreate the Job"), told)
 	assert.Assert(t, l.get(worker1) == nil)
 
 	d := dispatches(t, ns, "trainjob/tune", "--as-multikueue")

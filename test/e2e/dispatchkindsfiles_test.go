@@ -30,7 +30,7 @@ func kindsOfAFile(t *testing.T) {
 	assert.NilError(t, os.WriteFile(file, []byte(job+others+refused), 0o600))
 	_, told, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, `all.yaml, document 6: this is of kind "Nothing" (example.com/v1), which context management does not serve`), told)
+	assert.Assert(t, contains(told, `all.yaml, document 6: context "management" does not serve kind "Nothing" (example.com/v1)`), told)
 	assert.NilError(t, os.WriteFile(file, []byte(job+others+strings.Split(refused, "---\napiVersion: example.com")[0]), 0o600))
 	_, told, code = run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 1)
@@ -136,7 +136,7 @@ func kindsRecreated(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "old.yaml")
 	out, told, code := run(t, "recreate", "jobset/train", "-n", ns, "--context", management, "--managed-by", string(delegation.Dispatch), "--yes", "--backup", backup)
 	assert.Equal(t, code, 0, told)
-	assert.Assert(t, contains(out+told, "+  managedBy: jobmanagedby.github.io/dispatch", "jobset.jobset.x-k8s.io/train recreated", "the old jobset is kept in"), out+told)
+	assert.Assert(t, contains(out+told, "+  managedBy: jobmanagedby.github.io/dispatch", "jobset.jobset.x-k8s.io/train recreated", "saved the old jobset in"), out+told)
 	o := l.get(management)
 	assert.Assert(t, o.GetUID() != old && at(o, "spec", "managedBy") == string(delegation.Dispatch) && at(o, "spec", "suspend") == true)
 	text, err := os.ReadFile(backup)
@@ -151,14 +151,14 @@ func kindsNamed(t *testing.T) {
 		want string
 	}{
 		{[]string{"dispatch", "jbset/a"}, 2, `did you mean "jobset"?`},
-		{[]string{"dispatch", "jobset/"}, 2, "is not of the form [KIND/]NAME; a namespace is given with -n"},
+		{[]string{"dispatch", "jobset/"}, 2, "is not of the form [KIND/]NAME. Set the namespace with -n"},
 		{[]string{"dispatch", "jobset/a/b"}, 2, "is not of the form [KIND/]NAME"},
-		{[]string{"dispatch", "jobset/a", "--kinds", "all"}, 2, "--kinds goes with --selector"},
-		{[]string{"dispatch", "thing/a"}, 1, `context "management": it serves no kind "thing" that can be delegated`},
-		{[]string{"dispatch", "jobset/none"}, 1, `there is no jobset "none" in namespace "default"; -f FILE creates one`},
-		{[]string{"dispatch", "jobset.jobset.x-k8s.io/none"}, 1, `there is no jobset "none"`},
-		{[]string{"cancel", "jobset/none"}, 1, "there is no jobset default/none"},
-		{[]string{"recreate", "jobset/none", "--managed-by", ""}, 1, `there is no jobset "none" in namespace "default"`},
+		{[]string{"dispatch", "jobset/a", "--kinds", "all"}, 2, "--kinds requires --selector"},
+		{[]string{"dispatch", "thing/a"}, 1, `context "management": no kind "thing" with a managedBy field`},
+		{[]string{"dispatch", "jobset/none"}, 1, `jobset "none" not found in namespace "default"`},
+		{[]string{"dispatch", "jobset.jobset.x-k8s.io/none"}, 1, `jobset "none" not found`},
+		{[]string{"cancel", "jobset/none"}, 1, "jobset default/none not found. Name the namespace with -n"},
+		{[]string{"recreate", "jobset/none", "--managed-by", ""}, 1, `jobset "none" not found in namespace "default"`},
 	} {
 		args := slices.Concat(tt.args, []string{"--context", management})
 		if tt.args[0] != "recreate" {

@@ -98,7 +98,7 @@ func TestDispatchOfABadFileToSeveral(t *testing.T) {
 		refused = append(refused, e.Message)
 	}
 	assert.Assert(t, contains(strings.Join(refused, "\n"), "context \"worker-1\": ServiceAccount "+ns+"/nobody: does not exist", "context \"worker-2\": ServiceAccount "+ns+"/nobody: does not exist"), "%v", refused)
-	assert.Assert(t, contains(d.Told.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job of the file was created"), d.Told.String())
+	assert.Assert(t, contains(d.Told.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job was created"), d.Told.String())
 	for _, cluster := range []string{management, worker1, worker2} {
 		for _, name := range []string{"fine", "needy"} {
 			assert.Assert(t, jobOf(t, cluster, ns, name) == nil, "%s is on %s", name, cluster)

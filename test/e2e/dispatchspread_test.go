@@ -80,7 +80,7 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	change(t, management, ns, "train", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, delegation.MirrorAnnotation))
 	d := dispatchesTo(t, "dead,worker-1", ns, "train")
 	assert.Equal(t, d.End(), 1, "%v", d.Seen)
-	assert.Assert(t, contains(d.Told.String(), "is dispatched to "+ns+"/train on worker-2 already; continue it there with --to worker-2"), d.Told.String())
+	assert.Assert(t, contains(d.Told.String(), "is already dispatched to "+ns+"/train on worker-2. Resume it with --to worker-2"), d.Told.String())
 	d = dispatchesTo(t, "worker-1,worker-2", ns, "train")
 	found := d.Expect(dispatch.MirrorFound, "train")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
@@ -92,7 +92,7 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	// A list that does not have its worker is refused, as one other worker is.
 	d = dispatchesTo(t, "worker-1,dead", ns, "train")
 	assert.Equal(t, d.End(), 1)
-	assert.Assert(t, contains(d.Told.String(), "job "+ns+"/train is dispatched to "+ns+"/train on worker-2 already"), d.Told.String())
+	assert.Assert(t, contains(d.Told.String(), "job "+ns+"/train is already dispatched to "+ns+"/train on worker-2"), d.Told.String())
 }
 
 // TestDispatchToNone: where no worker takes it, nothing is made, and each says why.
@@ -103,13 +103,13 @@ func TestDispatchToNone(t *testing.T) {
 	ours(t, ns, "train")
 	_, stderr, code := run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "worker-*,dead")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "worker-1", "worker-2", "Namespace "+ns, "cannot reach the cluster", "the Job cannot run on any of worker-1, worker-2, dead as it is; nothing was made there"), stderr)
+	assert.Assert(t, contains(stderr, "worker-1", "worker-2", "Namespace "+ns, "cannot reach the cluster", "the Job cannot run on any of worker-1, worker-2, dead as it is; created nothing there"), stderr)
 	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "dead,expired")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "none of the contexts that --to asks for can be reached", "context dead", "context expired"), stderr)
+	assert.Assert(t, contains(stderr, "cannot reach any context of --to", "context dead", "context expired"), stderr)
 	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "twin,elsewhere,management")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "management is the context that the Jobs are in", "all reach the cluster of management"), stderr)
+	assert.Assert(t, contains(stderr, "skipping management: the Jobs are there", "all reach the cluster of management"), stderr)
 	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "worker-1,wrker-2")
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, `no context "wrker-2" in the kubeconfig; did you mean "worker-2"?`), stderr)
@@ -138,7 +138,7 @@ func TestDispatchSpread(t *testing.T) {
 		assert.Assert(t, jobOf(t, cluster, ns, name) != nil && jobOf(t, other, ns, name) == nil, "%s is not on %s:\n%s", name, cluster, out)
 		assert.Assert(t, strings.Contains(strings.Join(strings.Fields(out), " "), ns+"/"+name+" "+cluster+" timed out"), out)
 	}
-	assert.Assert(t, contains(stderr, "to go on:  kubectl jobs-managedby dispatch job-0 job-1 job-2 job-3 -n "+ns+" --context management --to worker-1,worker-2 --spread"), stderr)
+	assert.Assert(t, contains(stderr, "to resume: kubectl jobs-managedby dispatch job-0 job-1 job-2 job-3 -n "+ns+" --context management --to worker-1,worker-2 --spread"), stderr)
 }
 
 // TestDispatchPastFewRights: on one worker the user may do nothing, and on the other one

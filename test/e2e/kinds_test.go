@@ -359,7 +359,7 @@ func kindsInABundle(t *testing.T) {
 		assert.Equal(t, len(ls(t, "--kinds", "jobset,widget", "--from", dir)), 3)
 		out, _, code := run(t, "ls", "--kinds", "all", "--from", dir)
 		assert.Equal(t, code, 4)
-		assert.Assert(t, contains(out, "the bundle was made without rayjobs.ray.io; make it again with --kinds all"), "%s", out)
+		assert.Assert(t, contains(out, "the snapshot was taken without rayjobs.ray.io. Take it again with --kinds all"), "%s", out)
 		_, told, code = run(t, "snapshot", filepath.Join(t.TempDir(), "new"), "--kinds", "jobsett")
 		assert.Equal(t, code, 2)
 		assert.Assert(t, contains(told, `unknown kind "jobsett"; did you mean "jobset"?`), "%s", told)

@@ -253,7 +253,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom there is none", func(t *testing.T) {
 		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
-		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; choose another namespace with -n, or all with -A\n")
+		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2. Name the namespace with -n\n")
 	})
 	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
 		_, err := manager.Dispatch(t.Context(), ns, "done", paris)
@@ -340,7 +340,7 @@ func TestLogsFollowOverARestart(t *testing.T) {
 	l.expect("^before$")
 	assert.NilError(t, set.Stop(t.Context(), worker2))
 	k.write(pod, "meanwhile\n")
-	told := l.expect("^note: context worker-2 does not answer, and is tried again: .*connection refused")
+	told := l.expect("^note: context \"worker-2\" does not answer; trying again: .*connection refused")
 	assert.Equal(t, len(told), 0, "%q", told)
 	assert.NilError(t, set.Start(t.Context(), worker2))
 	k.write(pod, "after\n")
@@ -365,7 +365,7 @@ func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
 	assert.Equal(t, out, "one\n")
 	assert.Assert(t, contains(told, "note: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1") && !contains(told, "error:"), told)
 	_, told = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
-	assert.Assert(t, contains(told, "error: there are no logs of train: no sign of controller flows.example.com/runner"), told)
+	assert.Assert(t, contains(told, "error: no logs of train: no sign of controller flows.example.com/runner"), told)
 }
 
 func waitFinished(t *testing.T, cluster, ns, name string) {

@@ -61,7 +61,7 @@ func TestExec(t *testing.T) {
 		return code == 0, nil
 	}), "%s", &told)
 	assert.Equal(t, out, "in -n a pod\n")
-	assert.Assert(t, contains(told, "note: pod "+pods[0]+" on worker-1, one of 2 that run; --pod names another"), told)
+	assert.Assert(t, contains(told, "note: using pod "+pods[0]+" on worker-1, one of 2. Choose another with --pod"), told)
 
 	// Standard input comes through. A command must not wait for its end: kwok closes no
 	// pipe (pkg/utils/exec of v0.8.0), with kubectl's own exec either.
@@ -77,7 +77,7 @@ func TestExec(t *testing.T) {
 	assert.Assert(t, out == "" && contains(told, "exit status 7") && contains(told, "bad\n") && !contains(told, "note:"), told)
 	_, told, code = in("train", "--pod", "another", "--", "true")
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, `pod "another" is none of job `+ns+`/train that runs; these do: `+strings.Join(pods, ", ")), told)
+	assert.Assert(t, contains(told, `pod "another" is not a running Pod of job `+ns+`/train. Running: `+strings.Join(pods, ", ")), told)
 }
 
 // TestPortForward forwards a port to a pod of a dispatched Job, and ends as it is told to.

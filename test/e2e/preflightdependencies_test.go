@@ -180,7 +180,7 @@ func TestDependenciesOfOthers(t *testing.T) {
 	copies := []dependency.Object{{Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "ConfigMap", Namespace: ns, Name: "extras"}}
 	f.apply(worker1, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: extras, namespace: %s}, data: {own: x}}", ns))
 	created, err := dependency.Provide(t.Context(), f.origin, f.worker, f.mirror(f.job), copies)
-	assert.ErrorContains(t, err, "one is there that is none of ours")
+	assert.ErrorContains(t, err, "one exists that dispatch did not create")
 	assert.DeepEqual(t, created, copies[:1])
 	extras := f.copied("extras")
 	assert.Assert(t, len(extras.OwnerReferences) == 0 && extras.Data["own"] == "x")
@@ -208,7 +208,7 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	assert.NilError(t, err)
 	shell(t, "kubectl --context management -n "+ns+` patch configmap extras --type=merge -p '{"data":{"a":"y"}}'`)
 	_, err = dependency.Provide(ctx, f.origin, f.worker, mirror, extras)
-	assert.ErrorContains(t, err, "a copy is there that says something else")
+	assert.ErrorContains(t, err, "a different copy exists")
 	found, _ := f.preflight(f.job, allowed())
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	command := "kubectl --context worker-1 -n " + ns + " delete configmap extras"

@@ -53,7 +53,7 @@ func TestRecreateThereAndBack(t *testing.T) {
 	assert.Equal(t, code, 0, told)
 	assert.Assert(t, contains(out, "--- "+ns+"/train as it is on management", "-  managedBy: "+runner+"\n", "\njob.batch/train recreated\n"), out)
 	assert.Assert(t, !contains(out, "\n+"+"  ") && !contains(out, string(before.UID)), out)
-	assert.Assert(t, contains(told, "the old job is kept in "+path), told)
+	assert.Assert(t, contains(told, "saved the old job in "+path), told)
 	ran := eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 1 && j.Status.CompletionTime != nil })
 	assert.Assert(t, ran.UID != before.UID && ownerIs("")(ran) && ran.Labels["team"] == "research", "%+v", ran)
 
@@ -115,18 +115,18 @@ func TestRecreateRefuses(t *testing.T) {
 	}{
 		{[]string{"--managed-by", ""}, 2, "standard input is no terminal"},
 		{[]string{"--yes"}, 2, "--managed-by is required"},
-		{[]string{"--yes", "--managed-by", "runner"}, 2, `"runner" cannot be a spec.managedBy`},
-		{[]string{"--yes", "--managed-by", "", "--queue", "q"}, 2, "a queue is for Jobs of kueue.x-k8s.io/multikueue"},
+		{[]string{"--yes", "--managed-by", "runner"}, 2, `"runner" is not a valid spec.managedBy`},
+		{[]string{"--yes", "--managed-by", "", "--queue", "q"}, 2, "--queue is for Jobs managed by kueue.x-k8s.io/multikueue"},
 		{[]string{"--yes", "--managed-by", "", "-o", "wide"}, 2, "unknown output format"},
 		{[]string{"--yes", "--managed-by", "", "--all-contexts"}, 2, "cannot be combined"},
 		{[]string{"--yes", "--managed-by", runner}, 1, "is managed by example.com/runner already"},
 		{[]string{"--yes", "--managed-by", string(delegation.MultiKueue)}, 1, "is in no queue"},
-		{[]string{"--yes", "--managed-by", string(delegation.MultiKueue), "--queue", "q"}, 1, `there is no LocalQueue "q" in namespace "recreate-refuses"`},
-		{[]string{"--yes", "--managed-by", "", "-n", "nowhere"}, 1, `there is no job "train" in namespace "nowhere"`},
+		{[]string{"--yes", "--managed-by", string(delegation.MultiKueue), "--queue", "q"}, 1, `LocalQueue "q" does not exist in namespace "recreate-refuses"`},
+		{[]string{"--yes", "--managed-by", "", "-n", "nowhere"}, 1, `job "train" not found in namespace "nowhere"`},
 		{[]string{"--yes", "--managed-by", "", "--as", ns}, 1, "you may not delete, create jobs in namespace " + ns},
 		{[]string{"--yes", "--managed-by", "", "--as", ns, "--dry-run=server"}, 1, "you may not delete, create jobs in namespace " + ns},
-		{[]string{"--yes", "--managed-by", "", "--backup", there}, 1, "there is such a file already"},
-		{[]string{"--yes", "--managed-by", "", "--backup", there + "/none/x.yaml"}, 1, "so nothing was changed"},
+		{[]string{"--yes", "--managed-by", "", "--backup", there}, 1, "the file exists"},
+		{[]string{"--yes", "--managed-by", "", "--backup", there + "/none/x.yaml"}, 1, "; nothing was changed. Name another file"},
 	} {
 		out, told, code := run(t, recreated(ns, tt.args...)...)
 		assert.Equal(t, code, tt.code, "%v: %s", tt.args, told)

@@ -130,8 +130,8 @@ func TestRecreateRestores(t *testing.T) {
 	denyOwner(t, ns, "example.com/denied")
 	letGo(t, ns)
 	assert.Equal(t, r.end(), 1)
-	assert.Assert(t, contains(r.told.String(), "waiting 1m0s at most for the finalizers that hold the old job: "+held,
-		"error: context \"management\": cannot create the new job "+ns+"/train: ", "denied by "+ns, "the old one was created again as it was"), "%s", &r.told)
+	assert.Assert(t, contains(r.told.String(), "waiting up to 1m0s for finalizers of the old job: "+held,
+		"error: context \"management\": cannot create the new job "+ns+"/train: ", "denied by "+ns, "the old one was created again"), "%s", &r.told)
 	after := jobOf(t, management, ns, "train")
 	assert.Assert(t, after.UID != before.UID && ownerIs(runner)(after) && after.DeletionTimestamp == nil, "%+v", after)
 	assert.DeepEqual(t, after.Finalizers, []string{held})
@@ -182,7 +182,7 @@ func TestRecreateWhoseOldJobStays(t *testing.T) {
 	backup, path := toFile(t)
 	r := recreates(t, ns, "--managed-by", "", "--timeout", "2s", backup)
 	assert.Equal(t, r.end(), 124)
-	assert.Assert(t, contains(r.told.String(), "is not gone within 2s: its finalizers hold it: "+held, "the new job was not created", path), "%s", &r.told)
+	assert.Assert(t, contains(r.told.String(), "is not gone after 2s: its finalizers block it: "+held, "the new job was not created", path), "%s", &r.told)
 	letGo(t, ns)
 	eventuallyJob(t, management, ns, "train", isGone)
 }
@@ -255,7 +255,7 @@ func TestRecreateOfAJobThatChanges(t *testing.T) {
 	plan := replacement(t, side, ns, "")
 	change(t, management, ns, "train", `{"spec":{"parallelism":2}}`)
 	_, err := r.Run(t.Context(), plan)
-	assert.ErrorContains(t, err, "has changed since it was shown; nothing was changed")
+	assert.ErrorContains(t, err, "changed since it was shown; nothing was changed")
 
 	plan = replacement(t, side, ns, "")
 	change(t, management, ns, "train", `{"status":{"active":1}}`, "status")
@@ -273,5 +273,5 @@ func TestRecreateOfAJobThatChanges(t *testing.T) {
 	plan = replacement(t, side, ns, runner)
 	deletes(t, management, ns, "train")
 	_, err = r.Run(t.Context(), plan)
-	assert.ErrorContains(t, err, "was deleted or replaced by somebody else meanwhile")
+	assert.ErrorContains(t, err, "was deleted or replaced by another client")
 }

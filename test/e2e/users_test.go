@@ -212,7 +212,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	before := jobOf(t, management, ns, "train")
 	_, told, code = run(t, append([]string{"dispatch", "train", lost, "--to", "c-other"}, here...)...)
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "is dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(told, "new-mirror") && !contains(told, "deleted"), told)
+	assert.Assert(t, contains(told, "is already dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(told, "new-mirror") && !contains(told, "deleted"), told)
 	_, told, code = run(t, append([]string{"cancel", "train", lost}, here...)...)
 	assert.Equal(t, code, 1, told)
 	assert.Assert(t, contains(told, "may have a mirror where it was not searched, so nothing was changed", "which no context is proven to reach"), told)
@@ -253,7 +253,7 @@ func TestTheDeveloperAlone(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 	_, told, code := run(t, append([]string{"dispatch", "train", alone, "--to", "a-dev"}, here...)...)
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "was deleted by somebody else"), told)
+	assert.Assert(t, contains(told, "was deleted by another client"), told)
 	succeeds(t, append([]string{"cancel", "train", alone}, here...)...)
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Active, int32(0))
 }

@@ -66,7 +66,7 @@ func TestPagesKnowTheCodes(t *testing.T) {
 	for _, name := range written() {
 		for _, code := range codeName.FindAllString(read(t, name), -1) {
 			_, known := rules.ByCode(code)
-			assert.Check(t, known, "%s: there is no code %s", name, code)
+			assert.Check(t, known, "%s: unknown code %s", name, code)
 		}
 	}
 	multikueue, others := read(t, "docs/multikueue.md"), read(t, "docs/external-controllers.md")

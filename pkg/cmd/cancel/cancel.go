@@ -127,15 +127,15 @@ func (f *cancelFlags) toOptions(env util.Environment, names []string, isGiven fu
 func (f *cancelFlags) check(names []string) error {
 	switch {
 	case (len(names) > 0) == (f.labelSelector != ""):
-		return errors.New("cancel takes the NAMEs of Jobs, or --selector, and one of these only")
+		return errors.New("cancel takes either NAMEs of Jobs or --selector")
 	case f.choosesKinds && f.labelSelector == "":
-		return errors.New("--kinds goes with --selector: the kind of a NAME is told as KIND/NAME")
+		return errors.New("--kinds requires --selector. With a NAME, write KIND/NAME")
 	case f.AllContexts || len(f.Contexts) > 0:
-		return errors.New("cancel ends dispatches from one context, --context or the current one; --contexts and --all-contexts make no sense here")
+		return errors.New("cancel works in one context. Use --context, not --contexts or --all-contexts")
 	case f.abandon && f.to != "":
-		return errors.New("--abandon-mirror does not look for the mirror, and cannot be combined with --to")
+		return errors.New("--abandon-mirror does not search the mirror, so it cannot be combined with --to")
 	case !slices.Contains([]string{"", "json", "yaml", "kyaml"}, f.output):
-		return fmt.Errorf("unknown output format %q; there are json, yaml and kyaml", f.output)
+		return fmt.Errorf("unknown output format %q. Use json, yaml or kyaml", f.output)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (o *cancelOptions) hint(j dispatched, err error) {
 	var unsearched *dispatch.UnsearchedError
 	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
 		again := o.Own("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
-		util.Tell(o.ErrOut, "to search no other context: %s", again.Shell())
+		util.Tell(o.ErrOut, "to search these contexts only: %s", again.Shell())
 	}
 }
 
@@ -239,7 +239,7 @@ func (o *cancelOptions) find(ctx context.Context, origin *fleet.Cluster, finder 
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("context %q: no %s of %s in namespace %q matches %q; %d that match are managed by somebody else",
+		return nil, fmt.Errorf("context %q: no %s managed by %s in namespace %q matches %q; %d matches have another owner. Name the namespace with -n",
 			origin.Context, writing.Noun(kinds), o.owner(), o.origin.Namespace, o.flags.labelSelector, others)
 	}
 	return found, nil

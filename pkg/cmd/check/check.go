@@ -158,13 +158,13 @@ func (f *checkFlags) conflicts() error {
 	severities := inspect.Severities()
 	switch {
 	case f.grace < 0:
-		return fmt.Errorf("--grace cannot be less than zero, and is %s", f.grace)
+		return fmt.Errorf("--grace must be zero or more, not %s", f.grace)
 	case f.failOn != failOnNone && !slices.Contains(severities, inspect.Severity(f.failOn)):
-		return fmt.Errorf("--fail-on is one of error, warning, info and none, not %q", f.failOn)
+		return fmt.Errorf("--fail-on must be error, warning, info or none, not %q", f.failOn)
 	case f.From != "" && f.watch:
-		return errors.New("--from cannot be combined with --watch: nothing changes in a bundle")
+		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
 	case f.watch && (f.output == junit || f.output == sarif):
-		return fmt.Errorf("-o %s is one report, and cannot be combined with --watch", f.output)
+		return fmt.Errorf("-o %s cannot be combined with --watch: it writes one report", f.output)
 	}
 	return nil
 }

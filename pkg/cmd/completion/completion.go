@@ -71,9 +71,9 @@ without kubectl, FILE.`),
 		}
 		switch {
 		case !slices.Contains(scriptNames(), o.script):
-			return nil, &util.UsageError{Err: fmt.Errorf("there is no script for %q; there are %s", o.script, strings.Join(scriptNames(), ", "))}
+			return nil, &util.UsageError{Err: fmt.Errorf("no completion script for %q. Use one of %s", o.script, strings.Join(scriptNames(), ", "))}
 		case o.install && o.script != forKubectl:
-			return nil, &util.UsageError{Err: fmt.Errorf("--install is for kubectl; where %s looks for scripts is for its own configuration to say", o.script)}
+			return nil, &util.UsageError{Err: fmt.Errorf("--install works for kubectl only. See the configuration of %s for where scripts go", o.script)}
 		}
 		return o, nil
 	})

@@ -147,14 +147,14 @@ func (s script) check() (isFresh bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("could not look at %s: %w", s.path, err)
+		return false, fmt.Errorf("cannot read %s: %w", s.path, err)
 	}
 	text, err := os.ReadFile(s.path)
 	switch {
 	case err == nil && string(text) == completionScript(s.plugin) && isExecutable(s.path):
 		return true, nil
 	case err != nil || !info.Mode().IsRegular() || !strings.Contains(string(text), scriptMark):
-		return false, fmt.Errorf("%s is there already, and is not what this command has written; remove it first", s.path)
+		return false, fmt.Errorf("%s exists and was not written by this command. Remove it first", s.path)
 	}
 	return false, nil
 }

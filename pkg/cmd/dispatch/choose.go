@@ -205,7 +205,7 @@ func unused(workers []*worker, candidates []*candidate) error {
 		}
 	}
 	if names := workers[0].check.UnusedSecrets(); len(names) > 0 {
-		return fmt.Errorf("no pod of these Jobs needs the Secrets that --with-secret names: %s", strings.Join(names, ", "))
+		return fmt.Errorf("no Pod of these Jobs uses these Secrets of --with-secret: %s", strings.Join(names, ", "))
 	}
 	return nil
 }

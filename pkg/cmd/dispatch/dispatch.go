@@ -228,15 +228,15 @@ func (f *dispatchFlags) check(names []string) error {
 	}
 	switch {
 	case given != 1:
-		return errors.New("dispatch takes the NAMEs of Jobs, or --selector, or --filename, and one of these only")
+		return errors.New("dispatch takes one of: NAMEs of Jobs, --selector or --filename")
 	case f.choosesKinds && f.labelSelector == "":
-		return errors.New("--kinds goes with --selector: the kind of a NAME is told as KIND/NAME, and files tell it themselves")
+		return errors.New("--kinds requires --selector. With a NAME, write KIND/NAME")
 	case strings.Trim(strings.Join(f.to, ""), ", ") == "":
-		return errors.New("--to is required: the context to run the Jobs on, or several to choose from")
+		return errors.New("--to is required: one or more contexts to run the Jobs on")
 	case f.spread && len(f.to) == 1 && isPlain(f.to[0]):
-		return errors.New("--spread puts Jobs on several contexts: name them with --to, comma-separated, or as a pattern")
+		return errors.New("--spread requires several contexts. Name them with --to: comma-separated, or as a pattern")
 	case f.AllContexts || len(f.Contexts) > 0:
-		return errors.New("dispatch works from one context, --context or the current one, to others, --to; --contexts and --all-contexts make no sense here")
+		return errors.New("dispatch works from one context. Use --context and --to, not --contexts or --all-contexts")
 	}
 	return f.checkValues()
 }
@@ -248,26 +248,26 @@ func isPlain(to string) bool { return !strings.ContainsAny(to, ",*?[^/") }
 func (f *dispatchFlags) checkValues() error {
 	switch {
 	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
+		return fmt.Errorf("--dry-run must be none, client or server, not %q", f.dryRun)
 	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):
-		return fmt.Errorf("--on-interrupt is one of leave and delete, not %q", f.onInterrupt)
+		return fmt.Errorf("--on-interrupt must be leave or delete, not %q", f.onInterrupt)
 	case f.mirrorTTL > math.MaxInt32*time.Second:
-		return fmt.Errorf("--mirror-ttl can be %s at most, and is %s", math.MaxInt32*time.Second, f.mirrorTTL)
+		return fmt.Errorf("--mirror-ttl must be at most %s, not %s", math.MaxInt32*time.Second, f.mirrorTTL)
 	case f.timeout < 0:
-		return fmt.Errorf("--timeout cannot be less than zero, and is %s", f.timeout)
+		return fmt.Errorf("--timeout must be zero or more, not %s", f.timeout)
 	case f.detach && f.onInterrupt == deleteMirror:
-		return errors.New("--detach-after-start leaves mirrors running, and cannot be combined with --on-interrupt=delete")
+		return errors.New("--detach-after-start leaves mirrors running, so it cannot be combined with --on-interrupt=delete")
 	case object.ValidateManagedBy(f.owner.ManagedBy) != nil:
 		return object.ValidateManagedBy(f.owner.ManagedBy)
 	case delegation.Job().OwnerOf(f.owner.ManagedBy).IsBuiltIn():
-		return fmt.Errorf("--managed-by %q is the built-in controller, which would run the Job here as well", f.owner.ManagedBy)
+		return fmt.Errorf("--managed-by %q is the built-in controller: it would run the Job here too", f.owner.ManagedBy)
 	}
 	return f.checkOutput()
 }
 
 func (f *dispatchFlags) checkOutput() error {
 	if f.output != "" && !slices.Contains(f.formats(), f.output) {
-		return fmt.Errorf("unknown output format %q; there are json, yaml and kyaml, and with --dry-run also name", f.output)
+		return fmt.Errorf("unknown output format %q. Use json, yaml or kyaml, or name with --dry-run", f.output)
 	}
 	return nil
 }

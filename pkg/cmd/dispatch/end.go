@@ -25,9 +25,9 @@ type refusedError struct {
 
 func (e *refusedError) Error() string {
 	if e.total == 1 {
-		return fmt.Sprintf("the %s cannot run on %s as it is; nothing was made there", e.noun, e.worker)
+		return fmt.Sprintf("the %s cannot run on %s as it is; created nothing there", e.noun, e.worker)
 	}
-	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; nothing was made there for them", e.refused, e.total, e.noun, e.worker)
+	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; created nothing there for them", e.refused, e.total, e.noun, e.worker)
 }
 
 // sift returns the Jobs that have nothing in their way, and why the others are left
@@ -144,7 +144,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 				names = append(names, "--kinds", strings.Join(o.flags.Kinds, ","))
 			}
 		}
-		util.Tell(o.ErrOut, "to go on:  %s", again.GoOn(namespace, names).Shell())
+		util.Tell(o.ErrOut, "to resume: %s", again.GoOn(namespace, names).Shell())
 		util.Tell(o.ErrOut, "to end it: %s", again.EndIt(namespace, names).Shell())
 	}
 }

@@ -130,14 +130,14 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 	case 1:
 		m := mirrors[0]
 		if namespace := m.Object.GetNamespace(); namespace != cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) {
-			return home{err: fmt.Errorf("%s is dispatched to %s/%s on %s already; --namespace-to %s continues it there", name, namespace, m.Object.GetName(), m.worker.context, namespace)}
+			return home{err: fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --namespace-to %s", name, namespace, m.Object.GetName(), m.worker.context, namespace)}
 		}
 		h.at, h.mirror = m.worker, m.Object.GetUID()
 	default:
-		return home{err: fmt.Errorf("%s has mirrors on %s and on %s; cancel ends them all", name, mirrors[0].worker.context, mirrors[1].worker.context)}
+		return home{err: fmt.Errorf("%s has mirrors on %s and on %s. End both with cancel", name, mirrors[0].worker.context, mirrors[1].worker.context)}
 	}
 	if h.at == nil && record.LeaseErr != nil {
-		return home{err: fmt.Errorf("%s: it is not known whether it was dispatched before: %w", name, record.LeaseErr)}
+		return home{err: fmt.Errorf("%s: cannot find out whether it is already dispatched: %w", name, record.LeaseErr)}
 	}
 	for _, p := range record.Places() {
 		if h.at != nil && s.isExplained(&h, string(r.Origin.GetUID()), record, p) {
@@ -198,7 +198,7 @@ func (o *dispatchOptions) look(ctx context.Context, s *survey, r request, p dele
 		case sight.Foreign != nil:
 			return found, sight.Foreign.InAnnotation(r.kind)
 		case sight.Mirror != nil:
-			return found, fmt.Errorf("%s is dispatched to %s/%s on %s already; continue it there with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
+			return found, fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
 		case sight.On == delegation.CertainlyOther:
 			continue
 		case err != nil:
@@ -223,7 +223,7 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 	case err != nil:
 		return err
 	case found.isCopy:
-		util.Tell(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s, and is ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
+		util.Tell(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s; ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
 	case !found.isGone:
 		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.asked))
 	case p == record.Mirror && h.at == nil:
@@ -236,7 +236,7 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 			return nil
 		}
 		if !o.flags.newMirror {
-			return fmt.Errorf("%s: its mirror %s/%s on %s was deleted by somebody else; --new-mirror runs it again from the start, cancel ends it", name, p.Namespace, p.Name, p.Cluster())
+			return fmt.Errorf("%s: its mirror %s/%s on %s was deleted by another client. Run it again from the start with --new-mirror, or end it with cancel", name, p.Namespace, p.Name, p.Cluster())
 		}
 	}
 	h.cleared = append(h.cleared, p)
@@ -269,7 +269,7 @@ func (o *dispatchOptions) searchOthers(ctx context.Context, s *survey, r request
 		searched := dispatch.SearchWays(ctx, w.ways, r.kind, []string{uid}, record.Namespaces(r.Origin.GetNamespace()))
 		if mirrors := searched.Mirrors[uid]; len(mirrors) > 0 {
 			m := mirrors[0].Object
-			return fmt.Errorf("%s has a mirror on %s, %s/%s; continue it there with --to %s, or end it with cancel", object.KindAndName(r.Origin), w.context, m.GetNamespace(), m.GetName(), w.context)
+			return fmt.Errorf("%s has a mirror on %s, %s/%s. Resume it with --to %s, or end it with cancel", object.KindAndName(r.Origin), w.context, m.GetNamespace(), m.GetName(), w.context)
 		}
 		if !searched.IsWhole() {
 			unsearched = append(unsearched, searched.String())

@@ -69,7 +69,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 		case err != nil:
 			found.errs = append(found.errs, err)
 		case r.Origin == nil:
-			found.errs = append(found.errs, fmt.Errorf("context %q: there is no %s %q in namespace %q; -f FILE creates one", origin.Context, strings.ToLower(kind.Kind), t.Name, o.origin.Namespace))
+			found.errs = append(found.errs, fmt.Errorf("context %q: %s %q not found in namespace %q. Name the namespace with -n, or create it with -f FILE", origin.Context, strings.ToLower(kind.Kind), t.Name, o.origin.Namespace))
 		default:
 			found.requests = append(found.requests, r)
 		}
@@ -99,7 +99,7 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *fleet.Cluster) (
 		}
 	}
 	if len(found.requests) == 0 {
-		return nil, fmt.Errorf("context %q: no unfinished %s of %s in namespace %q matches %q; %d that match are finished, and %d are managed by somebody else",
+		return nil, fmt.Errorf("context %q: no unfinished %s managed by %s in namespace %q matches %q; %d matches are finished, %d have another owner",
 			origin.Context, writing.Noun(kinds), o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
 	}
 	return found, nil
@@ -128,7 +128,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*
 		r := request{kind: kind, Request: preflight.Request{Origin: job, Create: true}}
 		key := r.key(job.GetNamespace(), job.GetName())
 		if before, ok := seen[key]; ok {
-			errs = append(errs, fmt.Errorf("%s: %s stands in %s already", m.Source, object.KindAndName(job), before))
+			errs = append(errs, fmt.Errorf("%s: %s is also in %s", m.Source, object.KindAndName(job), before))
 			continue
 		}
 		seen[key] = m.Source
@@ -140,7 +140,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*
 			errs = append(errs, err)
 			continue
 		case existing != nil:
-			util.Tell(o.ErrOut, "note: %s exists already on %s, and is gone on with as it is there", object.KindAndName(job), origin.Context)
+			util.Tell(o.ErrOut, "note: %s already exists on %s; resuming", object.KindAndName(job), origin.Context)
 			r.Request = preflight.Request{Origin: existing}
 		}
 		found.requests = append(found.requests, r)
@@ -170,7 +170,7 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 	case own == "":
 		job.SetNamespace(o.origin.Namespace)
 	case given != "" && given != own:
-		return fmt.Errorf("%s %s is of namespace %q, and --namespace says %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
+		return fmt.Errorf("%s %s is in namespace %q, but --namespace is %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
 	}
 	if kind.Template || !kind.Allows(o.loop.Plan.Owner) {
 		return nil // The plan refuses it, and says why.
@@ -178,13 +178,13 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 	path := strings.Join(kind.ManagedBy, ".")
 	managedBy, _, err := unstructured.NestedString(job.Object, kind.ManagedBy...)
 	if err != nil {
-		return fmt.Errorf("%s %s: %s is no text", strings.ToLower(kind.Kind), job.GetName(), path)
+		return fmt.Errorf("%s %s: %s is not a string", strings.ToLower(kind.Kind), job.GetName(), path)
 	}
 	switch owner := kind.OwnerOf(managedBy); {
 	case managedBy == "":
 		return unstructured.SetNestedField(job.Object, string(o.loop.Plan.Owner), kind.ManagedBy...)
 	case owner != o.loop.Plan.Owner:
-		return fmt.Errorf("%s %s has %s: %s, and would have to have %s, or none at all", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.loop.Plan.Owner)
+		return fmt.Errorf("%s %s has %s: %s. Set it to %s, or remove it", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.loop.Plan.Owner)
 	}
 	return nil
 }

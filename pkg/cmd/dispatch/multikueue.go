@@ -26,9 +26,9 @@ func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cl
 	if len(versions) == 0 {
 		return origin.ProveUnserved(ctx, schema.GroupVersionResource{Group: kueue.Group})
 	}
-	instead := fmt.Sprintf(", or make the Job anew with spec.managedBy: %s", delegation.Dispatch)
+	instead := fmt.Sprintf(", or recreate the Job with spec.managedBy: %s", delegation.Dispatch)
 	if slices.ContainsFunc(wanted, func(w request) bool { return !w.kind.Allows(delegation.Dispatch) }) {
 		instead = ""
 	}
-	return fmt.Errorf("context %q: Kueue is installed there, and two would dispatch Jobs of %s; leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
+	return fmt.Errorf("context %q: Kueue is installed, and MultiKueue already dispatches Jobs of %s. Leave it to MultiKueue%s", origin.Context, delegation.MultiKueue, instead)
 }

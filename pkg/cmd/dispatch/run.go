@@ -115,7 +115,7 @@ func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candida
 		mirror := c.Plan.Mirror
 		key := c.key(mirror.GetNamespace(), mirror.GetName())
 		if other, ok := mirrors[key]; ok {
-			wanted.errs = append(wanted.errs, fmt.Errorf("%ss %s/%s and %s/%s would have the same mirror, %s/%s; dispatch them to namespaces of their own",
+			wanted.errs = append(wanted.errs, fmt.Errorf("%ss %s/%s and %s/%s would share the mirror %s/%s. Dispatch them to separate namespaces",
 				strings.ToLower(c.kind.Kind), other.Origin.GetNamespace(), other.Origin.GetName(), c.Origin.GetNamespace(), c.Origin.GetName(), mirror.GetNamespace(), mirror.GetName()))
 			continue
 		}
@@ -139,7 +139,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	errs = append(errs, refusals...)
 	if len(o.flags.filenames) > 0 && len(errs) > 0 {
 		view.Close()
-		return util.Joined(append(errs, errors.New("no Job of the file was created: it is dispatched as a whole or not at all")))
+		return util.Joined(append(errs, errors.New("no Job was created: a file is dispatched completely or not at all")))
 	}
 	var tasks []dispatch.Task
 	for _, c := range ended {

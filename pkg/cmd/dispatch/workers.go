@@ -48,7 +48,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 		aliases[a.Context] = a.SameAs
 	}
 	if !o.isList() && len(aliases) > 0 {
-		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster: a Job runs there without being dispatched; --to names a context of another cluster", o.origin.Name, o.workers[0].Name)
+		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster. Name a context of another cluster with --to", o.origin.Name, o.workers[0].Name)
 	}
 	o.tellLeftOut(aliases)
 	for _, c := range o.workers {
@@ -58,9 +58,9 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	}
 	switch {
 	case len(workers) == 0:
-		return nil, nil, fmt.Errorf("contexts %s all reach the cluster of %s: a Job runs there without being dispatched; --to names contexts of other clusters", namesOf(o.workers), o.origin.Name)
+		return nil, nil, fmt.Errorf("contexts %s all reach the cluster of %s. Name contexts of other clusters with --to", namesOf(o.workers), o.origin.Name)
 	case len(reached(workers)) == 0:
-		return nil, nil, fmt.Errorf("none of the contexts that --to asks for can be reached:\n%w", writing.Failures(all, failed))
+		return nil, nil, fmt.Errorf("cannot reach any context of --to:\n%w", writing.Failures(all, failed))
 	}
 	o.kinds = writing.FindKinds(clusters[o.origin.Name])
 	first := &preflight.Checker{Origin: clusters[o.origin.Name], Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
@@ -73,11 +73,11 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 // tellLeftOut says which of several contexts are no workers, though they are asked for.
 func (o *dispatchOptions) tellLeftOut(aliases map[string]string) {
 	if slices.Contains(strings.Split(strings.Join(o.flags.to, ","), ","), o.origin.Name) {
-		util.Tell(o.ErrOut, "note: %s is the context that the Jobs are in, and is left out", o.origin.Name)
+		util.Tell(o.ErrOut, "note: skipping %s: the Jobs are there", o.origin.Name)
 	}
 	for _, c := range o.workers {
 		if same := aliases[c.Name]; same != "" {
-			util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s, and is left out", c.Name, same)
+			util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s; skipped", c.Name, same)
 		}
 	}
 }

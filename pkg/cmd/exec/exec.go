@@ -80,7 +80,7 @@ its exit code included, which is that of the command.`,
 
 func (f *execFlags) toOptions(env util.Environment, args []string, atDash int) (*execOptions, error) {
 	if atDash != 1 || len(args) < 2 {
-		return nil, &util.UsageError{Err: errors.New("exec takes the Job's name, and the command behind two dashes: exec NAME -- COMMAND [args...]")}
+		return nil, &util.UsageError{Err: errors.New("exec requires the name of a Job and a command: exec NAME -- COMMAND [args...]")}
 	}
 	pod, err := f.ToOptions(env, args[0])
 	if err != nil {

@@ -45,7 +45,7 @@ where it is documented. Without a CODE, list all of them. No cluster is asked.`,
 			if !ok {
 				for _, u := range rules.AllUnseen() {
 					if strings.EqualFold(u.Code, args[0]) {
-						return fmt.Errorf("check does not judge %s (%s): %s", u.Code, u.Title, u.Reason)
+						return fmt.Errorf("check has no rule for %s (%s): %s", u.Code, u.Title, u.Reason)
 					}
 				}
 				return &util.UsageError{Err: util.UnknownCode(args[0], all), Command: cmd.CommandPath()}

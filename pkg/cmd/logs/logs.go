@@ -138,24 +138,24 @@ func (f *logsFlags) toOptions(env util.Environment, args []string) (*logsOptions
 func (f *logsFlags) check(o *logsOptions) error {
 	switch {
 	case f.From != "":
-		return errors.New("--from: there are no logs in a bundle; they are read from the clusters alone")
+		return errors.New("--from cannot be used here: a snapshot has no logs")
 	case f.Since != 0 && f.sinceTime != "":
 		return errors.New("--since and --since-time cannot be combined")
 	case f.set.Changed("since") && f.Since <= 0:
-		return fmt.Errorf("--since has to be greater than zero, and is %s", f.Since)
+		return fmt.Errorf("--since must be greater than zero, not %s", f.Since)
 	case f.Tail < -1:
-		return fmt.Errorf("--tail is a number of lines, or -1 for all, and not %d", f.Tail)
+		return fmt.Errorf("--tail must be a number of lines, or -1 for all, not %d", f.Tail)
 	case f.AllContainers && f.Container != "":
 		return fmt.Errorf("--all-containers cannot be combined with --container %s", f.Container)
 	case f.Previous && f.follow:
-		return errors.New("--previous cannot be combined with --follow: nothing is written by what has ended")
+		return errors.New("--previous cannot be combined with --follow: a previous run writes nothing more")
 	case f.MaxRequests < 1:
-		return fmt.Errorf("--max-log-requests has to be greater than zero, and is %d", f.MaxRequests)
+		return fmt.Errorf("--max-log-requests must be greater than zero, not %d", f.MaxRequests)
 	}
 	if f.sinceTime != "" {
 		at, err := time.Parse(time.RFC3339, f.sinceTime)
 		if err != nil {
-			return fmt.Errorf("--since-time is a time like 2026-08-30T06:00:00Z, and not %q", f.sinceTime)
+			return fmt.Errorf("--since-time must be a time like 2026-08-30T06:00:00Z, not %q", f.sinceTime)
 		}
 		o.logs.SinceTime = &metav1.Time{Time: at}
 	}

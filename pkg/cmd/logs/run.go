@@ -87,7 +87,7 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	}
 	err := r.reader.Read(ctx, targets)
 	if errors.Is(err, logs.ErrNoPods) {
-		return fmt.Errorf("there are no logs of %s: %s", r.What, at.Why)
+		return fmt.Errorf("no logs of %s: %s", r.What, at.Why)
 	}
 	return err
 }

@@ -189,7 +189,7 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 // codes are those of --finding.
 func (f *listFlags) codes(watch bool) ([]string, error) {
 	if len(f.findings) > 0 && watch {
-		return nil, errors.New("--finding cannot be combined with --watch, which judges nothing; check --watch does")
+		return nil, errors.New("--finding cannot be combined with --watch. Use check --watch")
 	}
 	return util.KnownCodes(f.findings)
 }
@@ -200,9 +200,9 @@ func (f *listFlags) mergedConflicts() error {
 	case !f.merged:
 		return nil
 	case f.watchOnly || f.events:
-		return errors.New("--merged cannot be combined with --watch-only or --output-watch-events: what a Job waits for stands in other objects, and is read again as a whole")
+		return errors.New("--merged cannot be combined with --watch-only or --output-watch-events")
 	case f.fieldSelector != "":
-		return errors.New("--merged cannot be combined with --field-selector, which mirrors may not match")
+		return errors.New("--merged cannot be combined with --field-selector: mirrors may not match it")
 	}
 	return nil
 }
@@ -213,15 +213,15 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 	watch := f.watch || f.watchOnly
 	switch {
 	case f.events && !watch:
-		return errors.New("--output-watch-events needs --watch or --watch-only")
+		return errors.New("--output-watch-events requires --watch or --watch-only")
 	case format == nil:
 		return nil
 	case f.summary && watch:
 		return errors.New("--summary cannot be combined with --watch")
 	case f.summary && format.IsPerJob():
-		return fmt.Errorf("--summary lists no Jobs, and -o %s prints Jobs", f.output)
+		return fmt.Errorf("--summary cannot be combined with -o %s: it lists no Jobs", f.output)
 	case f.summary && f.sortBy != "":
-		return errors.New("--summary lists no Jobs to sort")
+		return errors.New("--summary cannot be combined with --sort-by: it lists no Jobs")
 	case f.events && !format.IsTable() && !format.IsDocument():
 		return errors.New("--output-watch-events works with a table, json, yaml or kyaml")
 	}
@@ -287,7 +287,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	case isWhole:
 		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
 	case len(o.filter.Findings) > 0:
-		return nil, &util.UsageError{Err: errors.New("--finding needs to see all clusters that belong together: add --all-contexts, leave out --field-selector, and add -A where contexts have namespaces of their own"), Command: o.DisplayName() + " ls"}
+		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
 	default:
 		list, others = read.Owners(ctx, f, o.query, o.filter, o.summary)
 	}

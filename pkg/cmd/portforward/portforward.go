@@ -76,7 +76,7 @@ port-forward. It ends with the pod; a Job that goes on elsewhere has another one
 
 func (f *portForwardFlags) toOptions(env util.Environment, cmd *cobra.Command, args []string) (*portForwardOptions, error) {
 	if len(args) < 2 {
-		return nil, &util.UsageError{Err: errors.New("port-forward takes the Job's name and ports: port-forward NAME [LOCAL_PORT:]REMOTE_PORT")}
+		return nil, &util.UsageError{Err: errors.New("port-forward requires the name of a Job and ports: port-forward NAME [LOCAL_PORT:]REMOTE_PORT")}
 	}
 	pod, err := f.ToOptions(env, args[0])
 	if err != nil {

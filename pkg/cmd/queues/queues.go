@@ -135,12 +135,12 @@ func (f *queuesFlags) scope() read.Scope {
 func (f *queuesFlags) conflicts(names []string) error {
 	switch {
 	case slices.Contains(names, ""):
-		return errors.New("a NAME is empty")
+		return errors.New("empty NAME")
 	case f.summary && len(names) > 0:
-		return errors.New("--summary is of whole clusters, and takes no NAME")
+		return errors.New("--summary shows whole clusters and takes no NAME")
 	}
 	if f.summary && f.scope() != read.ClusterScope {
-		return errors.New("--summary is of whole clusters, and cannot be combined with --namespace or --all-namespaces")
+		return errors.New("--summary shows whole clusters, so it cannot be combined with --namespace or --all-namespaces")
 	}
 	return nil
 }

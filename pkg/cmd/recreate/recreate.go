@@ -138,7 +138,7 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 		return nil, &util.UsageError{Err: err}
 	}
 	if isTerminal := (term.TTY{In: env.In}).IsTerminalIn(); f.dryRun == writing.DryRunNone && !f.yes && !isTerminal {
-		return nil, &util.UsageError{Err: errors.New("recreate deletes the Job, and asks before it does; standard input is no terminal, so nobody can answer; --yes goes on without asking, --dry-run only shows what would be done")}
+		return nil, &util.UsageError{Err: errors.New("recreate must ask before it deletes the Job, but standard input is no terminal. Confirm with --yes, or preview with --dry-run")}
 	}
 	if f.output != "" {
 		if o.format, err = printers.NewObjectFormat(f.output, false); err != nil {
@@ -158,15 +158,15 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 func (f *recreateFlags) check(hasOwner bool) error {
 	switch {
 	case !hasOwner:
-		return errors.New("--managed-by is required: the owner that the Job is to have; '' is the built-in controller")
+		return errors.New("--managed-by is required: the new owner, or '' for the built-in controller")
 	case f.AllContexts || len(f.Contexts) > 0:
-		return errors.New("recreate works in one context, --context or the current one; --contexts and --all-contexts make no sense here")
+		return errors.New("recreate works in one context. Use --context, not --contexts or --all-contexts")
 	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run is one of none, client and server, not %q", f.dryRun)
+		return fmt.Errorf("--dry-run must be none, client or server, not %q", f.dryRun)
 	case f.timeout <= 0:
-		return fmt.Errorf("--timeout has to be more than zero, and is %s", f.timeout)
+		return fmt.Errorf("--timeout must be greater than zero, not %s", f.timeout)
 	case !slices.Contains([]string{"", "json", "yaml", "kyaml", "name"}, f.output):
-		return fmt.Errorf("unknown output format %q; there are json, yaml, kyaml and name", f.output)
+		return fmt.Errorf("unknown output format %q. Use json, yaml, kyaml or name", f.output)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if old == nil {
-		return fmt.Errorf("context %q: there is no %s %q in namespace %q", cluster.Context, o.noun(), o.target.Name, o.context.Namespace)
+		return fmt.Errorf("context %q: %s %q not found in namespace %q. Name the namespace with -n", cluster.Context, o.noun(), o.target.Name, o.context.Namespace)
 	}
 	o.replace.Submitted = recreate.FindSubmitted(ctx, cluster, kind, old)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
@@ -83,7 +83,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	if err := plan.WriteBackup(r.Backup, r.Cluster.Context, o.Clock.Now()); err != nil {
 		return err
 	}
-	util.Tell(o.ErrOut, "the old %s is kept in %s", o.noun(), r.Backup)
+	util.Tell(o.ErrOut, "saved the old %s in %s", o.noun(), r.Backup)
 	if err := util.Interrupted(ctx); err != nil {
 		return err
 	}
@@ -142,12 +142,12 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 		if answer == "y" || answer == "yes" {
 			return nil
 		}
-		return errors.New("the answer was not yes, so nothing was changed")
+		return errors.New("not confirmed; nothing was changed")
 	}
 }
 
 func (o *recreateOptions) tellHeld(finalizers []string) {
-	util.Tell(o.ErrOut, "waiting %s at most for the finalizers that hold the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
+	util.Tell(o.ErrOut, "waiting up to %s for finalizers of the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
 }
 
 // noun is what the Job is, in the middle of a sentence.

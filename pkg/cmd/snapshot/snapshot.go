@@ -106,7 +106,7 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 		return err
 	}
 	for _, a := range f.Aliases() {
-		util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s, and is not recorded again", a.Context, a.SameAs)
+		util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s; recorded once", a.Context, a.SameAs)
 	}
 	recording, err := bundle.Take(ctx, f, bundle.Options{
 		AllNamespaces: o.flags.AllNamespaces, Kinds: o.kinds, Redact: o.redact,
@@ -123,7 +123,7 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 		}
 	}
 	if recording.Usable() == 0 {
-		return errors.New("no context could be read, so nothing was written")
+		return errors.New("cannot read any context; nothing was written")
 	}
 	if err := recording.Write(ctx, o.dir); err != nil {
 		return err

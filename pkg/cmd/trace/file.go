@@ -94,9 +94,9 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 		case apierrors.IsNotFound(err):
 			// There is no such namespace, which is told.
 		case one.MayNotCreate():
-			util.Tell(o.ErrOut, "note: Job %s/%s is judged as it is written, without what %s would put in: you may not create jobs there", r.Namespace, job.GetName(), name)
+			util.Tell(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
 		default:
-			util.Tell(o.ErrOut, "note: Job %s/%s is judged as it is written, without what %s would put in: %s", r.Namespace, job.GetName(), name, why)
+			util.Tell(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	}
 	job := &batchv1.Job{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
-		return r, fmt.Errorf("%q does not have the fields of a Job: %w", object.GetName(), err)
+		return r, fmt.Errorf("%q is not a valid Job: %w", object.GetName(), err)
 	}
 	r.PodSets = placement.OfJob(job, queue).PodSets
 	return r, nil

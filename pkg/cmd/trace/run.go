@@ -62,7 +62,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		if o.orphans {
 			list.KeepOrphans()
 			if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
-				util.Tell(o.ErrOut, "note: the origins may be where nobody looked: %s", strings.Join(unseen, ", "))
+				util.Tell(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 			}
 		}
 		return list, nil

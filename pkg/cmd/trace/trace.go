@@ -158,11 +158,11 @@ func (f *traceFlags) fileConflicts(o *traceOptions) error {
 	case len(f.filenames) == 0:
 		return nil
 	case o.wanted.Name != "":
-		return errors.New("trace takes a NAME or --filename, not both")
+		return errors.New("trace takes either a NAME or --filename")
 	case f.watch || f.orphans || f.labelSelector != "" || f.choosesKinds || f.AllNamespaces:
 		return errors.New("--filename cannot be combined with --watch, --orphans, --selector, --kinds or --all-namespaces")
 	case o.format != nil && o.format.Is(mermaid):
-		return errors.New("-o mermaid draws a Job's way, and what is not submitted has none")
+		return errors.New("-o mermaid cannot be combined with --filename")
 	}
 	return nil
 }
@@ -171,15 +171,15 @@ func (f *traceFlags) fileConflicts(o *traceOptions) error {
 func (f *traceFlags) conflicts(o *traceOptions) error {
 	switch {
 	case f.From != "" && f.watch:
-		return errors.New("--from cannot be combined with --watch: nothing changes in a bundle")
+		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
 	case o.wanted.Name != "" && f.orphans:
-		return errors.New("--orphans lists mirrors, and cannot be combined with a NAME")
+		return errors.New("--orphans cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.labelSelector != "":
-		return errors.New("a NAME cannot be combined with --selector")
+		return errors.New("--selector cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.choosesKinds:
-		return errors.New("a NAME cannot be combined with --kinds: its kind is told as KIND/NAME")
+		return errors.New("--kinds cannot be combined with a NAME. Write KIND/NAME")
 	case o.wanted.Name == "" && len(f.filenames) == 0 && o.format != nil && o.format.Is(mermaid):
-		return errors.New("-o mermaid draws one Job: give its NAME")
+		return errors.New("-o mermaid requires the NAME of a Job")
 	}
 	return nil
 }

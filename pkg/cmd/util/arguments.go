@@ -13,7 +13,7 @@ import (
 // NoArguments is like cobra.NoArgs, in words that help.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, and was given %q", cmd.CommandPath(), args)
+		return fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args)
 	}
 	return nil
 }
@@ -22,7 +22,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 func AtMostOne(what, form string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 1 && args[0] == "" {
-			return fmt.Errorf("%s takes one argument at most, %s as %s, and was given %q", cmd.CommandPath(), what, form, args)
+			return fmt.Errorf("%s takes at most one argument, %s as %s, but got %q", cmd.CommandPath(), what, form, args)
 		}
 		return nil
 	}
@@ -36,7 +36,7 @@ func ExactlyOne(what, form string) cobra.PositionalArgs {
 		}
 		given := ""
 		if len(args) > 0 {
-			given = fmt.Sprintf(", and was given %q", args)
+			given = fmt.Sprintf(", but got %q", args)
 		}
 		return fmt.Errorf("%s takes one argument, %s: %s %s%s", cmd.CommandPath(), what, cmd.CommandPath(), form, given)
 	}

@@ -27,9 +27,9 @@ func UnknownCode(code string, all []rules.Rule) error {
 	for _, r := range all {
 		known = append(known, r.Code)
 	}
-	hint := "explain lists all"
+	hint := "the explain command lists all codes"
 	if near := fleet.Nearest(code, known); near != "" {
-		hint = fmt.Sprintf("did you mean %s? explain lists all", near)
+		hint = fmt.Sprintf("did you mean %s? the explain command lists all codes", near)
 	}
-	return fmt.Errorf("there is no code %q; %s", code, hint)
+	return fmt.Errorf("unknown code %q; %s", code, hint)
 }

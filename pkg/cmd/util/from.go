@@ -45,7 +45,7 @@ func (f *GlobalFlags) refusedFrom() []string {
 // RefuseWatch says why a bundle cannot be watched.
 func (f *GlobalFlags) RefuseWatch(watch bool) error {
 	if watch && f.From != "" {
-		return errors.New("--from cannot be combined with --watch or --watch-only: nothing changes in a bundle")
+		return errors.New("--from cannot be combined with --watch or --watch-only: a snapshot never changes")
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (f *GlobalFlags) pick(contexts []fleet.Context) ([]fleet.Context, error) {
 	for i, c := range contexts {
 		names[i] = c.Name
 	}
-	where := "the bundle " + f.From
+	where := "the snapshot " + f.From
 	chosen := names
 	switch one := *f.Kube.Context; {
 	case one != "" && !slices.Contains(names, one):
@@ -110,7 +110,7 @@ func (f *GlobalFlags) tellMissing(env Environment, b *bundle.Bundle, contexts []
 		if len(held) > 1 {
 			word = "namespaces"
 		}
-		Tell(env.ErrOut, "note: of context %s the bundle holds only %s %s", c.Name, word, strings.Join(held, ", "))
+		Tell(env.ErrOut, "note: the snapshot of context %q has only %s %s", c.Name, word, strings.Join(held, ", "))
 	}
 }
 

@@ -84,15 +84,15 @@ func (f *GlobalFlags) AddKindsFlag(cmd *cobra.Command, what string, byDefault ..
 func (f *GlobalFlags) Validate() error {
 	switch {
 	case !slices.Contains([]string{ColorAuto, ColorAlways, ColorNever}, f.Color):
-		return fmt.Errorf("--color is one of auto, always and never, not %q", f.Color)
+		return fmt.Errorf("--color must be auto, always or never, not %q", f.Color)
 	case f.AllContexts && len(f.Contexts) > 0:
-		return errors.New("--all-contexts and --contexts cannot be combined; --contexts '^NAME' is all but NAME")
+		return errors.New("--all-contexts and --contexts cannot be combined. To exclude a context, use --contexts '^NAME'")
 	case *f.Kube.Context != "" && (f.AllContexts || len(f.Contexts) > 0):
 		return errors.New("--context cannot be combined with --contexts or --all-contexts")
 	case len(f.refusedFrom()) > 0:
-		return fmt.Errorf("%s cannot be combined with --from: a bundle is read without asking any server", strings.Join(f.refusedFrom(), ", "))
+		return fmt.Errorf("%s cannot be combined with --from: a snapshot is read without a server", strings.Join(f.refusedFrom(), ", "))
 	case f.ContextTimeout < 0:
-		return fmt.Errorf("--context-timeout cannot be less than zero, and is %s", f.ContextTimeout)
+		return fmt.Errorf("--context-timeout must be zero or more, not %s", f.ContextTimeout)
 	}
 	if _, err := clientcmd.ParseTimeout(*f.Kube.Timeout); err != nil {
 		return fmt.Errorf("--request-timeout %s: %w", *f.Kube.Timeout, err)

@@ -38,13 +38,13 @@ func CheckKindName(name string) error {
 	names := kindNames()
 	resource, group, hasGroup := strings.Cut(strings.ToLower(name), ".")
 	if isName := func(part string) bool { return len(validation.IsDNS1123Subdomain(part)) == 0 }; !isName(resource) || hasGroup && !isName(group) {
-		return fmt.Errorf("unknown kind %q; there are %s and %s, and what the kinds command lists", name, strings.Join(names, ", "), read.AllKinds)
+		return fmt.Errorf("unknown kind %q. Known kinds: %s and %s; the kinds command lists all", name, strings.Join(names, ", "), read.AllKinds)
 	}
 	nearest := fleet.Nearest(name, append(names, read.AllKinds))
 	if nearest == "" || hasGroup {
 		return nil
 	}
-	return fmt.Errorf("unknown kind %q; did you mean %q? Another kind of that name is told with its group, as %s.GROUP", name, nearest, name)
+	return fmt.Errorf("unknown kind %q; did you mean %q? For another kind of that name, add its group: %s.GROUP", name, nearest, name)
 }
 
 // kindNames are the names of the kinds that are known, each once.
@@ -78,9 +78,9 @@ func RequireServed(ctx context.Context, env Environment, f *fleet.Fleet, names [
 	for i := range unserved {
 		unserved[i] = fmt.Sprintf("%q", unserved[i])
 	}
-	message := fmt.Sprintf("no context serves a kind %s that can be delegated", strings.Join(unserved, " or "))
+	message := fmt.Sprintf("no context serves kind %s with a managedBy field", strings.Join(unserved, " or "))
 	if len(errs) > 0 {
-		message = fmt.Sprintf("no context that could be wholly looked at serves a kind %s that can be delegated", strings.Join(unserved, " or "))
+		message = fmt.Sprintf("no context that was read serves kind %s with a managedBy field", strings.Join(unserved, " or "))
 	}
-	return errors.New(message + "; " + env.DisplayName() + " kinds lists those that each of them serves")
+	return errors.New(message + "; " + env.DisplayName() + " kinds lists the kinds of each context")
 }

@@ -13,12 +13,12 @@ func TestCheckKindName(t *testing.T) {
 		"job": "", "JobSets": "", "pr": "", "rayjobs.ray.io": "", "pod": "",
 		// Some cluster may know these.
 		"workflow": "", "Workflows.argoproj.io": "", "jobs.batch.volcano.sh": "", "jobst.example.com": "",
-		"jobb":   `unknown kind "jobb"; did you mean "job"? Another kind of that name is told with its group, as jobb.GROUP`,
+		"jobb":   `unknown kind "jobb"; did you mean "job"? For another kind of that name, add its group: jobb.GROUP`,
 		"rayjbo": `unknown kind "rayjbo"; did you mean "rayjob"?`,
 		"alll":   `unknown kind "alll"; did you mean "all"?`,
 		// Nothing is called so.
-		"": `unknown kind ""; there are job, cronjob, jobset`, "a/b": `unknown kind "a/b"; there are`, "my_kind": `unknown kind "my_kind"`,
-		"widgets.": `unknown kind "widgets."`, ".example.com": `unknown kind ".example.com"`, "w i": "and all, and what the kinds command lists",
+		"": `unknown kind "". Known kinds: job, cronjob, jobset`, "a/b": `unknown kind "a/b". Known kinds:`, "my_kind": `unknown kind "my_kind"`,
+		"widgets.": `unknown kind "widgets."`, ".example.com": `unknown kind ".example.com"`, "w i": "and all; the kinds command lists all",
 	} {
 		err := CheckKindName(name)
 		if want == "" {

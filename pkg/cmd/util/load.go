@@ -51,7 +51,7 @@ func (f *GlobalFlags) choose(env *Environment, byDefault DefaultContexts) ([]fle
 	if patterns := f.usualContexts(*env); len(patterns) > 0 {
 		contexts, err := fleet.Load(f.Kube, fleet.Selection{Patterns: patterns})
 		if err != nil {
-			err = fmt.Errorf("the environment variable %s: %w", ContextsVariable, err)
+			err = fmt.Errorf("environment variable %s: %w", ContextsVariable, err)
 		}
 		return contexts, err
 	}
@@ -106,7 +106,7 @@ func (f *GlobalFlags) LoadWorkers(env Environment, to []string) (origin fleet.Co
 		return origin, nil, err
 	}
 	if len(all) == 1 {
-		return origin, nil, fmt.Errorf("--to %s is the context that the Jobs are in; a Job runs there without being dispatched", strings.Join(to, ","))
+		return origin, nil, fmt.Errorf("--to %s is the context of the Jobs themselves. Name another cluster", strings.Join(to, ","))
 	}
 	f.Introduce(env, all)
 	return all[0], all[1:], nil
@@ -151,7 +151,7 @@ func tellAliases(w io.Writer, f *fleet.Fleet) {
 	}
 	for _, name := range f.Contexts() {
 		if aliases := same[name]; len(aliases) > 0 {
-			Tell(w, "note: %s reaches the same cluster as %s, and is not asked again", strings.Join(aliases, ", "), name)
+			Tell(w, "note: %s reaches the same cluster as %s; read once", strings.Join(aliases, ", "), name)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func NotFound(env Environment, wanted read.Wanted, inventory *inspect.Inventory)
 	if len(looked) == 0 {
 		return &PartialError{Failed: len(unread), Total: len(unread)}
 	}
-	where, hint := fmt.Sprintf("in namespace %q of ", wanted.Namespace), "choose another namespace with -n, or all with -A"
+	where, hint := fmt.Sprintf("in namespace %q of ", wanted.Namespace), "name the namespace with -n"
 	if wanted.Namespace == "" {
 		where, hint = "in any namespace of ", ""
 	}
@@ -54,7 +54,7 @@ func NotFound(env Environment, wanted read.Wanted, inventory *inspect.Inventory)
 	}
 	message += " " + strings.Join(looked, ", ")
 	if len(unread) > 0 {
-		message += fmt.Sprintf("; not read: %s", strings.Join(unread, ", "))
+		message += fmt.Sprintf("; %s not read", strings.Join(unread, ", "))
 	}
 	if hint != "" {
 		message += "; " + hint

@@ -24,7 +24,7 @@ func WantedJob(args []string) (read.Wanted, error) {
 		return w, err
 	}
 	if name == "" || strings.Contains(name, "/") {
-		return w, fmt.Errorf("%q is not of the form [KIND/]NAME; a namespace is given with -n", args[0])
+		return w, fmt.Errorf("%q is not of the form [KIND/]NAME. Set the namespace with -n", args[0])
 	}
 	if !delegation.Job().IsNamed(kind) {
 		w.Kind = strings.ToLower(kind)

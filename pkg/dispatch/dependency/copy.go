@@ -84,12 +84,12 @@ func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unst
 	}
 	switch {
 	case !isCopy(present):
-		return false, fmt.Errorf("context %q: cannot %s: one is there that is none of ours", worker.Context, doing)
+		return false, fmt.Errorf("context %q: cannot %s: one exists that dispatch did not create", worker.Context, doing)
 	case present.GetDeletionTimestamp() != nil:
 		return false, kubecontext.InContext(worker.Context, doing, apierrors.NewConflict(resource.GroupResource(), d.Name,
 			errors.New("an older copy is being deleted")))
 	case !reflect.DeepEqual(ContentOf(present), ContentOf(copied)):
-		return false, command.Errorf("context %q: cannot %s: a copy is there that says something else; %s", worker.Context, doing,
+		return false, command.Errorf("context %q: cannot %s: a different copy exists; %s", worker.Context, doing,
 			HowToRemove(worker, d.Kind, mirror.GetNamespace(), d.Name))
 	}
 	return false, adopt(ctx, worker, mirror, present)

@@ -45,7 +45,7 @@ func readFiles(ctx context.Context, filenames []string, in io.Reader) (files []f
 		var err error
 		switch {
 		case name == "-" && stdin:
-			err = errors.New("standard input can be read only once")
+			err = errors.New("standard input can be read once only")
 		case name == "-":
 			stdin = true
 			found, err = readStream(ctx, in)
@@ -89,7 +89,7 @@ func interruptibly(ctx context.Context, read func() ([]byte, error)) ([]byte, er
 func bounded(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most<<20+1))
 	if err == nil && len(text) > most<<20 {
-		return nil, fmt.Errorf("there is more than %d MiB of it, which is the most that is taken from one place; split it into several files", most)
+		return nil, fmt.Errorf("larger than the limit of %d MiB. Split it into several files", most)
 	}
 	return text, err
 }
@@ -140,7 +140,7 @@ func readPath(ctx context.Context, path string) ([]file, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		matches, badPattern := filepath.Glob(path)
 		if badPattern != nil || len(matches) == 0 {
-			return nil, fmt.Errorf("there is no file %q", path)
+			return nil, fmt.Errorf("no such file: %q", path)
 		}
 		var files []file
 		var errs []error
@@ -176,7 +176,7 @@ func readFolder(ctx context.Context, path string) ([]file, error) {
 		return files, err
 	}
 	if !slices.ContainsFunc(files, func(f file) bool { return len(f.documents()) > 0 }) {
-		return nil, fmt.Errorf("there is no Job in the folder %q: it has no file in %s with anything in it", path, strings.Join(extensions(), ", "))
+		return nil, fmt.Errorf("no Job in directory %q: it has no files (%s) with content", path, strings.Join(extensions(), ", "))
 	}
 	return files, nil
 }
@@ -213,5 +213,5 @@ func (f file) emptyError() error {
 	if len(bytes.TrimSpace(f.text)) == 0 {
 		return fmt.Errorf("%s is empty", f.name)
 	}
-	return fmt.Errorf("%s has no object in it, nothing but comments or separators", f.name)
+	return fmt.Errorf("%s contains no object, only comments or separators", f.name)
 }

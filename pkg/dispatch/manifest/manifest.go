@@ -84,7 +84,7 @@ func (f file) entries() (entries []Entry, errs []error) {
 func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, []error{fmt.Errorf("%s: this is %s, and no object", source, whatIs(value))}
+		return nil, []error{fmt.Errorf("%s: found %s, not an object", source, whatIs(value))}
 	}
 	for field, inherited := range map[string]string{"apiVersion": apiVersion, "kind": kind} {
 		if _, ok := object[field]; !ok && inherited != "" {
@@ -104,7 +104,7 @@ func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error
 	case isList && mayBeDelegated(itemKind) && (hasItems || itemKind == delegation.Job().GroupVersionKind()):
 		return jobsOfList(source, object, u.GetAPIVersion(), ofItems)
 	case !mayBeDelegated(gvk):
-		return nil, []error{fmt.Errorf("%s: this is %s, and of the built-in kinds only Jobs of batch/v1 are dispatched; apply all others with kubectl", source, kindOf(u))}
+		return nil, []error{fmt.Errorf("%s: cannot dispatch %s: of the built-in kinds, only Jobs of batch/v1. Apply it with kubectl", source, kindOf(u))}
 	}
 	if err := checkName(object, gvk.Kind); err != nil {
 		return nil, []error{fmt.Errorf("%s: %w", source, err)}
@@ -121,7 +121,7 @@ func mayBeDelegated(gvk schema.GroupVersionKind) bool {
 func jobsOfList(source string, list map[string]any, apiVersion, kind string) (entries []Entry, errs []error) {
 	items, ok := list["items"].([]any)
 	if !ok || len(items) == 0 {
-		return nil, []error{fmt.Errorf("%s: this is a list without items", source)}
+		return nil, []error{fmt.Errorf("%s: the list has no items", source)}
 	}
 	for i, item := range items {
 		found, failed := jobsOf(fmt.Sprintf("%s, item %d", source, i+1), item, apiVersion, kind)
@@ -139,9 +139,9 @@ func checkType(object map[string]any) error {
 				return fmt.Errorf("%s is empty", field)
 			}
 		case nil:
-			return fmt.Errorf("there is no %s; a Job has apiVersion batch/v1 and kind Job", field)
+			return fmt.Errorf("%s is missing. A Job has apiVersion batch/v1 and kind Job", field)
 		default:
-			return fmt.Errorf("%s is %s, and has to be a string", field, whatIs(v))
+			return fmt.Errorf("%s must be a string, not %s", field, whatIs(v))
 		}
 	}
 	return nil
@@ -151,12 +151,12 @@ func checkType(object map[string]any) error {
 func checkName(job map[string]any, kind string) error {
 	metadata, ok := job["metadata"].(map[string]any)
 	if !ok && job["metadata"] != nil {
-		return fmt.Errorf("metadata is %s, and has to be an object", whatIs(job["metadata"]))
+		return fmt.Errorf("metadata must be an object, not %s", whatIs(job["metadata"]))
 	}
 	for _, field := range []string{"name", "namespace", "generateName"} {
 		if v := metadata[field]; v != nil {
 			if _, ok := v.(string); !ok {
-				return fmt.Errorf("metadata.%s is %s, and has to be a string: put it into quotes", field, whatIs(v))
+				return fmt.Errorf("metadata.%s must be a string, not %s: put it into quotes", field, whatIs(v))
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func checkName(job map[string]any, kind string) error {
 	}
 	why := "give it a name, so that running the same command again finds the same " + kind
 	if generate, _ := metadata["generateName"].(string); generate != "" {
-		return fmt.Errorf("the %s has a generateName, and no name; %s", kind, why)
+		return fmt.Errorf("the %s has generateName but no name; %s", kind, why)
 	}
 	return fmt.Errorf("the %s has no name; %s", kind, why)
 }
@@ -179,7 +179,7 @@ func repeated(entries []Entry) (errs []error) {
 		gvk := m.Object.GroupVersionKind()
 		key := identity{gvk.Group, gvk.Kind, m.Object.GetNamespace(), m.Object.GetName()}
 		if source, ok := first[key]; ok {
-			errs = append(errs, fmt.Errorf("%s: the %s %q is in %s, too", m.Source, key.kind, strings.TrimPrefix(key.namespace+"/"+key.name, "/"), source))
+			errs = append(errs, fmt.Errorf("%s: the %s %q is also in %s", m.Source, key.kind, strings.TrimPrefix(key.namespace+"/"+key.name, "/"), source))
 			continue
 		}
 		first[key] = m.Source
@@ -196,7 +196,7 @@ func kindOf(u *unstructured.Unstructured) string {
 	if name, _ := metadata["name"].(string); name != "" {
 		return fmt.Sprintf("%q of kind %q (%s)", name, u.GetKind(), u.GetAPIVersion())
 	}
-	return fmt.Sprintf("of kind %q (%s)", u.GetKind(), u.GetAPIVersion())
+	return fmt.Sprintf("an object of kind %q (%s)", u.GetKind(), u.GetAPIVersion())
 }
 
 // whatIs tells what a value is that is not what it has to be.

@@ -103,7 +103,7 @@ func TestReadManifestsOfOtherKinds(t *testing.T) {
 	assert.DeepEqual(t, kinds, []string{"Job.batch a", "JobSet.jobset.x-k8s.io a", "Run.example.com a", "Run.example.com b", "Shortlist.example.com a", "RayJob.ray.io a"})
 
 	_, err = manifest.Read(t.Context(), []string{"-"}, strings.NewReader(jobSet+"---\n"+jobSet))
-	assert.Error(t, err, `standard input, document 2: the JobSet "a" is in standard input, document 1, too`)
+	assert.Error(t, err, `standard input, document 2: the JobSet "a" is also in standard input, document 1`)
 }
 
 // What this build does not know survives, and numbers are what they were.
@@ -162,17 +162,17 @@ func TestReadManifestsPlaces(t *testing.T) {
 		files []string
 		want  string
 	}{
-		{"no such file", []string{"none.yaml"}, `there is no file "none.yaml"`},
-		{"no such files", []string{"none.yaml", "jobs/*.toml"}, "there is no file \"none.yaml\"\nthere is no file \"jobs/*.toml\""},
-		{"nothing in a folder", []string{"bare"}, `there is no Job in the folder "bare": it has no file in .json, .yaml, .yml with anything in it`},
-		{"nothing in its files", []string{"blank"}, `there is no Job in the folder "blank"`},
+		{"no such file", []string{"none.yaml"}, `no such file: "none.yaml"`},
+		{"no such files", []string{"none.yaml", "jobs/*.toml"}, "no such file: \"none.yaml\"\nno such file: \"jobs/*.toml\""},
+		{"nothing in a folder", []string{"bare"}, `no Job in directory "bare": it has no files (.json, .yaml, .yml) with content`},
+		{"nothing in its files", []string{"blank"}, `no Job in directory "blank"`},
 		{"an empty file", []string{write(t, "empty.yaml", " \n\n")}, "empty.yaml is empty"},
-		{"comments alone", []string{write(t, "comments.yaml", "# one\n---\n# two\n")}, "comments.yaml has no object in it, nothing but comments or separators"},
-		{"standard input twice", []string{"-", "-"}, "standard input can be read only once"},
+		{"comments alone", []string{write(t, "comments.yaml", "# one\n---\n# two\n")}, "comments.yaml contains no object, only comments or separators"},
+		{"standard input twice", []string{"-", "-"}, "standard input can be read once only"},
 		{"no such page", []string{withPassword}, "cannot read " + strings.Replace(withPassword, "secret", "xxxxx", 1) + ": the server answered 404 Not Found"},
 		{"no such server", []string{"http://127.0.0.1:1/jobs.yaml"}, "cannot read http://127.0.0.1:1/jobs.yaml: dial tcp"},
 		{"no URL", []string{"http://[x/jobs.yaml"}, "cannot read the URL"},
-		{"one file twice", []string{"jobs/b.yaml", "jobs"}, `jobs/b.yaml: the Job "b" is in jobs/b.yaml, too`},
+		{"one file twice", []string{"jobs/b.yaml", "jobs"}, `jobs/b.yaml: the Job "b" is also in jobs/b.yaml`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			entries, err := manifest.Read(t.Context(), tt.files, strings.NewReader(jobYAML("in")))
@@ -202,7 +202,7 @@ func TestReadTooMuch(t *testing.T) {
 	assert.NilError(t, os.Truncate(large, 33<<20))
 	for _, from := range []string{"-", server.URL + "/jobs.yaml", large} {
 		_, err := manifest.Read(t.Context(), []string{from}, endless{})
-		assert.ErrorContains(t, err, "there is more than 32 MiB of it")
+		assert.ErrorContains(t, err, "larger than the limit of 32 MiB")
 		assert.ErrorContains(t, err, strings.Replace(from, "-", "standard input", 1))
 	}
 }

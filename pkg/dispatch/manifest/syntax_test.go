@@ -60,29 +60,29 @@ func TestReadManifestsNoJob(t *testing.T) {
 	const name = "; give it a name, so that running the same command again finds the same Job"
 	const head = "apiVersion: batch/v1\nkind: Job\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"text", "hello world", `this is the text "hello world", and no object`},
-		{"long text", strings.Repeat("hello ", 10), `this is text, and no object`},
-		{"a list", "- a\n- b\n", "this is a list, and no object"},
-		{"a number", "5", "this is 5, and no object"},
-		{"no type", "metadata: {name: a}\n", "there is no apiVersion; a Job has apiVersion batch/v1 and kind Job"},
-		{"no kind", "apiVersion: batch/v1\n", "there is no kind; a Job has"},
+		{"text", "hello world", `found the text "hello world", not an object`},
+		{"long text", strings.Repeat("hello ", 10), `found text, not an object`},
+		{"a list", "- a\n- b\n", "found a list, not an object"},
+		{"a number", "5", "found 5, not an object"},
+		{"no type", "metadata: {name: a}\n", "apiVersion is missing. A Job has apiVersion batch/v1 and kind Job"},
+		{"no kind", "apiVersion: batch/v1\n", "kind is missing. A Job has"},
 		{"an empty kind", "apiVersion: batch/v1\nkind: ''\n", "kind is empty"},
-		{"a strange kind", "apiVersion: batch/v1\nkind: [Job]\n", "kind is a list, and has to be a string"},
-		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `this is "settings" of kind "ConfigMap" (v1), and of the built-in kinds only Jobs of batch/v1 are dispatched; apply all others with kubectl`},
-		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `this is of kind "CronJob" (batch/v1), and of the built-in kinds only Jobs`},
-		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `this is "\x1b[1m" of kind "\x1b[2J" (v1), and of the built-in kinds only Jobs`},
-		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `this is a Job of "batch/v1beta1", and of the built-in kinds only Jobs of batch/v1`},
+		{"a strange kind", "apiVersion: batch/v1\nkind: [Job]\n", "kind must be a string, not a list"},
+		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `cannot dispatch "settings" of kind "ConfigMap" (v1): of the built-in kinds, only Jobs of batch/v1. Apply it with kubectl`},
+		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `cannot dispatch an object of kind "CronJob" (batch/v1): of the built-in kinds, only Jobs`},
+		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `cannot dispatch "\x1b[1m" of kind "\x1b[2J" (v1): of the built-in kinds, only Jobs`},
+		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `cannot dispatch a Job of "batch/v1beta1": of the built-in kinds, only Jobs of batch/v1`},
 		{"no metadata", head, "the Job has no name" + name},
-		{"strange metadata", head + "metadata: [a]\n", "metadata is a list, and has to be an object"},
+		{"strange metadata", head + "metadata: [a]\n", "metadata must be an object, not a list"},
 		{"no name", head + "metadata: {namespace: x}\n", "the Job has no name" + name},
 		{"an empty name", head + "metadata: {name: ''}\n", "the Job has no name" + name},
-		{"a generated name", head + "metadata: {generateName: pi-}\n", "the Job has a generateName, and no name" + name},
-		{"a number for a name", head + "metadata: {name: 42}\n", "metadata.name is 42, and has to be a string: put it into quotes"},
-		{"a truth for a namespace", head + "metadata: {name: a, namespace: true}\n", "metadata.namespace is true, and has to be a string"},
+		{"a generated name", head + "metadata: {generateName: pi-}\n", "the Job has generateName but no name" + name},
+		{"a number for a name", head + "metadata: {name: 42}\n", "metadata.name must be a string, not 42: put it into quotes"},
+		{"a truth for a namespace", head + "metadata: {name: a, namespace: true}\n", "metadata.namespace must be a string, not true"},
 		{"no name of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n", "the JobSet has no name; give it a name, so that running the same command again finds the same JobSet"},
-		{"an empty list of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: []\n", "this is a list without items"},
-		{"an empty list", "apiVersion: v1\nkind: List\nitems: []\n", "this is a list without items"},
-		{"a strange list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "this is a list without items"},
+		{"an empty list of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: []\n", "the list has no items"},
+		{"an empty list", "apiVersion: v1\nkind: List\nitems: []\n", "the list has no items"},
+		{"a strange list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "the list has no items"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(tt.text))
@@ -99,12 +99,12 @@ func TestReadManifestsTellsAll(t *testing.T) {
 	entries, err := manifest.Read(t.Context(), []string{"-", "none.yaml"}, strings.NewReader(text))
 	assert.Equal(t, len(entries), 0)
 	assert.Error(t, err, strings.Join([]string{
-		`there is no file "none.yaml"`,
+		`no such file: "none.yaml"`,
 		"standard input, document 2, line 7, column 1: did not find expected node content",
-		"standard input, document 4, item 1: there is no apiVersion; a Job has apiVersion batch/v1 and kind Job",
-		"standard input, document 4, item 3: this is 5, and no object",
+		"standard input, document 4, item 1: apiVersion is missing. A Job has apiVersion batch/v1 and kind Job",
+		"standard input, document 4, item 3: found 5, not an object",
 		"standard input, document 5, line 17, column 9: invalid character ',' looking for beginning of object key string",
-		`standard input, document 3: the Job "good" is in standard input, document 1, too`,
+		`standard input, document 3: the Job "good" is also in standard input, document 1`,
 	}, "\n"))
 }
 

@@ -67,10 +67,10 @@ func ValidateManagedBy(value string) error {
 		return nil
 	}
 	if len(value) > longestManagedBy {
-		return fmt.Errorf("%q cannot be a spec.managedBy: it has %d bytes, and may have no more than %d", value, len(value), longestManagedBy)
+		return fmt.Errorf("%q is not a valid spec.managedBy: it has %d bytes, the limit is %d", value, len(value), longestManagedBy)
 	}
 	if problems := validation.IsDomainPrefixedPath(field.NewPath("spec", "managedBy"), value); len(problems) > 0 {
-		return fmt.Errorf("%q cannot be a spec.managedBy: %s; it is a domain, a slash and a name, such as %s", value, problems[0].Detail, delegation.Dispatch)
+		return fmt.Errorf("%q is not a valid spec.managedBy: %s. Use DOMAIN/NAME, such as %s", value, problems[0].Detail, delegation.Dispatch)
 	}
 	return nil
 }

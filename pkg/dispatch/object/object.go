@@ -82,7 +82,7 @@ func OrJob(k delegation.Kind) delegation.Kind {
 func TypedJob(u *unstructured.Unstructured) (*batchv1.Job, error) {
 	job := &batchv1.Job{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {
-		return nil, fmt.Errorf("job %s/%s makes no sense: %w", u.GetNamespace(), u.GetName(), err)
+		return nil, fmt.Errorf("job %s/%s is invalid: %w", u.GetNamespace(), u.GetName(), err)
 	}
 	return job, nil
 }

@@ -146,8 +146,8 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 			"make it anew without spec.replicatedJobs[0].template.spec.template.spec.nodeName",
 		},
 		"a mirror":        {jobSet, "", strings.Replace(head, "uid: u", "labels: {jobmanagedby.github.io/origin-uid: o}", 1) + "spec: {}", "jobset ml/train is itself the mirror of a dispatched JobSet (uid o)"},
-		"no spec":         {jobSet, "", head, "jobset ml/train makes no sense: spec is missing, or not an object"},
-		"a strange owner": {jobSet, "", head + "spec: {managedBy: 5}", "jobset ml/train makes no sense: spec.managedBy is 5, not a string"},
+		"no spec":         {jobSet, "", head, "jobset ml/train is invalid: spec is missing, or not an object"},
+		"a strange owner": {jobSet, "", head + "spec: {managedBy: 5}", "jobset ml/train is invalid: spec.managedBy is 5, not a string"},
 		"another kind":    {rayJob, delegation.MultiKueue, head + "spec: {}", "is a JobSet of jobset.x-k8s.io/v1alpha2; only RayJobs of ray.io/v1 can be dispatched"},
 		"a blind version": {
 			blind, delegation.MultiKueue, "apiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train, namespace: ml}\nspec: {}",

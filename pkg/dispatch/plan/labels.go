@@ -33,7 +33,7 @@ func (o Options) validate() error {
 		case o.Kind.IsJob() && object.IsGenerated(key):
 			all = append(all, fmt.Errorf("label %s cannot be set: it is the Job controller's own", key))
 		case slices.Contains(o.StripLabels, key):
-			all = append(all, fmt.Errorf("label %s is to be both set and stripped", key))
+			all = append(all, fmt.Errorf("label %s is both set and stripped", key))
 		}
 	}
 	for _, key := range o.StripLabels {
@@ -153,7 +153,7 @@ func (p *planner) annotations() {
 		}
 	}
 	if namespace := p.origin.GetNamespace(); p.options.OriginCluster.IsUnknown(namespace) {
-		p.warn("The identity of the origin's cluster could not be read, so the mirror does not say where its origin is, only its uid.")
+		p.warn("The cluster of the origin has no readable identity, so the mirror names only the uid of its origin.")
 	} else {
 		place := p.options.OriginCluster.Place(namespace, p.origin.GetName(), "")
 		now[delegation.OriginAnnotation] = place.String()

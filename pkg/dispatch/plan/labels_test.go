@@ -82,7 +82,7 @@ func TestPlanLabelsThatCannotBe(t *testing.T) {
 		"label job-name cannot be set: it is the Job controller's own": {SetLabels: map[string]string{"job-name": "u"}},
 		"label a b=c cannot be set: name part must consist of":         {SetLabels: map[string]string{"a b": "c"}},
 		"label a=b c cannot be set: a valid label must be an empty":    {SetLabels: map[string]string{"a": "b c"}},
-		"label team is to be both set and stripped": {
+		"label team is both set and stripped": {
 			SetLabels: map[string]string{"team": "a"}, StripLabels: []string{"team"},
 		},
 		"label jobmanagedby.github.io/origin-uid cannot be stripped: it is dispatch's own, and the mirror is found by it": {

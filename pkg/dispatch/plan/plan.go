@@ -118,7 +118,7 @@ func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 		return nil, refusal
 	}
 	if err := object.Malformed(o.Kind, origin); err != nil {
-		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), object.NameOf(origin), err)
+		return nil, fmt.Errorf("%s %s is invalid: %w", strings.ToLower(o.Kind.Kind), object.NameOf(origin), err)
 	}
 	if refusal := refuse(origin, o); refusal != nil {
 		return nil, refusal

@@ -113,6 +113,6 @@ func TestPlanMarks(t *testing.T) {
 	_, there := made.Mirror.GetAnnotations()[delegation.OriginAnnotation]
 	assert.Assert(t, !there)
 	assert.DeepEqual(t, made.Warnings, []string{
-		"The identity of the origin's cluster could not be read, so the mirror does not say where its origin is, only its uid.",
+		"The cluster of the origin has no readable identity, so the mirror names only the uid of its origin.",
 	})
 }

@@ -159,10 +159,10 @@ func TestPlanTakes(t *testing.T) {
 
 func TestPlanMakesNoSense(t *testing.T) {
 	for want, e := range map[string]edit{
-		"job ml/small makes no sense: spec is missing, or not an object":               {"spec", nil},
-		"job ml/small makes no sense: spec.template is missing, or not an object":      {"spec.template", "x"},
-		"job ml/small makes no sense: spec.template.spec is missing, or not an object": {"spec.template.spec", "yaml:[]"},
-		"job ml/small makes no sense: spec.managedBy is 7, not a string":               {"spec.managedBy", int64(7)},
+		"job ml/small is invalid: spec is missing, or not an object":               {"spec", nil},
+		"job ml/small is invalid: spec.template is missing, or not an object":      {"spec.template", "x"},
+		"job ml/small is invalid: spec.template.spec is missing, or not an object": {"spec.template.spec", "yaml:[]"},
+		"job ml/small is invalid: spec.managedBy is 7, not a string":               {"spec.managedBy", int64(7)},
 		"metadata.labels accessor error":                                               {"metadata.labels", "yaml:{a: 1}"},
 		"spec.template.metadata.labels accessor error":                                 {"spec.template.metadata", "yaml:{labels: [a]}"},
 	} {

@@ -59,7 +59,7 @@ func notKept(path string, err error) error {
 	if errors.As(err, &pathError) {
 		err = pathError.Err
 	}
-	return fmt.Errorf("cannot keep a copy of the old one in %s, so nothing was changed: %w; --backup names another file", path, err)
+	return fmt.Errorf("cannot save the old one in %s: %w; nothing was changed. Name another file with --backup", path, err)
 }
 
 // CheckBackup makes sure that nothing is written over.
@@ -67,14 +67,14 @@ func CheckBackup(path string) error {
 	_, err := os.Lstat(path)
 	switch {
 	case err == nil:
-		return notKept(path, errors.New("there is such a file already"))
+		return notKept(path, errors.New("the file exists"))
 	case !errors.Is(err, fs.ErrNotExist):
 		return notKept(path, err)
 	}
 	if folder, err := os.Stat(filepath.Dir(path)); err != nil {
 		return notKept(path, err)
 	} else if !folder.IsDir() {
-		return notKept(path, fmt.Errorf("%s is no folder", filepath.Dir(path)))
+		return notKept(path, fmt.Errorf("%s is not a directory", filepath.Dir(path)))
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	}
 	text, err := escape.YAML(job.Object)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a copy of %s: %w", r.named(), err)
+		return nil, fmt.Errorf("cannot copy %s: %w", r.named(), err)
 	}
 	// No name may end the comment.
 	oneLine := func(format string, args ...any) string {

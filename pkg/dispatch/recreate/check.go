@@ -68,7 +68,7 @@ func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacem
 		// for good, that is looked at.
 		return nil
 	case cannotTry(err):
-		p.warn("The deletion could not be tried first: %s.", kubecontext.Objection(err))
+		p.warn("Cannot try the deletion first: %s.", kubecontext.Objection(err))
 		return nil
 	}
 	return r.about("delete the old", p, err)
@@ -88,7 +88,7 @@ func (r *Runner) checkCreate(ctx context.Context, _ preflight.Probe, p *Replacem
 		p.warn("The quota of the namespace is used up: the new %s takes the place of the old one, unless somebody else is faster.", p.kind().Kind)
 		return nil
 	case cannotTry(err):
-		p.warn("The creation could not be tried first: %s.", kubecontext.Objection(err))
+		p.warn("Cannot try the creation first: %s.", kubecontext.Objection(err))
 		return nil
 	}
 	return r.about("create the new", p, err)
@@ -113,13 +113,13 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %q: the API server drops %s, so that its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
+		return fmt.Errorf("context %q: the API server drops %s, so its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
 	}
 	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Cluster.Kubectl("", "get", "mutatingwebhookconfigurations"))
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
-		remedy = "--queue '' takes it out of its queue, which is one of MultiKueue"
+		remedy = "remove it from its MultiKueue queue with --queue ''"
 	}
-	return command.Errorf("context %q: %s would have the owner %s there, whatever it is created with; %s", r.Cluster.Context, p.named(), got, remedy)
+	return command.Errorf("context %q: %s would get the owner %s, whatever the manifest says; %s", r.Cluster.Context, p.named(), got, remedy)
 }
 
 // isOwnPlace says whether a quota keeps the new Job out only because the old one is
@@ -155,7 +155,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		if found, err := asked.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...); err == nil && found == nil {
-			return command.Errorf("context %q: there is no LocalQueue %q in namespace %q, so nobody would take the new %s up; %s lists those there are; --force does it nevertheless",
+			return command.Errorf("context %q: LocalQueue %q does not exist in namespace %q, so Kueue would ignore the new %s. List the queues with %s, or override with --force",
 				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}
@@ -170,7 +170,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {
 			return &plan.RefusedError{
 				Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
-				Remedy: "wait for its end, or suspend it; --force deletes it there too, and what its pods have done is lost",
+				Remedy: "wait until it ends, or suspend it; --force deletes it there too and loses the work of its Pods",
 			}
 		}
 	}

@@ -91,8 +91,8 @@ func TestNotFoundOfOthers(t *testing.T) {
 		// A proxy's 404 is no answer: the deletion is tried again.
 		"instead of the deletion":   {[]*apierrors.StatusError{notFound()}, false, "", false},
 		"after a lost answer":       {[]*apierrors.StatusError{unavailable, notFound()}, false, "", false},
-		"refused after a lost one":  {[]*apierrors.StatusError{unavailable, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))}, false, "it is not known whether it was deleted", true},
-		"while finalizers hold it":  {nil, true, "is still there, although the server said that it is gone", true},
+		"refused after a lost one":  {[]*apierrors.StatusError{unavailable, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))}, false, "it may be deleted", true},
+		"while finalizers hold it":  {nil, true, "it still exists, although the server reported it gone", true},
 		"only a lost one, and then": {[]*apierrors.StatusError{unavailable}, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,11 +73,11 @@ func (o Options) Validate() error {
 	kind, isMultiKueue := object.OrJob(o.Kind).Kind, o.owner() == delegation.MultiKueue
 	switch queue := *o.Queue; {
 	case queue == "" && isMultiKueue:
-		return fmt.Errorf("an empty queue takes the %s out of its queue, and MultiKueue would never see it; name the LocalQueue", kind)
+		return fmt.Errorf("--queue is empty, but MultiKueue ignores a %s without a queue. Name the LocalQueue", kind)
 	case queue != "" && !isMultiKueue:
-		return fmt.Errorf("a queue is for %[1]ss of %[2]s, and this is to be one of %[3]s; an empty one takes the %[1]s out of its queue", kind, delegation.MultiKueue, o.owner())
+		return fmt.Errorf("--queue is for %[1]ss managed by %[2]s, not by %[3]s. Remove the %[1]s from its queue with --queue ''", kind, delegation.MultiKueue, o.owner())
 	case queue != "" && len(validation.IsDNS1123Subdomain(queue)) > 0:
-		return fmt.Errorf("%q cannot be the name of a LocalQueue: %s", queue, validation.IsDNS1123Subdomain(queue)[0])
+		return fmt.Errorf("%q is not a valid name of a LocalQueue: %s", queue, validation.IsDNS1123Subdomain(queue)[0])
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func New(old *unstructured.Unstructured, o Options) (*Replacement, error) {
 		return nil, refusal
 	}
 	if err := object.Malformed(o.Kind, old); err != nil {
-		return nil, fmt.Errorf("%s %s makes no sense: %w", strings.ToLower(o.Kind.Kind), object.NameOf(old), err)
+		return nil, fmt.Errorf("%s %s is invalid: %w", strings.ToLower(o.Kind.Kind), object.NameOf(old), err)
 	}
 	if refusal := refuse(old, o); refusal != nil {
 		return nil, refusal

@@ -249,15 +249,15 @@ func TestReplaceOptions(t *testing.T) {
 		{"example.com/a/b;$(c)", nil, ""},
 		{long, nil, ""},
 		{long + "x", nil, "it has 64 bytes"},
-		{"built-in", nil, "a domain, a slash and a name"},
-		{"Example.com/x", nil, "cannot be a spec.managedBy"},
-		{"example.com/", nil, "cannot be a spec.managedBy"},
-		{"example.com/ü", nil, "cannot be a spec.managedBy"},
-		{"example.com/x", new("q"), "a queue is for Jobs of kueue.x-k8s.io/multikueue"},
-		{"", new("q"), "one of built-in"},
+		{"built-in", nil, "Use DOMAIN/NAME"},
+		{"Example.com/x", nil, "is not a valid spec.managedBy"},
+		{"example.com/", nil, "is not a valid spec.managedBy"},
+		{"example.com/ü", nil, "is not a valid spec.managedBy"},
+		{"example.com/x", new("q"), "--queue is for Jobs managed by kueue.x-k8s.io/multikueue"},
+		{"", new("q"), "not by built-in"},
 		{"", new(""), ""},
 		{string(delegation.MultiKueue), new("q"), ""},
-		{string(delegation.MultiKueue), new(""), "would never see it"},
+		{string(delegation.MultiKueue), new(""), "MultiKueue ignores a Job without a queue"},
 		{string(delegation.MultiKueue), new("Q_1"), "cannot be the name of a LocalQueue"},
 	} {
 		err := recreate.Options{ManagedBy: tt.managedBy, Queue: tt.queue}.Validate()
@@ -317,7 +317,7 @@ func TestBackup(t *testing.T) {
 
 	// Nothing is ever written over.
 	err = r.WriteBackup(path, "prod", now)
-	assert.ErrorContains(t, err, "there is such a file already")
+	assert.ErrorContains(t, err, "the file exists")
 	again, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.Equal(t, string(again), string(text))

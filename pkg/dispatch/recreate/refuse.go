@@ -35,7 +35,7 @@ func beingDeleted(old *unstructured.Unstructured, _ Options) (reason string, rem
 		return "", ""
 	}
 	if finalizers := old.GetFinalizers(); len(finalizers) > 0 {
-		return "is being deleted since " + since + ", and its finalizers hold it: " + strings.Join(finalizers, ", "), "create it again once it is gone"
+		return "is being deleted since " + since + ", and its finalizers block it: " + strings.Join(finalizers, ", "), "create it again once it is gone"
 	}
 	return "is being deleted since " + since, "create it again once it is gone"
 }

@@ -68,16 +68,16 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	created, err := r.create(ctx, p.New, p)
 	switch {
 	case apierrors.IsAlreadyExists(err) && r.isThere(ctx, p):
-		return nil, r.notGone(p, "it is still there, although the server said that it is gone")
+		return nil, r.notGone(p, "it still exists, although the server reported it gone")
 	case apierrors.IsAlreadyExists(err):
-		return nil, command.Errorf("%s was deleted, and somebody else has created another of that name before the new one could be; to have the old one back, delete that and run: %s",
+		return nil, command.Errorf("%s was deleted, and another client created another one of that name first. To get the old one back, delete that one and run: %s",
 			p.named(), r.restoreCommand())
 	case err != nil:
 		return nil, r.restore(ctx, p, r.about("create the new", p, err))
 	}
 	if dropped := r.checkOwner(created, p); dropped != nil {
 		if err := r.takeBack(ctx, p, created); err != nil {
-			return nil, command.Errorf("%w; it was created nevertheless, and could not be deleted again: %w; %s", dropped, err, r.where(p))
+			return nil, command.Errorf("%w; it was created anyway, and cannot be deleted: %w; %s", dropped, err, r.where(p))
 		}
 		return nil, r.restore(ctx, p, dropped)
 	}
@@ -109,7 +109,7 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	})
 	switch {
 	case wait.Interrupted(err) && unclear != nil:
-		return command.Errorf("%w, so it is not known whether it was deleted; %s", r.about("delete the old", p, unclear), r.where(p))
+		return command.Errorf("%w; it may be deleted. %s", r.about("delete the old", p, unclear), r.where(p))
 	case wait.Interrupted(err):
 		return fmt.Errorf("context %q: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.named())
 	case err != nil:
@@ -147,14 +147,14 @@ func (r *Runner) get(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 // have deleted the Job all the same.
 func (r *Runner) notDeleted(p *Replacement, err error, isUnclear bool) error {
 	if isUnclear {
-		return command.Errorf("%w; an earlier try got no answer, so it is not known whether it was deleted; %s", r.about("delete the old", p, err), r.where(p))
+		return command.Errorf("%w; an earlier try got no answer; it may be deleted. %s", r.about("delete the old", p, err), r.where(p))
 	}
 	return fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
 }
 
 // vanished makes an error of an old Job that another client has deleted.
 func (r *Runner) vanished(p *Replacement) error {
-	return fmt.Errorf("context %q: %s was deleted or replaced by somebody else meanwhile; nothing was changed", r.Cluster.Context, p.named())
+	return fmt.Errorf("context %q: %s was deleted or replaced by another client; nothing was changed", r.Cluster.Context, p.named())
 }
 
 // compare makes an error of a Job of which something else would be made than what
@@ -168,7 +168,7 @@ func (r *Runner) compare(live *unstructured.Unstructured, p *Replacement) error 
 		return fmt.Errorf("context %q: %w; nothing was changed", r.Cluster.Context, err)
 	}
 	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
-		return fmt.Errorf("context %q: %s has changed since it was shown; nothing was changed; run the command again to see how it is now", r.Cluster.Context, p.named())
+		return fmt.Errorf("context %q: %s changed since it was shown; nothing was changed. Run the command again", r.Cluster.Context, p.named())
 	}
 	return nil
 }
@@ -208,13 +208,13 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 		why = kubecontext.Because(last)
 	}
 	if len(finalizers) > 0 {
-		why = "its finalizers hold it: " + strings.Join(finalizers, ", ")
+		why = "its finalizers block it: " + strings.Join(finalizers, ", ")
 	}
 	return r.notGone(p, why)
 }
 
 func (r *Runner) notGone(p *Replacement, why string) error {
-	return &NotGoneError{command.Say("context %q: %s was deleted, and is not gone within %s: %s; the new %s was not created; %s",
+	return &NotGoneError{command.Say("context %q: %s was deleted, but is not gone after %s: %s; the new %s was not created. %s",
 		r.Cluster.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
 }
 
@@ -297,12 +297,12 @@ func (r *Runner) restore(ctx context.Context, p *Replacement, cause error) error
 	if _, err := r.create(ctx, p.Restore, p); err != nil {
 		return command.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted:", p, err), r.where(p))
 	}
-	return fmt.Errorf("%w; the old one was created again as it was, and starts from the beginning", cause)
+	return fmt.Errorf("%w; the old one was created again and starts over", cause)
 }
 
 // where says where the old Job is kept, and how it is brought back.
 func (r *Runner) where(p *Replacement) command.Prose {
-	return command.Say("the old %s is kept in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
+	return command.Say("saved the old %s in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
 }
 
 func (r *Runner) restoreCommand() command.Command { return restoring(r.Cluster.Context, r.Backup) }

@@ -116,7 +116,7 @@ func (e *Error) refused() diagnosis {
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
 		found.code = CodeBadRequest
 	case apierrors.IsServiceUnavailable(err):
-		found.code, found.advice = CodeUnreachable, "The API server is starting or overloaded: try again later"
+		found.code = CodeUnreachable
 	case strings.Contains(err.Error(), etcdFull):
 		found.advice = "Its etcd is full: nothing can be stored until an administrator makes space"
 	}

@@ -61,7 +61,7 @@ func TestError(t *testing.T) {
 		{"the connection broke off", get(io.ErrUnexpectedEOF), kubecontext.CodeUnreachable, "unexpected EOF" + adviceBroken},
 		{"the connection broke off within an answer", io.ErrUnexpectedEOF, kubecontext.CodeUnreachable, "unexpected EOF" + adviceBroken},
 		{"wrapped", fmt.Errorf("cannot list: %w", get(dial(syscall.ECONNREFUSED))), kubecontext.CodeUnreachable, "dial tcp 192.0.2.1:6443: connection refused" + adviceRefused},
-		{"the server is starting", apierrors.NewServiceUnavailable("starting"), kubecontext.CodeUnreachable, "starting. The API server is starting or overloaded: try again later"},
+		{"the server is starting", apierrors.NewServiceUnavailable("starting"), kubecontext.CodeUnreachable, "starting"},
 
 		{"no answer in time", &kubecontext.TimeoutError{After: 15 * time.Second}, kubecontext.CodeTimeout, "no answer within 15s. Raise --context-timeout, or skip the context with --contexts '^prod'"},
 		{"a deadline", get(context.DeadlineExceeded), kubecontext.CodeTimeout, "context deadline exceeded. Raise --request-timeout"},

@@ -8,7 +8,7 @@ import "fmt"
 type StrayError struct{ Err error }
 
 func (e *StrayError) Error() string {
-	return fmt.Sprintf("the answer 404 does not come from the cluster's API server (%s)", Because(e.Err))
+	return fmt.Sprintf("the answer 404 is not from the API server of the cluster (%s)", Because(e.Err))
 }
 
 // MovedError is returned where a context leads to another cluster than before: the UID of
@@ -17,9 +17,9 @@ type MovedError struct{ Namespace, Before, Now string }
 
 func (e *MovedError) Error() string {
 	if e.Now == "" {
-		return fmt.Sprintf("the context may lead to another cluster now: namespace %s cannot be read any more (UID %s before)", e.Namespace, e.Before)
+		return fmt.Sprintf("the context may now reach another cluster: namespace %s cannot be read any more (UID %s before)", e.Namespace, e.Before)
 	}
-	return fmt.Sprintf("the context leads to another cluster now: namespace %s has the UID %s, and had %s", e.Namespace, e.Now, e.Before)
+	return fmt.Sprintf("the context now reaches another cluster: namespace %s has the UID %s, and had %s", e.Namespace, e.Now, e.Before)
 }
 
 // UnidentifiedError is returned where nothing can be proven about a cluster, because the

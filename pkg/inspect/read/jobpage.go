@@ -88,7 +88,7 @@ func decodeWhole(body []byte) (*batchv1.JobList, error) {
 	// To decode something else into a list is no error, and would leave it empty.
 	list, ok := answer.(*batchv1.JobList)
 	if !ok {
-		return nil, fmt.Errorf("the server sent a %T in place of a list of Jobs", answer)
+		return nil, fmt.Errorf("the server sent a %T instead of a list of Jobs", answer)
 	}
 	for i := range list.Items {
 		drop(&list.Items[i])
@@ -108,7 +108,7 @@ func (p *jobPage) begin() error {
 			return err
 		}
 		if about.Kind != "JobList" {
-			return fmt.Errorf("the server sent a %s in place of a list of Jobs", about.Kind)
+			return fmt.Errorf("the server sent a %s instead of a list of Jobs", about.Kind)
 		}
 		number, length, err = p.tag()
 	}

@@ -175,7 +175,7 @@ func (r *namedReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect
 func typedJob(content map[string]any) (*batchv1.Job, error) {
 	job := &batchv1.Job{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, job); err != nil {
-		return nil, fmt.Errorf("the server's answer makes no sense: %w", err)
+		return nil, fmt.Errorf("the answer of the server is invalid: %w", err)
 	}
 	return job, nil
 }

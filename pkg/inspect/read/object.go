@@ -170,7 +170,7 @@ func (s *slimmer) read(o *slimObject) (read, error) {
 			}
 			var value any
 			if err := apijson.Unmarshal(raw, &value); err != nil {
-				return read{}, fmt.Errorf("%s %s/%s: the server's answer makes no sense: %w", s.kind, meta.Namespace, meta.Name, err)
+				return read{}, fmt.Errorf("%s %s/%s: the answer of the server is invalid: %w", s.kind, meta.Namespace, meta.Name, err)
 			}
 			decoded[key] = value
 		}

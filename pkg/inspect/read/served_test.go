@@ -223,12 +223,12 @@ func TestServedWithoutSchemas(t *testing.T) {
 	unpublished := &servedAPI{resources: []servedResource{jobs, widgets("example.com/v1", ""), pipelineRuns("v1beta1", "")}}
 	kinds, err := read.Served(t.Context(), unpublished.cluster(t), all)
 	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy", "tekton.dev/v1beta1 PipelineRun spec.managedBy"})
-	assertMessage(t, err, "example.com/v1: it publishes no schemas, or none so far")
+	assertMessage(t, err, "example.com/v1: it publishes no OpenAPI schemas (yet)")
 
 	forbidden := &servedAPI{resources: []servedResource{jobs, widgets("example.com/v1", field)}, forbidden: []string{"/openapi/*"}}
 	kinds, err = read.Served(t.Context(), forbidden.cluster(t), all)
 	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy"})
-	assertMessage(t, err, "example.com/v1: ask for the schemas that it publishes: ")
+	assertMessage(t, err, "example.com/v1: read its OpenAPI schemas: ")
 }
 
 // Who may not ask what there is still has what is everywhere.

@@ -19,7 +19,7 @@ import (
 const documentsAtOnce = 4
 
 // errNoSchemas is why it is not known which kinds a group has that may have some.
-var errNoSchemas = errors.New("it publishes no schemas, or none so far")
+var errNoSchemas = errors.New("it publishes no OpenAPI schemas (yet)")
 
 // candidate is a kind that is in no table, and may have managedBy.
 type candidate struct {

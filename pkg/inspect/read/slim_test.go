@@ -66,8 +66,8 @@ func TestDecodeJobsOfSomethingElse(t *testing.T) {
 		"": "", "k8s": "", "k8s\x00": "malformed protobuf: unexpected EOF",
 		`{"kind":"JobList"}`: "apiVersion",
 		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too busy"}`: "too busy",
-		`{"kind":"Pod","apiVersion":"v1"}`:                                            "sent a *v1.Pod in place of a list of Jobs",
-		"k8s\x00\x0a\x08\x0a\x02v1\x12\x02ab":                                         "sent a ab in place of a list of Jobs",
+		`{"kind":"Pod","apiVersion":"v1"}`:                                            "sent a *v1.Pod instead of a list of Jobs",
+		"k8s\x00\x0a\x08\x0a\x02v1\x12\x02ab":                                         "sent a ab instead of a list of Jobs",
 		// A list that is said to have more bytes than there are.
 		"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\x7f\x0a\xff\xff\xff\xff\x7f": "unexpected EOF",
 	} {

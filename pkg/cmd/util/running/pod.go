@@ -61,11 +61,11 @@ func (f *PodFlags) ToOptions(env util.Environment, name string) (*PodOptions, er
 	switch {
 	case err != nil:
 	case name == "" || o.wanted.Name == "":
-		err = errors.New("the Job's name is missing")
+		err = errors.New("the name of the Job is missing")
 	case f.From != "":
-		err = errors.New("--from: a bundle has no pods that run; they are looked for on the clusters alone")
+		err = errors.New("--from cannot be used here: a snapshot has no running Pods")
 	case f.timeout <= 0:
-		err = fmt.Errorf("--pod-running-timeout has to be greater than zero, and is %s", f.timeout)
+		err = fmt.Errorf("--pod-running-timeout must be greater than zero, not %s", f.timeout)
 	}
 	if err != nil {
 		return nil, &util.UsageError{Err: err}
@@ -107,7 +107,7 @@ func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 
 // nothingRuns says why there is no pod.
 func (o *PodOptions) nothingRuns(at logs.Placement, v *inspect.Inventory) error {
-	err := fmt.Errorf("no pod of %s runs: %s", o.What, at.Why)
+	err := fmt.Errorf("%s has no running Pod: %s", o.What, at.Why)
 	if unread := logs.Unread(v); len(unread) > 0 {
 		return errors.Join(err, &util.PartialError{Failed: len(unread), Total: len(o.Contexts)})
 	}
@@ -144,9 +144,9 @@ func (o *PodOptions) tellPod(j *inspect.Job, pod *corev1.Pod, running int) {
 	switch {
 	case o.Quiet:
 	case running > 1 && o.pod == "":
-		util.Tell(o.ErrOut, "note: pod %s on %s, one of %d that run; --pod names another", pod.Name, j.Context, running)
+		util.Tell(o.ErrOut, "note: using pod %s on %s, one of %d. Choose another with --pod", pod.Name, j.Context, running)
 	case j.Context != o.Contexts[0].Name:
-		util.Tell(o.ErrOut, "note: pod %s on %s", pod.Name, j.Context)
+		util.Tell(o.ErrOut, "note: using pod %s on %s", pod.Name, j.Context)
 	}
 }
 

@@ -112,7 +112,7 @@ func (j *FoundJob) cluster(ctx context.Context, kubeContext string) *fleet.Clust
 func (j *FoundJob) Client(ctx context.Context, kubeContext string) (kubernetes.Interface, error) {
 	c := j.cluster(ctx, kubeContext)
 	if c == nil {
-		return nil, &kubecontext.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("it is not there any more")}
+		return nil, &kubecontext.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("the context is gone")}
 	}
 	return c.Kubernetes(), nil
 }

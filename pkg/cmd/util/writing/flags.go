@@ -32,7 +32,7 @@ func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 		return nil
 	}
 	if isGiven("managed-by") {
-		return errors.New("--as-multikueue says what the managedBy is, and cannot be combined with --managed-by")
+		return errors.New("--as-multikueue sets managedBy, so it cannot be combined with --managed-by")
 	}
 	f.ManagedBy = string(delegation.MultiKueue)
 	return nil

@@ -49,7 +49,7 @@ func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, e
 	case err != nil:
 		return delegation.Kind{}, err
 	case len(kinds) == 0:
-		return delegation.Kind{}, fmt.Errorf("context %q: it serves no kind %q that can be delegated; the kinds command lists those there are, and a namespace is given with -n", f.cluster.Context, name)
+		return delegation.Kind{}, fmt.Errorf("context %q: no kind %q with a managedBy field. The kinds command lists all; set the namespace with -n", f.cluster.Context, name)
 	}
 	var names []string
 	for _, k := range kinds {
@@ -58,7 +58,7 @@ func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, e
 		}
 	}
 	if len(names) > 1 {
-		return delegation.Kind{}, fmt.Errorf("context %q: %q may be any of %s; name one of them", f.cluster.Context, name, strings.Join(names, ", "))
+		return delegation.Kind{}, fmt.Errorf("context %q: %q is ambiguous. Name one of %s", f.cluster.Context, name, strings.Join(names, ", "))
 	}
 	return kinds[0], nil
 }
@@ -74,11 +74,11 @@ func (f *KindFinder) Of(ctx context.Context, gvk schema.GroupVersionKind) (deleg
 		}
 		i := slices.IndexFunc(kinds, func(k delegation.Kind) bool { return k.GroupVersionKind().GroupKind() == gvk.GroupKind() })
 		if i < 0 {
-			return k, fmt.Errorf("this is of kind %q (%s), which context %s does not serve, or not with a managedBy; the kinds command lists what it serves, and kubectl applies all others",
+			return k, fmt.Errorf("context %[3]q does not serve kind %[1]q (%[2]s) with a managedBy field. The kinds command lists what it serves; apply other kinds with kubectl",
 				gvk.Kind, gvk.GroupVersion(), f.cluster.Context)
 		}
 		if k = kinds[i]; k.Resource.Version != gvk.Version {
-			return k, fmt.Errorf("this is a %s of %s, and context %s serves it with a managedBy as %s", gvk.Kind, gvk.GroupVersion(), f.cluster.Context, k.Resource.Version)
+			return k, fmt.Errorf("context %[3]q serves managedBy of %[1]s in version %[4]s, not in %[2]s. Change apiVersion", gvk.Kind, gvk.GroupVersion(), f.cluster.Context, k.Resource.Version)
 		}
 	}
 	k.Resource.Version = gvk.Version

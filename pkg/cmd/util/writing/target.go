@@ -24,7 +24,7 @@ func TargetsOf(args []string) ([]Target, error) {
 			return nil, err
 		}
 		if w.Name == "" {
-			return nil, errors.New("a NAME is empty")
+			return nil, errors.New("empty NAME")
 		}
 		if t := (Target{w.Kind, w.Name}); !slices.Contains(targets, t) {
 			targets = append(targets, t)

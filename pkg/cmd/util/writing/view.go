@@ -68,7 +68,7 @@ func (v *View) Event(e *dispatch.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.failed == nil && err != nil {
-		v.failed = fmt.Errorf("cannot print all that happened: %w", err)
+		v.failed = fmt.Errorf("cannot print all events: %w", err)
 	}
 }
 
