@@ -148,7 +148,7 @@ func (x *cancellation) refuse(unsearched []string) error {
 	}
 	return &UnsearchedError{
 		Origin: x.ref, On: contextsOfMirrors(x.mirrors),
-		text: fmt.Sprintf("%s may have a mirror where it was not searched, so %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
+		text: fmt.Sprintf("%s may have a mirror where it was not searched; %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
 			x.ref.WithKind(), again, strings.Join(unsearched, "; "), limit, strings.ToLower(x.kind.Kind)),
 	}
 }
@@ -191,11 +191,11 @@ func (x *cancellation) choose(ctx context.Context, m *FoundMirror) error {
 				refused = err
 			}
 		case kubecontext.IsConnection(err):
-			return fmt.Errorf("cannot reach the mirror of %s, so nothing was changed: %w", x.ref.WithKind(), err)
+			return fmt.Errorf("cannot reach the mirror of %s; nothing was changed: %w", x.ref.WithKind(), err)
 		default:
 			m.Cluster = w
 			return nil
 		}
 	}
-	return fmt.Errorf("the mirror of %s may not be removed, so nothing was changed: %w", x.ref.WithKind(), refused)
+	return fmt.Errorf("cannot remove the mirror of %s; nothing was changed: %w", x.ref.WithKind(), refused)
 }

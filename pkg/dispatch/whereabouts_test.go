@@ -141,7 +141,7 @@ func TestMarkKeepsWhatIsKnown(t *testing.T) {
 // that was not searched.
 func TestCancelFinds(t *testing.T) {
 	type clusters = []*fleet.Cluster
-	const unsearched = "so nothing was changed. Not searched: "
+	const unsearched = "nothing was changed. Not searched: "
 	for name, tt := range map[string]struct {
 		mark      string
 		workers   clusters
@@ -241,7 +241,7 @@ func TestCancelChooses(t *testing.T) {
 	assert.Equal(t, m.Cluster.Context, "admin")
 
 	m.Cluster, x.Others = dev, nil
-	assert.ErrorContains(t, x.choose(t.Context(), &m), "may not be removed, so nothing was changed: context \"dev\": ")
+	assert.ErrorContains(t, x.choose(t.Context(), &m), "nothing was changed: context \"dev\": ")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupt")

@@ -41,7 +41,7 @@ func TestKilledBeforeItIsNoted(t *testing.T) {
 	assert.Assert(t, contains(told, "No context reaches that cluster"), told)
 	_, told, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker2))
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "so nothing was changed", "which no context is proven to reach"), told)
+	assert.Assert(t, contains(told, "nothing was changed", "which no context is proven to reach"), told)
 	assert.Assert(t, jobOf(t, worker2, ns, "train") == nil)
 
 	again := dispatches(t, ns, "train")

@@ -183,7 +183,7 @@ func kindsDeleted(t *testing.T) {
 	assert.NilError(t, err)
 	d = dispatches(t, ns, "jobset/taken")
 	assert.Equal(t, d.End(), 1)
-	assert.Assert(t, contains(d.Seen[0].Message, "is there already, and is none of ours", "delete jobsets.jobset.x-k8s.io taken"), "%v", d.Seen)
+	assert.Assert(t, contains(d.Seen[0].Message, "already exists, and dispatch did not create it", "delete jobsets.jobset.x-k8s.io taken"), "%v", d.Seen)
 }
 
 func kindsCancelled(t *testing.T) {

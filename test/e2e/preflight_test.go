@@ -126,7 +126,7 @@ func obstacles() []obstacle {
 		{
 			"another priority class",
 			"kubectl --context worker-1 delete priorityclass NS && kubectl --context worker-1 create priorityclass NS --value=7", "PriorityClass NS", true,
-			"is another than on management: value 7, PreemptLowerPriority instead of value 1234, Never", "",
+			"differs from management: value 7, PreemptLowerPriority instead of value 1234, Never", "",
 			"kubectl --context worker-1 delete priorityclass NS && kubectl --context worker-1 create priorityclass NS --value=1234 --preemption-policy=Never",
 		},
 		{
@@ -157,7 +157,7 @@ func obstacles() []obstacle {
 		},
 		{
 			"a stranger", kubectl + "create job train --image=registry.example/other:1", "Job NS/train", false,
-			"is there already, and is none of ours; it is left alone", kubectl + "delete job train", "",
+			"already exists, and dispatch did not create it; left unchanged", kubectl + "delete job train", "",
 		},
 		{
 			"the mirror of an earlier origin",

@@ -57,9 +57,9 @@ func TestPreflightAccess(t *testing.T) {
 		"worker-1 permission on jobs", "worker-1 permission on pods",
 	})
 	assert.Assert(t, contains(told(found), `management blocking=true "permission on jobs/status": you may not patch jobs/status in namespace `+ns,
-		`worker-1 blocking=false "permission on pods/log"`, `worker-1 blocking=false "ConfigMap preflight-access/settings": could not be checked`,
-		`worker-1 blocking=false "PersistentVolumeClaim preflight-access/data": could not be checked`,
-		`worker-1 blocking=false "PriorityClass preflight-access": could not be checked`, "you may not create pods"), "%s", told(found))
+		`worker-1 blocking=false "permission on pods/log"`, `worker-1 blocking=false "ConfigMap preflight-access/settings": cannot be checked`,
+		`worker-1 blocking=false "PersistentVolumeClaim preflight-access/data": cannot be checked`,
+		`worker-1 blocking=false "PriorityClass preflight-access": cannot be checked`, "you may not create pods"), "%s", told(found))
 
 	for _, p := range blocking {
 		grant(t, p)
@@ -103,7 +103,7 @@ func TestPreflightEditor(t *testing.T) {
 	// Whether a claim will get its volume is for those who may see StorageClasses.
 	found, _ := f.preflight(f.create("claim", needy(ns)), dependency.Options{})
 	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; that could not be checked: "), "%s", told(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; cannot check that: "), "%s", told(found))
 
 	// Where the server's own plugins look, it does not matter what the user may see.
 	shell(t, "kubectl --context worker-1 delete priorityclass "+ns+" && kubectl --context worker-1 -n "+ns+" delete serviceaccount robot")
@@ -198,7 +198,7 @@ func TestPreflightOldServers(t *testing.T) {
 	found, _, err := (&preflight.Checker{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
 	assert.NilError(t, err)
 	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Assert(t, found[0].Blocking && contains(found[0].Message, "v1.31.4", "drops spec.managedBy", "would run there as well as on worker-1"), "%s", told(found))
+	assert.Assert(t, found[0].Blocking && contains(found[0].Message, "v1.31.4", "drops spec.managedBy", "would run both there and on worker-1"), "%s", told(found))
 	found = f.problems()
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "JobManagedBy"), "%s", told(found))
@@ -232,10 +232,10 @@ func TestPreflightCreate(t *testing.T) {
 	assert.NilError(t, unstructured.SetNestedField(bad.Object, int64(-3), "spec", "parallelism"))
 	found = check(bad)
 	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, contains(found[0].Message, "the API server does not take the Job: spec.parallelism: Invalid value: -3"), "%s", told(found))
+	assert.Assert(t, contains(found[0].Message, "the API server rejects the Job: spec.parallelism: Invalid value: -3"), "%s", told(found))
 
 	found = check(file("train"))
-	assert.Assert(t, len(found) == 1 && found[0].Object == "Job "+ns+"/train" && contains(found[0].Message, "is there already"), "%s", told(found))
+	assert.Assert(t, len(found) == 1 && found[0].Object == "Job "+ns+"/train" && contains(found[0].Message, "already exists"), "%s", told(found))
 
 	elsewhere := file("fine")
 	elsewhere.SetNamespace("preflight-nowhere")

@@ -215,7 +215,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	assert.Assert(t, contains(told, "is already dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(told, "new-mirror") && !contains(told, "deleted"), told)
 	_, told, code = run(t, append([]string{"cancel", "train", lost}, here...)...)
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "may have a mirror where it was not searched, so nothing was changed", "which no context is proven to reach"), told)
+	assert.Assert(t, contains(told, "may have a mirror where it was not searched; nothing was changed", "which no context is proven to reach"), told)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
 	_, told = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
 	assert.Assert(t, contains(told, "which was not read"), told)

@@ -101,10 +101,10 @@ func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unst
 func copyOf(original, planned *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	uid := planned.GetLabels()[delegation.OriginUIDLabel]
 	if uid == "" {
-		return nil, errors.New("cannot be copied for a mirror whose origin has no uid yet")
+		return nil, errors.New("cannot be copied: the origin has no uid yet")
 	}
 	if secretType, _, _ := unstructured.NestedString(original.Object, "type"); secretType == string(corev1.SecretTypeServiceAccountToken) {
-		return nil, errors.New("is the token of a service account, which no other cluster takes")
+		return nil, errors.New("is the token of a service account, which other clusters reject")
 	}
 	copied := &unstructured.Unstructured{Object: maps.Clone(original.Object)}
 	copied.Object["metadata"] = map[string]any{"name": original.GetName(), "namespace": planned.GetNamespace()}

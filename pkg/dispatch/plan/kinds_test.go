@@ -153,7 +153,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 			blind, delegation.MultiKueue, "apiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train, namespace: ml}\nspec: {}",
 			"rayjob ml/train is of version v1alpha1, which does not have spec.managedBy; use another version of its API",
 		},
-		"unmanaged": {pod, "", "apiVersion: v1\nkind: Pod\nmetadata: {name: train, namespace: ml}\nspec: {}", "pod ml/train is of a kind that has no managedBy"},
+		"unmanaged": {pod, "", "apiVersion: v1\nkind: Pod\nmetadata: {name: train, namespace: ml}\nspec: {}", "pod ml/train has no managedBy field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &unstructured.Unstructured{}
@@ -188,8 +188,8 @@ spec:
 	p := planFor(t, o, plan.Options{Kind: appWrapper, OriginCluster: delegation.Cluster{UID: "c"}, Namespace: "other"})
 	assert.DeepEqual(t, p.Warnings, []string{
 		"In namespace other the pod template names other objects than in ml: Secret there.",
-		"What it wraps is of a namespace of its own, and stays so in namespace other: spec.components[0].template.metadata.namespace=ml.",
-		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, what is made of it runs only if that is there.",
+		"Wrapped objects have their own namespace, and keep it in namespace other: spec.components[0].template.metadata.namespace=ml.",
+		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, its objects run only if that controller is there.",
 		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
 	assert.Equal(t, p.Mirror.GetLabels()["job-name"], "mine")

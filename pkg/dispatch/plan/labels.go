@@ -27,18 +27,18 @@ func (o Options) validate() error {
 		case len(problems) > 0:
 			all = append(all, fmt.Errorf("label %s=%s cannot be set: %s", key, value, strings.Join(problems, "; ")))
 		case key == delegation.MultiKueueOriginLabel:
-			all = append(all, fmt.Errorf("label %s cannot be set: MultiKueue would take the mirror for its own, and delete it", key))
+			all = append(all, fmt.Errorf("label %s cannot be set: MultiKueue would take the mirror as its own and delete it", key))
 		case object.InDomain(key, object.OurDomain):
-			all = append(all, fmt.Errorf("label %s cannot be set: it is dispatch's own", key))
+			all = append(all, fmt.Errorf("label %s cannot be set: it is reserved for dispatch", key))
 		case o.Kind.IsJob() && object.IsGenerated(key):
-			all = append(all, fmt.Errorf("label %s cannot be set: it is the Job controller's own", key))
+			all = append(all, fmt.Errorf("label %s cannot be set: it is reserved for the Job controller", key))
 		case slices.Contains(o.StripLabels, key):
 			all = append(all, fmt.Errorf("label %s is both set and stripped", key))
 		}
 	}
 	for _, key := range o.StripLabels {
 		if object.InDomain(key, object.OurDomain) {
-			all = append(all, fmt.Errorf("label %s cannot be stripped: it is dispatch's own, and the mirror is found by it", key))
+			all = append(all, fmt.Errorf("label %s cannot be stripped: dispatch finds the mirror by it", key))
 		}
 	}
 	return errors.Join(all...)
@@ -111,7 +111,7 @@ func (p *planner) labels() {
 	}
 	for _, key := range p.options.StripLabels {
 		if _, there := was[key]; !there {
-			p.warn("The label %s cannot be stripped, because the %s does not have it; those of its pods are left as they are.", key, p.options.Kind.Kind)
+			p.warn("The label %s cannot be stripped: the %s does not have it. Labels of its Pods stay unchanged.", key, p.options.Kind.Kind)
 			continue
 		}
 		if _, stays := now[key]; stays {

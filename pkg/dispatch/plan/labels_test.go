@@ -62,7 +62,7 @@ func TestPlanSetsAndStripsLabels(t *testing.T) {
 		assert.Equal(t, change(p, "metadata.labels["+key+"]"), want, key)
 	}
 	assert.DeepEqual(t, p.Warnings, []string{
-		"The label missing cannot be stripped, because the Job does not have it; those of its pods are left as they are.",
+		"The label missing cannot be stripped: the Job does not have it. Labels of its Pods stay unchanged.",
 	})
 	// Pods are not concerned.
 	assert.DeepEqual(t, at(p.Mirror, "spec.template.metadata.labels"), map[string]any{"app": "train"})
@@ -70,27 +70,27 @@ func TestPlanSetsAndStripsLabels(t *testing.T) {
 
 func TestPlanLabelsThatCannotBe(t *testing.T) {
 	for want, o := range map[string]plan.Options{
-		"label kueue.x-k8s.io/multikueue-origin cannot be set: MultiKueue would take the mirror for its own, and delete it": {
+		"label kueue.x-k8s.io/multikueue-origin cannot be set: MultiKueue would take the mirror as its own and delete it": {
 			SetLabels: map[string]string{delegation.MultiKueueOriginLabel: "multikueue"},
 		},
-		"label jobmanagedby.github.io/origin-uid cannot be set: it is dispatch's own": {
+		"label jobmanagedby.github.io/origin-uid cannot be set: it is reserved for dispatch": {
 			SetLabels: map[string]string{delegation.OriginUIDLabel: "u"},
 		},
-		"label jobmanagedby.github.io/more cannot be set: it is dispatch's own": {
+		"label jobmanagedby.github.io/more cannot be set: it is reserved for dispatch": {
 			SetLabels: map[string]string{"jobmanagedby.github.io/more": "u"},
 		},
-		"label job-name cannot be set: it is the Job controller's own": {SetLabels: map[string]string{"job-name": "u"}},
-		"label a b=c cannot be set: name part must consist of":         {SetLabels: map[string]string{"a b": "c"}},
-		"label a=b c cannot be set: a valid label must be an empty":    {SetLabels: map[string]string{"a": "b c"}},
+		"label job-name cannot be set: it is reserved for the Job controller": {SetLabels: map[string]string{"job-name": "u"}},
+		"label a b=c cannot be set: name part must consist of":                {SetLabels: map[string]string{"a b": "c"}},
+		"label a=b c cannot be set: a valid label must be an empty":           {SetLabels: map[string]string{"a": "b c"}},
 		"label team is both set and stripped": {
 			SetLabels: map[string]string{"team": "a"}, StripLabels: []string{"team"},
 		},
-		"label jobmanagedby.github.io/origin-uid cannot be stripped: it is dispatch's own, and the mirror is found by it": {
+		"label jobmanagedby.github.io/origin-uid cannot be stripped: dispatch finds the mirror by it": {
 			StripLabels: []string{delegation.OriginUIDLabel},
 		},
 		"label a b=c cannot be set: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end " +
 			"with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
-			"'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')\nlabel job-name cannot be set: it is the Job controller's own": {
+			"'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')\nlabel job-name cannot be set: it is reserved for the Job controller": {
 			SetLabels: map[string]string{"a b": "c", "job-name": "x"},
 		},
 	} {

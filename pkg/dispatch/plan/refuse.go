@@ -57,7 +57,7 @@ func isMirror(origin *unstructured.Unstructured, o Options) (reason string, reme
 			command.Say("dispatch that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
-		return "is itself a mirror that MultiKueue made (origin " + name + ")",
+		return "is itself a mirror of MultiKueue (origin " + name + ")",
 			command.Say("leave it to MultiKueue, or take the label %s off if this is a copy", delegation.MultiKueueOriginLabel)
 	}
 	return "", ""

@@ -82,7 +82,7 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"MultiKueue's mirror": {
 			[]edit{{"metadata.labels[kueue.x-k8s.io/multikueue-origin]", "multikueue"}},
-			"is itself a mirror that MultiKueue made (origin multikueue)",
+			"is itself a mirror of MultiKueue (origin multikueue)",
 			"leave it to MultiKueue, or take the label kueue.x-k8s.io/multikueue-origin off if this is a copy",
 		},
 		"a node": {
@@ -163,8 +163,8 @@ func TestPlanMakesNoSense(t *testing.T) {
 		"job ml/small is invalid: spec.template is missing, or not an object":      {"spec.template", "x"},
 		"job ml/small is invalid: spec.template.spec is missing, or not an object": {"spec.template.spec", "yaml:[]"},
 		"job ml/small is invalid: spec.managedBy is 7, not a string":               {"spec.managedBy", int64(7)},
-		"metadata.labels accessor error":                                               {"metadata.labels", "yaml:{a: 1}"},
-		"spec.template.metadata.labels accessor error":                                 {"spec.template.metadata", "yaml:{labels: [a]}"},
+		"metadata.labels accessor error":                                           {"metadata.labels", "yaml:{a: 1}"},
+		"spec.template.metadata.labels accessor error":                             {"spec.template.metadata", "yaml:{labels: [a]}"},
 	} {
 		_, err := plan.New(smallJob(t, e), into)
 		assert.ErrorContains(t, err, want)

@@ -36,7 +36,7 @@ func isUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, remedy
 	if !o.Kind.IsUnmanaged() {
 		return "", ""
 	}
-	return "is of a kind that has no managedBy, so its own cluster would run it too",
+	return "has no managedBy field, so its own cluster would run it too",
 		"have it run by a Job, or leave it to MultiKueue, which moves such objects in ways of its own"
 }
 

@@ -69,7 +69,7 @@ func (p *planner) warnOfReferences() {
 			p.options.Namespace, p.origin.GetNamespace(), strings.Join(slices.Sorted(maps.Keys(references)), ", "))
 	}
 	if len(namespaces) > 0 {
-		p.warn("What it wraps is of a namespace of its own, and stays so in namespace %s: %s.", p.options.Namespace, strings.Join(namespaces, ", "))
+		p.warn("Wrapped objects have their own namespace, and keep it in namespace %s: %s.", p.options.Namespace, strings.Join(namespaces, ", "))
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *planner) warnOfOwners() {
 		owner, _ := object["managedBy"].(string)
 		isReserved := func(k delegation.Kind) bool { return k.OwnerOf(owner).IsBuiltIn() }
 		if !slices.ContainsFunc(delegation.Kinds(), isReserved) {
-			p.warn("%s.managedBy is %s: on the worker, what is made of it runs only if that is there.", path, owner)
+			p.warn("%s.managedBy is %s: on the worker, its objects run only if that controller is there.", path, owner)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func (p *planner) warnOfOwners() {
 func (p *planner) jobSelector() {
 	if content.IsTrueAt(p.origin, "spec", "manualSelector") {
 		p.changed(Kept, "spec.selector", selectorText(content.At(p.origin, "spec", "selector")), "spec.manualSelector is true")
-		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it takes other pods that match %s for its own.",
+		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it adopts other Pods that match %s.",
 			selectorText(content.At(p.origin, "spec", "selector")))
 	} else if selector := p.take("spec", "selector"); selector != nil {
 		p.changed(Removed, "spec.selector", selectorText(selector), "the worker makes one with the mirror's uid")

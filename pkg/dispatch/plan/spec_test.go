@@ -68,8 +68,8 @@ func TestPlanSpec(t *testing.T) {
 		}
 		assert.Equal(t, change(plan, "spec.selector"), "kept batch.kubernetes.io/controller-uid="+originUID)
 		assert.DeepEqual(t, plan.Warnings, []string{
-			"The Job selects its pods itself (spec.manualSelector): on the worker, it takes other pods that match " +
-				"batch.kubernetes.io/controller-uid=" + originUID + " for its own.",
+			"The Job selects its pods itself (spec.manualSelector): on the worker, it adopts other Pods that match " +
+				"batch.kubernetes.io/controller-uid=" + originUID + ".",
 		})
 	})
 	t.Run("what only the worker enforces", func(t *testing.T) {

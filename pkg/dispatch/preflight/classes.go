@@ -65,7 +65,7 @@ func (c *check) priority(ctx context.Context, of *pods) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context, Object: named("PriorityClass", "", name),
-		Message: fmt.Sprintf("is another than on %s: value %d, %s instead of value %d, %s", c.origin.Context, after, preemption(there), before, preemption(here)),
+		Message: fmt.Sprintf("differs from %s: value %d, %s instead of value %d, %s", c.origin.Context, after, preemption(there), before, preemption(here)),
 	}}
 }
 

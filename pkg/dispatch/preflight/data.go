@@ -131,17 +131,17 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 	case err != nil && allowed:
 		p.Blocking = !ref.optional
 		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, kubecontext.Because(err))
-		p.Remedy = command.Say("make it there: %s", make1)
+		p.Remedy = command.Say("create it there: %s", make1)
 	case err == nil && !original.exists && ref.optional:
 		return nil, false
 	case err != nil, !original.exists:
 		if err == nil {
 			p.Message += fmt.Sprintf("; %s has none either", c.origin.Context)
 		}
-		p.Remedy = command.Say("make it there: %s", make1)
+		p.Remedy = command.Say("create it there: %s", make1)
 	case original.isToken:
 		p.Blocking = !ref.optional
-		p.Message += "; it is the token of a service account, which no other cluster takes"
+		p.Message += "; it is the token of a service account, which other clusters reject"
 		p.Remedy = command.Say("have the pods use a token of the worker's own, or make another Secret there: %s", make1)
 	case !allowed:
 		p.Remedy = command.Say("copy it: run dispatch with %s; or make it there: %s", c.allowing(ref), make1)

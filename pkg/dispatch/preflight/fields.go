@@ -143,7 +143,7 @@ func (c *check) drops(p Probe, version serverVersion, fields []dropped) []Proble
 	return []Problem{{
 		Context: p.Context, Object: "the API of " + c.kind.Resource.GroupResource().String(),
 		Message: fmt.Sprintf("drops %s; the %s runs without it", strings.Join(paths, ", "), c.kind.Kind),
-		Remedy:  "if that matters, have the same version of it installed as where the origin is",
+		Remedy:  "if that matters, install the same version as on the cluster of the origin",
 	}}
 }
 
@@ -166,7 +166,7 @@ func (p Probe) tooOld(version serverVersion, fields []dropped) []Problem {
 		found = append(found, Problem{
 			Context: p.Context, Blocking: true,
 			Message: fmt.Sprintf("the API server (%s) drops %s, so the Job would do something else there", version.text, strings.Join(matter, ", ")),
-			Remedy:  "choose a cluster that knows it, or do without it in the Job; in clusters that are new enough, its feature gate may be off",
+			Remedy:  "choose a cluster that knows it, or remove it from the Job. In a new enough cluster, enable its feature gate",
 		})
 	}
 	if len(rest) > 0 {

@@ -48,7 +48,7 @@ func TestHostileNames(t *testing.T) {
 		found = append(found, c.accountPulls(t.Context(), &pods{}, pod)...)
 		assert.Equal(t, len(found), 6, "%q: %+v", name, found)
 		for _, p := range found {
-			assert.Assert(t, strings.HasPrefix(p.Message, "cannot exist, and "), "%+v", p)
+			assert.Assert(t, strings.HasPrefix(p.Message, "cannot exist, but "), "%+v", p)
 			assert.Assert(t, !slices.ContainsFunc(p.Remedy.Parts(), func(part command.Part) bool { return part.IsCommand }), "%q: %s", name, p.Remedy)
 		}
 	}

@@ -110,7 +110,7 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 		p.Blocking = false
 		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", command.Say("see why: %s", describe)
 		if err != nil {
-			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; that could not be checked: %s", class, kubecontext.Because(err))
+			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; cannot check that: %s", class, kubecontext.Because(err))
 		}
 	default:
 		return nil
@@ -182,7 +182,7 @@ func (c *check) drivers(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "CSIDriver", name: v.CSI.Driver,
 			message:  fmt.Sprintf("is not installed, as far as one can see, and volume %s needs it", v.Name),
-			remedy:   command.Say("these are: %s", c.worker.Kubectl("", "get", "csidrivers")),
+			remedy:   command.Say("existing ones: %s", c.worker.Kubectl("", "get", "csidrivers")),
 			versions: versions(storagev1.SchemeGroupVersion.WithResource("csidrivers")),
 		})
 	}
@@ -205,7 +205,7 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: "ClusterTrustBundle", name: *bundle.Name,
 				message: fmt.Sprintf("does not exist, and volume %s needs it", v.Name),
-				remedy:  command.Say("have it made; these are there: %s", c.worker.Kubectl("", "get", "clustertrustbundles")), blocks: true,
+				remedy:  command.Say("ask for it to be created. Existing ones: %s", c.worker.Kubectl("", "get", "clustertrustbundles")), blocks: true,
 				versions: versions(schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
 					certificatesv1beta1.SchemeGroupVersion.WithResource("clustertrustbundles"),
 					certificatesv1alpha1.SchemeGroupVersion.WithResource("clustertrustbundles")),
@@ -234,7 +234,7 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: kind, namespace: c.namespace(), name: name,
 				message:  fmt.Sprintf("does not exist, and the pods' resource claim %v needs it", claim["name"]),
-				remedy:   command.Say("make it there; this is the origin's: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", plural, name, "-o", "yaml")),
+				remedy:   command.Say("create it there, like the one of the origin: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", plural, name, "-o", "yaml")),
 				versions: ofGroup("resource.k8s.io", plural, "v1", "v1beta2", "v1beta1"), blocks: true,
 			})
 		}
@@ -261,7 +261,7 @@ func (c *check) podGroups(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "PodGroup", namespace: c.namespace(), name: name,
 			message: "does not exist, and the pods wait for it (schedulingGroup)",
-			remedy: command.Say("make it there; this is the origin's: %s",
+			remedy: command.Say("create it there, like the one of the origin: %s",
 				c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "podgroups.scheduling.k8s.io", name, "-o", "yaml")),
 			versions: ofGroup("scheduling.k8s.io", "podgroups", "v1beta1", "v1alpha3", "v1alpha2"), blocks: true,
 		})
@@ -275,7 +275,7 @@ func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "Service", namespace: c.namespace(), name: name,
 		message:  "does not exist; the pods have it as their subdomain, and do not find each other by name without it",
-		remedy:   command.Say("%s, and give it the pods' labels as its selector", c.worker.Kubectl(c.namespace(), "create", "service", "clusterip", name, "--clusterip=None")),
+		remedy:   command.Say("%s, with the labels of the Pods as its selector", c.worker.Kubectl(c.namespace(), "create", "service", "clusterip", name, "--clusterip=None")),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("services")),
 	})
 }
@@ -291,7 +291,7 @@ func (c *check) surprises(_ context.Context, of *pods) []Problem {
 		warn("the pods stay pending unless there is a scheduler %s", spec.SchedulerName)
 	}
 	for _, gate := range spec.SchedulingGates {
-		warn("the pods stay pending until somebody takes their scheduling gate %s off", gate.Name)
+		warn("the Pods stay pending until their scheduling gate %s is removed", gate.Name)
 	}
 	var paths []string
 	for _, v := range spec.Volumes {
@@ -301,7 +301,7 @@ func (c *check) surprises(_ context.Context, of *pods) []Problem {
 	}
 	slices.Sort(paths)
 	if len(paths) > 0 {
-		warn("the pods see %s of the nodes they run on, which may be something else there", strings.Join(slices.Compact(paths), ", "))
+		warn("the Pods see %s of their nodes, which may differ there", strings.Join(slices.Compact(paths), ", "))
 	}
 	return found
 }

@@ -49,7 +49,7 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context, Object: "the nodes", Message: message + "; the pods stay pending until there is one",
-		Remedy: command.Say("see what there is: %s", c.worker.Kubectl("", "describe", "nodes")),
+		Remedy: command.Say("list the existing ones: %s", c.worker.Kubectl("", "describe", "nodes")),
 	}}
 }
 

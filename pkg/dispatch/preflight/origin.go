@@ -47,7 +47,7 @@ func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	case state.terminating:
 		return []Problem{{
 			Context: c.origin.Context, Blocking: true, Object: about,
-			Message: fmt.Sprintf("is being deleted, and the %s with it", c.kind.Kind), Remedy: command.Say("dispatch %s of another namespace", object.WithArticle(c.kind.Kind)),
+			Message: fmt.Sprintf("is being deleted, together with the %s", c.kind.Kind), Remedy: command.Say("dispatch %s of another namespace", object.WithArticle(c.kind.Kind)),
 		}}
 	}
 	return nil
@@ -63,8 +63,8 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	if c.kind.Ignored != "" {
 		found = append(found, Problem{
 			Context: c.origin.Context,
-			Message: fmt.Sprintf("%s does not heed %s, and would run the %s here as well", c.kind.Ignored, content.Dotted(c.kind.ManagedBy), c.kind.Kind),
-			Remedy:  command.Say("see that what runs there is %s or later, or nothing", c.kind.Since),
+			Message: fmt.Sprintf("%s ignores %s, and would run the %s here too", c.kind.Ignored, content.Dotted(c.kind.ManagedBy), c.kind.Kind),
+			Remedy:  command.Say("upgrade it there to %s or later, or remove it", c.kind.Since),
 		})
 	}
 	if c.Create {
@@ -78,8 +78,8 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	// (KEP-4368, "Two controllers running").
 	return []Problem{{
 		Context: c.origin.Context,
-		Message: fmt.Sprintf("the cluster is %s, where the built-in controller runs Jobs that somebody else manages too, unless the feature gate JobManagedBy is on", version.text),
-		Remedy:  command.Say("see that its kube-controller-manager has --feature-gates=JobManagedBy=true; no pods of the Job may be there: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pods", "-l", jobNameLabel+"="+c.Request.Origin.GetName())),
+		Message: fmt.Sprintf("the cluster is %s, where the built-in controller also runs Jobs with another owner, unless the feature gate JobManagedBy is on", version.text),
+		Remedy:  command.Say("set --feature-gates=JobManagedBy=true on its kube-controller-manager. The Job must have no Pods there: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pods", "-l", jobNameLabel+"="+c.Request.Origin.GetName())),
 	}}
 }
 
@@ -105,7 +105,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 			found = append(found, Problem{
 				Context: c.origin.Context, Blocking: true,
 				Message: fmt.Sprintf("the API server (%s) does not know %s", version.text, strings.Join(unknown, ", ")),
-				Remedy:  command.Say("correct or remove that in the file; %s lists what it knows", c.origin.Kubectl("", "explain", command.Explained(c.kind)+".spec", "--recursive")),
+				Remedy:  command.Say("correct or remove it in the file; %s lists the known fields", c.origin.Kubectl("", "explain", command.Explained(c.kind)+".spec", "--recursive")),
 			})
 		}
 		stored, err = c.origin.Create(ctx, c.kind.Resource, c.Request.Origin, metav1.FieldValidationIgnore, metav1.DryRunAll)
@@ -115,8 +115,8 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return append(found, Problem{
-			Context: c.origin.Context, Blocking: true, Object: named(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "is there already",
-			Remedy: command.Say("dispatch it by its name instead of from the file, or see what it is: %s", c.origin.Kubectl(namespace, "get", command.KindName(c.kind), c.Request.Origin.GetName(), "-o", "yaml")),
+			Context: c.origin.Context, Blocking: true, Object: named(c.kind.Kind, namespace, c.Request.Origin.GetName()), Message: "already exists",
+			Remedy: command.Say("dispatch it by name instead of from the file, or inspect it: %s", c.origin.Kubectl(namespace, "get", command.KindName(c.kind), c.Request.Origin.GetName(), "-o", "yaml")),
 		})
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	if content.StringAt(stored, c.kind.ManagedBy...) == "" {
 		found = append(found, Problem{
 			Context: c.origin.Context, Blocking: true,
-			Message: fmt.Sprintf("the API server (%s) drops %s without a word, so the %s would run there as well as on %s", version.text, managedBy, c.kind.Kind, c.worker.Context),
+			Message: fmt.Sprintf("the API server (%s) silently drops %s, so the %s would run both there and on %s", version.text, managedBy, c.kind.Kind, c.worker.Context),
 			Remedy:  c.remedyForDropped(),
 		})
 	}
@@ -137,11 +137,11 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 func (c *check) remedyForDropped() command.Prose {
 	switch {
 	case c.kind.IsJob():
-		return "keep the origin on a cluster of Kubernetes 1.32 or later, or turn the feature gate JobManagedBy on in its kube-apiserver and kube-controller-manager"
+		return "keep the origin on a cluster of Kubernetes 1.32 or later, or enable the feature gate JobManagedBy in its kube-apiserver and kube-controller-manager"
 	case c.kind.Since != "":
 		return command.Say("have the API of %s or later installed there", c.kind.Since)
 	}
-	return "have an API installed there that has the field"
+	return "install a version of the API there that has the field"
 }
 
 // unknownFields are those that a server named when it was to be strict; nil if the

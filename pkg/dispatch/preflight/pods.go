@@ -65,7 +65,7 @@ func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Uns
 		)
 		return trial{problems: append(found, Problem{
 			Context: c.worker.Context, Object: "the pods",
-			Message: fmt.Sprintf("could not be checked against quota, PodSecurity and webhooks: you may not create pods in namespace %s", c.namespace()),
+			Message: fmt.Sprintf("cannot be checked against quota, PodSecurity and webhooks: you may not create pods in namespace %s", c.namespace()),
 		})}
 	}
 	// Pods that differ by their Job alone are tried once.
@@ -221,8 +221,8 @@ func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []P
 		}
 		found = append(found, Problem{
 			Context: c.worker.Context, Object: named(dependency.Secret, c.namespace(), secret.Name),
-			Message: fmt.Sprintf("does not exist, and ServiceAccount %s wants images pulled with it", pod.Spec.ServiceAccountName),
-			Remedy:  command.Say("make it there: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(reference{kind: dependency.Secret, name: secret.Name, soft: true})...)),
+			Message: fmt.Sprintf("does not exist, but ServiceAccount %s pulls images with it", pod.Spec.ServiceAccountName),
+			Remedy:  command.Say("create it there: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(reference{kind: dependency.Secret, name: secret.Name, soft: true})...)),
 		})
 	}
 	return found

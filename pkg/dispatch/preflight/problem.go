@@ -44,7 +44,7 @@ func (p Probe) noName(kind, namespace, name, by string) []Problem {
 	}
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: named(kind, namespace, name),
-		Message: fmt.Sprintf("cannot exist, and %s needs it: %s", by, wrong[0]),
+		Message: fmt.Sprintf("cannot exist, but %s needs it: %s", by, wrong[0]),
 		Remedy:  "correct the name in the pod template",
 	}}
 }
@@ -52,7 +52,7 @@ func (p Probe) noName(kind, namespace, name, by string) []Problem {
 // unchecked says that something could not be looked at, which is not to be taken
 // for something that is missing.
 func (p Probe) unchecked(object, namespace string, err error) Problem {
-	found := Problem{Context: p.Context, Object: object, Message: "could not be checked: " + kubecontext.Because(err)}
+	found := Problem{Context: p.Context, Object: object, Message: "cannot be checked: " + kubecontext.Because(err)}
 	if apierrors.IsForbidden(err) {
 		found.Remedy = command.Say("see what you may do: %s", p.Kubectl(namespace, "auth", "can-i", "--list"))
 	}

@@ -94,7 +94,7 @@ func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context,
-		Message: "a webhook there suspends the mirror when it is created, as Kueue's does where it manages all Jobs: it may not start before it is in a queue",
+		Message: "a webhook suspends the mirror, as Kueue does if it manages all Jobs: the mirror may need a queue to start",
 		Remedy:  command.Say("name a queue with --set-labels %s=QUEUE", delegation.QueueNameLabel),
 	}}
 }

@@ -37,15 +37,15 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 		}}
 	case apierrors.IsAlreadyExists(err):
 		return []Problem{{
-			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "is there already",
-			Remedy: command.Say("see what it is: %s", p.Kubectl(o.GetNamespace(), "get", command.KindNameOf(o), o.GetName(), "-o", "yaml")),
+			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "already exists",
+			Remedy: command.Say("inspect it: %s", p.Kubectl(o.GetNamespace(), "get", command.KindNameOf(o), o.GetName(), "-o", "yaml")),
 		}}
 	case kubecontext.IsConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
 	case strings.Contains(err.Error(), "does not support dry run"):
 		// Such webhooks are older than admissionregistration.k8s.io/v1, which no longer
 		// lets them be.
-		return []Problem{{Context: p.Context, Object: about, Message: "could not be tried: " + kubecontext.Because(err)}}
+		return []Problem{{Context: p.Context, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
 	}
 	text := kubecontext.Objection(err)
 	for _, r := range p.refusals(o.GetNamespace(), subject(o)) {
@@ -60,8 +60,8 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 		who = "its pods"
 	}
 	return []Problem{{
-		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server does not take %s: %s", who, text),
-		Remedy: command.Say("change the %s so that it is taken, or have somebody who may do so change what keeps it out", subject(o)),
+		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server rejects %s: %s", who, text),
+		Remedy: command.Say("change the %s so that it is accepted, or ask an administrator to change what rejects it", subject(o)),
 	}}
 }
 
@@ -124,7 +124,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
 			found.Blocking = false
 			found.Object = named("ResourceQuota", namespace, m[1])
-			found.Message = "could not be checked: its controller has not looked at it yet"
+			found.Message = "cannot be checked: its controller has not looked at it yet"
 		}},
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)

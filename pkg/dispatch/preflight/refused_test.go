@@ -62,7 +62,7 @@ func TestRefused(t *testing.T) {
 			"quota that wants limits", pod, forbidden("failed quota: team: must specify limits.cpu for: main; limits.memory for: main"),
 			true, "ResourceQuota ml/team", "must specify limits.cpu for: main; limits.memory for: main", "describe resourcequota team",
 		},
-		{"quota that nobody has counted", pod, forbidden("status unknown for quota: team, resources: cpu"), false, "ResourceQuota ml/team", "could not be checked", ""},
+		{"quota that nobody has counted", pod, forbidden("status unknown for quota: team, resources: cpu"), false, "ResourceQuota ml/team", "cannot be checked", ""},
 		{
 			"pod security", pod, forbidden(`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)`),
 			true, "Namespace ml", "level restricted:latest: runAsNonRoot != true", "label --overwrite namespace ml pod-security.kubernetes.io/enforce=privileged",
@@ -77,7 +77,7 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"webhook without dry run", job, apierrors.NewBadRequest(`admission webhook "old.example.com" does not support dry run`),
-			false, "", "could not be tried: admission webhook", "",
+			false, "", "cannot be tried: admission webhook", "",
 		},
 		{
 			"webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com": connection refused`)),
@@ -85,9 +85,9 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"policy", job, apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "train", field.ErrorList{field.Invalid(field.NewPath("spec", "backoffLimit"), -1, "must not be negative")}),
-			true, "", "the API server does not take the Job: spec.backoffLimit: Invalid value: -1: must not be negative", "",
+			true, "", "the API server rejects the Job: spec.backoffLimit: Invalid value: -1: must not be negative", "",
 		},
-		{"unknown text", pod, forbidden("it is Friday"), true, "the pods", "the API server does not take its pods: it is Friday", ""},
+		{"unknown text", pod, forbidden("it is Friday"), true, "the pods", "the API server rejects its pods: it is Friday", ""},
 		{
 			"namespace is ending", job, forbidden("unable to create new content in namespace ml because it is being terminated"),
 			true, "Namespace ml", "is being deleted", "wait --for=delete namespace ml",
@@ -96,10 +96,10 @@ func TestRefused(t *testing.T) {
 			"no namespace", job, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ml"),
 			true, "Namespace ml", "does not exist", "kubectl --context 'a b' create namespace ml",
 		},
-		{"timeout", pod, context.DeadlineExceeded, false, "the pods", "could not be checked: context deadline exceeded", ""},
+		{"timeout", pod, context.DeadlineExceeded, false, "the pods", "cannot be checked: context deadline exceeded", ""},
 		{
 			"no connection", job, &url.Error{Op: "Post", URL: "https://server", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}},
-			false, "", "could not be checked: dial: connection refused", "",
+			false, "", "cannot be checked: dial: connection refused", "",
 		},
 		{"too busy", job, apierrors.NewTooManyRequestsError("later"), false, "", "later", ""},
 	} {

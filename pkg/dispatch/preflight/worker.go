@@ -23,7 +23,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	if c.isSameCluster(ctx) {
 		return []Problem{{
 			Context: c.worker.Context, Blocking: true,
-			Message: fmt.Sprintf("is the cluster that the %s is on already; %s cannot be dispatched to its own cluster", c.kind.Kind, object.WithArticle(c.kind.Kind)),
+			Message: fmt.Sprintf("is the cluster of the %s itself; %s cannot be dispatched to its own cluster", c.kind.Kind, object.WithArticle(c.kind.Kind)),
 			Remedy:  "name the context of another cluster with --to",
 		}}
 	}
@@ -171,12 +171,12 @@ func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) st
 	case m.OriginUID != "":
 		return fmt.Sprintf("is there already: the mirror of another %s, %s, uid %s", c.kind.Kind, m.Origin, m.OriginUID)
 	case m.MultiKueueOrigin != "":
-		return "is there already: a mirror that MultiKueue made; it is left alone"
+		return "already exists: a mirror of MultiKueue; left unchanged"
 	}
 	if owner := object.OwnerOf(c.kind, job); !owner.IsBuiltIn() {
 		return fmt.Sprintf("is there already: %s that %s manages; it is left alone", object.WithArticle(c.kind.Kind), owner)
 	}
-	return "is there already, and is none of ours; it is left alone"
+	return "already exists, and dispatch did not create it; left unchanged"
 }
 
 // leftovers are pods of an earlier Job of that name.
@@ -197,7 +197,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 	}
 	return []Problem{{
 		Context: c.worker.Context, Object: named("Pod", c.namespace(), pods.Items[0].Name),
-		Message: fmt.Sprintf("is left of an earlier %s of that name, and still runs", c.kind.Kind),
+		Message: fmt.Sprintf("is left over from an earlier %s of that name, and still runs", c.kind.Kind),
 		Remedy:  command.Say("see what it does: %s", c.worker.Kubectl(c.namespace(), "get", "pods", "-l", selector)),
 	}}
 }

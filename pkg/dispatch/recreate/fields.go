@@ -97,7 +97,7 @@ func (r *Replacement) stripMetadata() {
 	}
 	if len(kept) > 0 {
 		r.changed(plan.Kept, "metadata.finalizers", strings.Join(kept, ", "), "whoever set it may count on it")
-		r.warn("Finalizers hold the old %s until whoever is in charge of them has removed them: %s.", r.kind().Kind, strings.Join(kept, ", "))
+		r.warn("Finalizers block the deletion of the old %s until their controllers remove them: %s.", r.kind().Kind, strings.Join(kept, ", "))
 	}
 	if owners := r.Old.GetOwnerReferences(); len(owners) > 0 {
 		var names []string
@@ -145,10 +145,10 @@ func (r *Replacement) setQueue() {
 		return
 	}
 	if queue != "" {
-		r.warn("The %s stays in the queue %s (label %s): where Kueue is installed, it runs only when that admits it; --queue '' takes it out.", r.kind().Kind, queue, delegation.QueueNameLabel)
+		r.warn("The %s stays in the queue %s (label %s): with Kueue installed, it runs only when Kueue admits it. Remove it with --queue ''.", r.kind().Kind, queue, delegation.QueueNameLabel)
 	}
 	if isHeld && queue == "" && (before != "" || object.OwnerOf(r.kind(), r.Old) == delegation.MultiKueue) {
-		r.warn("Kueue held the %s back (%s), and nobody will let it go now; to do so: %s.", r.kind().Kind, content.Dotted(path),
+		r.warn("Kueue suspended the %s (%s), and no controller will resume it. To resume it: %s.", r.kind().Kind, content.Dotted(path),
 			command.Kubectl(r.options.Context, r.Old.GetNamespace(), "patch", command.KindName(r.kind()), r.Old.GetName(), "--type=merge", "-p", command.JSON(released(path, held))))
 	}
 }
@@ -168,25 +168,25 @@ func released(path []string, held any) map[string]any {
 func (r *Replacement) warnOfWork() {
 	end := object.EndOf(r.kind(), r.stored)
 	if end != nil {
-		r.warn("The %s is %s: the new one runs its pods once more, from the start.", r.kind().Kind, object.StatusOf(r.kind(), r.stored))
+		r.warn("The %s is %s: the new one runs its Pods again, from the start.", r.kind().Kind, object.StatusOf(r.kind(), r.stored))
 	}
 	if how := howRunning(r.kind(), r.stored); how != "" {
-		r.warn("The %s %s: it is deleted with its pods, and what they have done is lost.", r.kind().Kind, how)
+		r.warn("The %s %s: it is deleted with its Pods, and their work is lost.", r.kind().Kind, how)
 	}
 	mirror := r.marks()[delegation.MirrorAnnotation]
 	switch {
 	case mirror == "":
 	case end == nil:
-		r.warn("The %s is dispatched: its mirror %s is left where it is, and may run beside the new one.", r.kind().Kind, mirror)
+		r.warn("The %s is dispatched: its mirror %s stays, and may run next to the new one.", r.kind().Kind, mirror)
 	case r.options.owner() == delegation.Dispatch:
-		r.warn("The old mirror %s may still be there, and then be in the way of the next dispatch; cancel removes it, as long as the old %s is there.", mirror, r.kind().Kind)
+		r.warn("The old mirror %s may still exist and block the next dispatch. Remove it with cancel while the old %s exists.", mirror, r.kind().Kind)
 	}
 }
 
 // warnOfOthers tells of others who look after the Job, and may not let it be.
 func (r *Replacement) warnOfOthers() {
 	if c := metav1.GetControllerOfNoCopy(r.stored); c != nil {
-		r.warn("The %s belongs to %s %s, which may make another before this is done; then the new one cannot be created.", r.kind().Kind, c.Kind, c.Name)
+		r.warn("The %s belongs to %s %s, which may create another one first; then the new one cannot be created.", r.kind().Kind, c.Kind, c.Name)
 	}
 	if sources := r.sources(); len(sources) > 0 {
 		r.warn("The %s is kept as it is written elsewhere (%s), where %s has to be changed, too: to change it back here is tried in vain.",

@@ -42,7 +42,7 @@ func TestReplacementOfKinds(t *testing.T) {
 		"to dispatch": {"jobset", `{spec: {suspend: false}}`, string(delegation.Dispatch), nil, `{suspend: false, managedBy: jobmanagedby.github.io/dispatch}`, ""},
 		"to its own controller": {
 			"pytorchjob", `{spec: {runPolicy: {managedBy: kueue.x-k8s.io/multikueue, suspend: true}}}`, "", new(""), `{runPolicy: {suspend: true}}`,
-			`Kueue held the PyTorchJob back (spec.runPolicy.suspend), and nobody will let it go now; to do so: ` + "`" + `kubectl --context management -n ml patch pytorchjobs.kubeflow.org train --type=merge -p '{"spec":{"runPolicy":{"suspend":false}}}'` + "`.",
+			`Kueue suspended the PyTorchJob (spec.runPolicy.suspend), and no controller will resume it. To resume it: ` + "`" + `kubectl --context management -n ml patch pytorchjobs.kubeflow.org train --type=merge -p '{"spec":{"runPolicy":{"suspend":false}}}'` + "`.",
 		},
 		"to MultiKueue": {"jaxjob", `{spec: {}}`, multiKueue, new("q"), `{runPolicy: {managedBy: kueue.x-k8s.io/multikueue, suspend: true}}`, ""},
 		"a run to MultiKueue": {
@@ -50,11 +50,11 @@ func TestReplacementOfKinds(t *testing.T) {
 		},
 		"a run from MultiKueue": {
 			"pipelinerun", `{spec: {managedBy: kueue.x-k8s.io/multikueue, status: PipelineRunPending}}`, "", nil, `{status: PipelineRunPending}`,
-			"to do so: `kubectl --context management -n ml patch pipelineruns.tekton.dev train --type=merge -p '{\"spec\":{\"status\":null}}'`.",
+			"To resume it: `kubectl --context management -n ml patch pipelineruns.tekton.dev train --type=merge -p '{\"spec\":{\"status\":null}}'`.",
 		},
 		"ended": {
 			"trainjob", `{spec: {managedBy: trainer.kubeflow.org/trainjob-controller}, status: {conditions: [{type: Complete, status: "True"}]}}`, "", nil, `{}`,
-			"The TrainJob is Complete: the new one runs its pods once more, from the start.",
+			"The TrainJob is Complete: the new one runs its Pods again, from the start.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestReplacementOfKindsRefused(t *testing.T) {
 			"trainjob ml/train cannot be managed by jobmanagedby.github.io/dispatch: of spec.managedBy, its API takes only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue",
 		},
 		"a template":      {"cronjob", `{spec: {}}`, ours, "cronjob ml/train does not run itself: its spec.jobTemplate.spec.managedBy is that of what it makes"},
-		"unmanaged":       {"pod", `{spec: {}}`, ours, "pod ml/train is of a kind that has no managedBy"},
-		"nothing to do":   {"jobset", `{spec: {managedBy: jobset.sigs.k8s.io/jobset-controller}}`, "", "jobset ml/train is managed by the built-in controller already"},
+		"unmanaged":       {"pod", `{spec: {}}`, ours, "pod ml/train has no managedBy field"},
+		"nothing to do":   {"jobset", `{spec: {managedBy: jobset.sigs.k8s.io/jobset-controller}}`, "", "jobset ml/train is already managed by the built-in controller"},
 		"running":         {"jobset", `{spec: {}, status: {replicatedJobsStatus: [{name: a, ready: 1}]}}`, ours, "jobset ml/train is running; wait for its end"},
 		"running a while": {"taskrun", `{spec: {}, status: {startTime: "2026-08-20T09:00:00Z"}}`, ours, "taskrun ml/train is running since 2026-08-20T09:00:00Z"},
 		"dispatched": {

@@ -186,8 +186,8 @@ func TestReplacementRefuses(t *testing.T) {
 		forceable bool
 	}{
 		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
-		{"built-in as it is", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "built-in controller already", false},
-		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "built-in controller already", false},
+		{"built-in as it is", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "already managed by the built-in controller", false},
+		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "already managed by the built-in controller", false},
 		{
 			"in that queue",
 			[]edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}},
@@ -196,7 +196,7 @@ func TestReplacementRefuses(t *testing.T) {
 		},
 		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, recreate.Options{}, "is being deleted since 2026-03-01T10:00:00Z", false},
 		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, recreate.Options{}, "is the mirror of a dispatched Job", false},
-		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, recreate.Options{}, "is a mirror that MultiKueue made", false},
+		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, recreate.Options{}, "is a mirror of MultiKueue", false},
 		{"no queue", nil, recreate.Options{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},
 		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{Context: "management", ManagedBy: runner}, "cancel small -n ml --context management`", true},
 		{"of a CronJob", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: u, controller: true}]"}}, recreate.Options{ManagedBy: runner}, "belongs to CronJob nightly", true},
@@ -258,7 +258,7 @@ func TestReplaceOptions(t *testing.T) {
 		{"", new(""), ""},
 		{string(delegation.MultiKueue), new("q"), ""},
 		{string(delegation.MultiKueue), new(""), "MultiKueue ignores a Job without a queue"},
-		{string(delegation.MultiKueue), new("Q_1"), "cannot be the name of a LocalQueue"},
+		{string(delegation.MultiKueue), new("Q_1"), "is not a valid name of a LocalQueue"},
 	} {
 		err := recreate.Options{ManagedBy: tt.managedBy, Queue: tt.queue}.Validate()
 		if tt.want == "" {

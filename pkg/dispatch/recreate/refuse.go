@@ -49,7 +49,7 @@ func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, r
 			command.Say("recreate that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
-		return "is a mirror that MultiKueue made (origin " + name + "), and would make again",
+		return "is a mirror of MultiKueue (origin " + name + "), which would create it again",
 			command.Say("recreate its origin, or take the label %s off if this is a copy", delegation.MultiKueueOriginLabel)
 	}
 	return "", ""
@@ -66,7 +66,7 @@ func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy 
 		return "", ""
 	}
 	if owner.IsBuiltIn() {
-		return "is managed by the built-in controller already", "there is nothing to do"
+		return "is already managed by the built-in controller", "there is nothing to do"
 	}
 	return "is managed by " + string(owner) + " already", "there is nothing to do"
 }
