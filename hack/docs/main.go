@@ -179,41 +179,34 @@ func pages(c *cobra.Command, files map[string][]byte) error {
 	return nil
 }
 
+// enums are the types that have a few values only.
+func enums() map[reflect.Type]*jsonschema.Schema {
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[delegation.Status]():       enum(delegation.Statuses()),
+		reflect.TypeFor[delegation.Change]():       enum(delegation.Changes()),
+		reflect.TypeFor[kubecontext.Code]():        enum(kubecontext.Codes()),
+		reflect.TypeFor[inspect.Relation]():        enum(inspect.Relations()),
+		reflect.TypeFor[inspect.Verdict]():         enum(inspect.Verdicts()),
+		reflect.TypeFor[inspect.PlacementReason](): enum(inspect.PlacementReasons()),
+		reflect.TypeFor[inspect.JobState]():        enum(inspect.JobStates()),
+		reflect.TypeFor[inspect.JobReason]():       enum(inspect.JobReasons()),
+		reflect.TypeFor[inspect.State]():           enum(inspect.States()),
+		reflect.TypeFor[inspect.PositionSource]():  enum(inspect.PositionSources()),
+		reflect.TypeFor[inspect.QueueKind]():       enum(inspect.QueueKinds()),
+		reflect.TypeFor[inspect.Health]():          enum(inspect.Healths()),
+		reflect.TypeFor[inspect.Severity]():        enum(inspect.Severities()),
+		reflect.TypeFor[dispatch.EventType]():      enum(dispatch.EventTypes()),
+	}
+}
+
 // reflector makes schemas of our types. Fields are only ever added, so unknown
 // ones are allowed.
 func reflector() *jsonschema.Reflector {
 	return &jsonschema.Reflector{
 		AllowAdditionalProperties: true,
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			switch t {
-			case reflect.TypeFor[delegation.Status]():
-				return enum(delegation.Statuses())
-			case reflect.TypeFor[delegation.Change]():
-				return enum(delegation.Changes())
-			case reflect.TypeFor[kubecontext.Code]():
-				return enum(kubecontext.Codes())
-			case reflect.TypeFor[inspect.Relation]():
-				return enum(inspect.Relations())
-			case reflect.TypeFor[inspect.Verdict]():
-				return enum(inspect.Verdicts())
-			case reflect.TypeFor[inspect.PlacementReason]():
-				return enum(inspect.PlacementReasons())
-			case reflect.TypeFor[inspect.JobState]():
-				return enum(inspect.JobStates())
-			case reflect.TypeFor[inspect.JobReason]():
-				return enum(inspect.JobReasons())
-			case reflect.TypeFor[inspect.State]():
-				return enum(inspect.States())
-			case reflect.TypeFor[inspect.PositionSource]():
-				return enum(inspect.PositionSources())
-			case reflect.TypeFor[inspect.QueueKind]():
-				return enum(inspect.QueueKinds())
-			case reflect.TypeFor[inspect.Health]():
-				return enum(inspect.Healths())
-			case reflect.TypeFor[inspect.Severity]():
-				return enum(inspect.Severities())
-			case reflect.TypeFor[dispatch.EventType]():
-				return enum(dispatch.EventTypes())
+			if values, ok := enums()[t]; ok {
+				return values
 			}
 			if t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() {
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}

@@ -74,7 +74,7 @@ func TestCopyOfADispatchedJob(t *testing.T) {
 	copied.Annotations = map[string]string{delegation.MirrorAnnotation: marks("first")}
 	createJobs(t, management, copied)
 	_, told := succeeds(t, "dispatch", "second", "-n", ns, "--context", management, "--to", worker1, "--detach-after-start", healthyKubeconfig(t))
-	assert.Assert(t, contains(told, "names the mirror of another Job, and is ignored"), told)
+	assert.Assert(t, contains(told, "names the mirror of another Job; ignored"), told)
 	assert.Assert(t, marks("second") != marks("first"))
 	exported := jobOf(t, management, ns, "first")
 	exported.Name, exported.Spec.Selector, exported.Spec.Template.Labels = "exported", nil, nil

@@ -289,7 +289,7 @@ func kindsAsMultiKueue(t *testing.T) {
 	assert.Assert(t, l.get(worker1) == nil)
 
 	d := dispatches(t, ns, "trainjob/tune", "--as-multikueue")
-	assert.Assert(t, contains(d.Expect(dispatch.Warned, "tune").Message, "Kubeflow Trainer before v2.3.0 does not heed spec.managedBy"))
+	assert.Assert(t, contains(d.Expect(dispatch.Warned, "tune").Message, "Kubeflow Trainer before v2.3.0 ignores spec.managedBy"))
 	d.Expect(dispatch.MirrorCreated, "tune")
 	// The API server fills it in, which does not make a delegated mirror of it.
 	assert.Equal(t, at(l.get(worker1), "spec", "managedBy"), "trainer.kubeflow.org/trainjob-controller")

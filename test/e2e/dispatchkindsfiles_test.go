@@ -34,7 +34,7 @@ func kindsOfAFile(t *testing.T) {
 	assert.NilError(t, os.WriteFile(file, []byte(job+others+strings.Split(refused, "---\napiVersion: example.com")[0]), 0o600))
 	_, told, code = run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "trainjob "+ns+"/train cannot be managed by", "rayjob "+ns+"/train", "a whole or not at all"), told)
+	assert.Assert(t, contains(told, "trainjob "+ns+"/train cannot be managed by", "rayjob "+ns+"/train", "completely or not at all"), told)
 	assert.Assert(t, jobOf(t, management, ns, "train") == nil)
 
 	assert.NilError(t, os.WriteFile(file, []byte(job+others), 0o600))

@@ -106,7 +106,7 @@ func TestDispatchToNone(t *testing.T) {
 	assert.Assert(t, contains(stderr, "worker-1", "worker-2", "Namespace "+ns, "cannot reach the cluster", "the Job cannot run on any of worker-1, worker-2, dead as it is; created nothing there"), stderr)
 	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "dead,expired")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "cannot reach any context of --to", "context dead", "context expired"), stderr)
+	assert.Assert(t, contains(stderr, "cannot reach any context of --to", "context \"dead\"", "context \"expired\""), stderr)
 	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", "twin,elsewhere,management")
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, "skipping management: the Jobs are there", "all reach the cluster of management"), stderr)

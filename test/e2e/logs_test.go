@@ -240,7 +240,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom nobody runs", func(t *testing.T) {
 		_, told := logsOf(t, 1, "sweep", "-n", ns, healthy)
-		assert.Equal(t, told, "error: there are no logs of sweep: no worker admits it. worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
+		assert.Equal(t, told, "error: no logs of sweep: no worker admits it. worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
 	})
 	t.Run("of whom is not delegated", func(t *testing.T) {
 		runningPods(t, management, ns, "alone", 1)
@@ -253,7 +253,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom there is none", func(t *testing.T) {
 		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
-		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2. Name the namespace with -n\n")
+		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; name the namespace with -n\n")
 	})
 	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
 		_, err := manager.Dispatch(t.Context(), ns, "done", paris)
@@ -264,7 +264,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 		waitGone(t, worker1, ns, "done")
 		for _, follow := range []string{"-f=false", "-f"} {
 			_, told := logsOf(t, 1, "done", "-n", ns, healthy, follow)
-			assert.Equal(t, told, "error: there are no logs of done: it has ended (Complete), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it\n")
+			assert.Equal(t, told, "error: no logs of done: it has ended (Complete), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it\n")
 		}
 	})
 }

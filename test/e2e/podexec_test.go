@@ -48,7 +48,7 @@ func TestExec(t *testing.T) {
 	}
 	_, told, code := in("train", "--", "true")
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "no pod of train runs: nobody has dispatched it to a cluster"), told)
+	assert.Assert(t, contains(told, "train has no running Pod: nobody has dispatched it to a cluster"), told)
 
 	d := dispatches(t, ns, "train", "--detach-after-start")
 	assert.Equal(t, d.End(), 0, d.Told.String())

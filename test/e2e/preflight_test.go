@@ -258,7 +258,7 @@ func TestPreflightSurprises(t *testing.T) {
 		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "do not find each other"},
 		{func(s *corev1.PodSpec) {
 			s.Volumes = []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}}}
-		}, "", false, "/data of the nodes"},
+		}, "", false, "/data of their nodes"},
 		{func(s *corev1.PodSpec) {
 			s.Volumes = []corev1.Volume{{Name: "csi", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com"}}}}
 		}, "CSIDriver csi.example.com", false, "volume csi needs it"},

@@ -62,7 +62,7 @@ func TestRecreateThereAndBack(t *testing.T) {
 	assert.Equal(t, code, 0, told)
 	var printed batchv1.Job
 	assert.NilError(t, json.Unmarshal([]byte(out), &printed))
-	assert.Assert(t, contains(told, "warning: The Job is Complete: the new one runs its pods once more"), told)
+	assert.Assert(t, contains(told, "warning: The Job is Complete: the new one runs its Pods again"), told)
 	back := jobOf(t, management, ns, "train")
 	assert.Assert(t, ownerIs(runner)(back) && back.UID == printed.UID && back.Status.StartTime == nil, "%+v", back)
 
@@ -91,7 +91,7 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 	out, told, code := run(t, recreated(ns, "--managed-by", runner, "--yes", "--force", "-o", "name", backup)...)
 	assert.Equal(t, code, 0, told)
 	assert.Equal(t, out, "job.batch/train\n")
-	assert.Assert(t, contains(told, "what they have done is lost"), told)
+	assert.Assert(t, contains(told, "their work is lost"), told)
 	after := jobOf(t, management, ns, "train")
 	assert.Assert(t, after.UID != before.UID && ownerIs(runner)(after))
 	text, err := os.ReadFile(path)

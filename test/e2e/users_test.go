@@ -253,7 +253,7 @@ func TestTheDeveloperAlone(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 	_, told, code := run(t, append([]string{"dispatch", "train", alone, "--to", "a-dev"}, here...)...)
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "was deleted by another client"), told)
+	assert.Assert(t, contains(told, "was deleted by somebody else"), told)
 	succeeds(t, append([]string{"cancel", "train", alone}, here...)...)
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Active, int32(0))
 }

@@ -3,10 +3,8 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -49,7 +47,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 			return nil, err
 		}
 	}
-	wanted, err := o.wantedJobs(inventory)
+	wanted, err := findWanted(o.Environment, o.names, o.query.LabelSelector != "", inventory)
 	if err != nil {
 		return nil, err
 	}
@@ -162,83 +160,4 @@ func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {
 		return o.format.PrintObject(w, list)
 	}
 	return printers.Findings(w, list, o.TableNow(o.table))
-}
-
-// wantedJobs are the Jobs that a check is about.
-type wantedJobs struct {
-	// isAll is whether neither names nor labels were given.
-	isAll bool
-	refs  map[inspect.Ref]bool
-}
-
-// wantedJobs finds the Jobs that names and labels choose. The error names those that do not exist
-// where they were looked for.
-func (o *checkOptions) wantedJobs(v *inspect.Inventory) (*wantedJobs, error) {
-	w := &wantedJobs{isAll: len(o.names) == 0 && o.query.LabelSelector == "", refs: map[inspect.Ref]bool{}}
-	if w.isAll {
-		return w, nil
-	}
-	found := map[read.Wanted]bool{}
-	for _, facts := range v.Clusters {
-		for _, j := range facts.Jobs {
-			isNamed := len(o.names) == 0
-			for _, name := range o.names {
-				if name.Name == j.Name && (name.Kind == "" && j.Row().IsJob() || name.Kind != "" && j.Row().IsNamed(name.Kind)) {
-					found[name], isNamed = true, true
-				}
-			}
-			if isNamed && facts.Selects(j) {
-				w.refs[inspect.RefOf(j)] = true
-			}
-		}
-	}
-	for _, name := range o.names {
-		if !found[name] {
-			return nil, util.NotFound(o.Environment, name, v)
-		}
-	}
-	return w, nil
-}
-
-// has says whether a pair is one of them: its origin is, or one of its mirrors.
-func (w *wantedJobs) has(p inspect.Pair) bool {
-	if w.isAll {
-		return true
-	}
-	for _, j := range p.Jobs() {
-		if w.refs[inspect.RefOf(j)] {
-			return true
-		}
-	}
-	return false
-}
-
-// concerns says whether a finding is about one of them.
-func (w *wantedJobs) concerns(f *inspect.Finding) bool {
-	if w.isAll {
-		return true
-	}
-	for _, r := range f.Jobs {
-		if w.refs[r] {
-			return true
-		}
-	}
-	return false
-}
-
-// parseNames reads arguments of the form [KIND/]NAME.
-func parseNames(args []string, namespace string) ([]read.Wanted, error) {
-	var names []read.Wanted
-	for _, arg := range args {
-		w, err := util.WantedJob([]string{arg})
-		if err != nil {
-			return nil, err
-		}
-		if strings.TrimSpace(w.Name) == "" {
-			return nil, fmt.Errorf("%q is not a name", arg)
-		}
-		w.Namespace = namespace
-		names = append(names, w)
-	}
-	return names, nil
 }

@@ -73,7 +73,7 @@ without kubectl, FILE.`),
 		case !slices.Contains(scriptNames(), o.script):
 			return nil, &util.UsageError{Err: fmt.Errorf("no completion script for %q. Use one of %s", o.script, strings.Join(scriptNames(), ", "))}
 		case o.install && o.script != forKubectl:
-			return nil, &util.UsageError{Err: fmt.Errorf("--install works for kubectl only. See the configuration of %s for where scripts go", o.script)}
+			return nil, &util.UsageError{Err: fmt.Errorf("--install is not for %s, only for kubectl. The configuration of your shell says where its scripts go", o.script)}
 		}
 		return o, nil
 	})

@@ -1,0 +1,89 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+)
+
+// wantedJobs are the Jobs that a check is about.
+type wantedJobs struct {
+	// isAll is whether neither names nor labels were given.
+	isAll bool
+	refs  map[inspect.Ref]bool
+}
+
+// findWanted finds the Jobs that names and labels choose. The error names those that do not exist
+// where they were looked for.
+func findWanted(env util.Environment, names []read.Wanted, hasLabels bool, v *inspect.Inventory) (*wantedJobs, error) {
+	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, refs: map[inspect.Ref]bool{}}
+	if w.isAll {
+		return w, nil
+	}
+	found := map[read.Wanted]bool{}
+	for _, facts := range v.Clusters {
+		for _, j := range facts.Jobs {
+			isNamed := len(names) == 0
+			for _, name := range names {
+				if name.Name == j.Name && (name.Kind == "" && j.Row().IsJob() || name.Kind != "" && j.Row().IsNamed(name.Kind)) {
+					found[name], isNamed = true, true
+				}
+			}
+			if isNamed && facts.Selects(j) {
+				w.refs[inspect.RefOf(j)] = true
+			}
+		}
+	}
+	for _, name := range names {
+		if !found[name] {
+			return nil, util.NotFound(env, name, v)
+		}
+	}
+	return w, nil
+}
+
+// has says whether a pair is one of them: its origin is, or one of its mirrors.
+func (w *wantedJobs) has(p inspect.Pair) bool {
+	if w.isAll {
+		return true
+	}
+	for _, j := range p.Jobs() {
+		if w.refs[inspect.RefOf(j)] {
+			return true
+		}
+	}
+	return false
+}
+
+// concerns says whether a finding is about one of them.
+func (w *wantedJobs) concerns(f *inspect.Finding) bool {
+	if w.isAll {
+		return true
+	}
+	for _, r := range f.Jobs {
+		if w.refs[r] {
+			return true
+		}
+	}
+	return false
+}
+
+// parseNames reads arguments of the form [KIND/]NAME.
+func parseNames(args []string, namespace string) ([]read.Wanted, error) {
+	var names []read.Wanted
+	for _, arg := range args {
+		w, err := util.WantedJob([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(w.Name) == "" {
+			return nil, fmt.Errorf("%q is not a name", arg)
+		}
+		w.Namespace = namespace
+		names = append(names, w)
+	}
+	return names, nil
+}
