@@ -20,7 +20,7 @@ var varying = []struct {
 	// The end of a Workload's name is made of a uid, that of a pod's of chance.
 	{regexp.MustCompile(`\bjob-(align|finetune|score|sweep|train)-[0-9a-f]{5}\b`), "job-$1-<hash>"},
 	// Who stands before whom among those of one second is chance.
-	{regexp.MustCompile(`: place \d+ of (\d+ in .* \(computed\)).*`), ": place <n> of $1"},
+	{regexp.MustCompile(`: number \d+ of (\d+ in .* \(computed\)).*`), ": number <n> of $1"},
 	{regexp.MustCompile(`\b(eval|nightly|shards|train)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-<pod>"},
 	// Ages and durations, with the spaces that fill up their columns. After the names:
 	// 3418d may be the end of one.
