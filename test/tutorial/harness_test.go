@@ -105,7 +105,8 @@ func TestNormal(t *testing.T) {
 			"how often a status is seen", "08:39:46  Running         2 ready, 0 succeeded, 0 failed of 2\n08:39:47  Complete  it is",
 			"08:39:47  Complete  it is", true,
 		},
-		{"order in a timeline", "Timeline\nT  E\n08:39:46  b\n08:39:46  a\n\nz\ny", "Timeline\nT  E\n08:39:46  a\n08:39:47  b\n\nz\ny", true},
+		{"last events", "a\n\nLast events (2 more: --timeline)\nT  E\n08:39:46  b\n08:39:46  a\n\nz", "a\n\nLast events (3 more: --timeline)\nT  E\n08:39:46  a\n08:39:47  c\n\nz", true},
+		{"a turn", "a\nworker-2: number 2 of 3 in ClusterQueue q (computed), behind ml/sweep\nb", "a\nb", true},
 
 		{"a status", "train  Running  14s", "train  Pending  14s", false},
 		{"a count", "0/4  14s", "1/4  14s", false},
@@ -113,8 +114,7 @@ func TestNormal(t *testing.T) {
 		{"no age", "train  Running  14s", "train  Running  -", false},
 		{"a column", "NAME   STATUS", "NAME  STATUS", false},
 		{"another Workload", "job-train-old-2143c", "job-train-old-2143d", false},
-		{"an event", "Timeline\nT  E\n08:39:46  a\n", "Timeline\nT  E\n08:39:46  b\n", false},
-		{"a missing event", "Timeline\nT  E\n08:39:46  a\n08:39:46  b", "Timeline\nT  E\n08:39:46  b", false},
+		{"what follows the events", "Last events\nT  E\n\nz", "Last events\nT  E\n\ny", false},
 		{"order anywhere else", "a\nb", "b\na", false},
 		{"the end", "08:39:46  Complete  it is", "08:39:46  Failed  it is", false},
 	} {

@@ -2,7 +2,6 @@ package tutorial
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -19,8 +18,10 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "<uid>"},
 	// The end of a Workload's name is made of a uid, that of a pod's of chance.
 	{regexp.MustCompile(`\bjob-(align|finetune|score|sweep|train)-[0-9a-f]{5}\b`), "job-$1-<hash>"},
-	// Who stands before whom among those of one second is chance.
-	{regexp.MustCompile(`: number \d+ of (\d+ in .* \(computed\)).*`), ": number <n> of $1"},
+	// The order of Workloads of one second is chance, and the first one has no such line.
+	{regexp.MustCompile(`(?m)^.*: number \d+ of \d+ in .* \(computed\).*\n`), ""},
+	// So is the order of events of one second, and which of them are the last.
+	{regexp.MustCompile(`(?m)^(Last events).*\n(.+\n)*`), "$1\n"},
 	{regexp.MustCompile(`\b(eval|nightly|shards|train)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-<pod>"},
 	// Ages and durations, with the spaces that fill up their columns. After the names:
 	// 3418d may be the end of one.
@@ -37,23 +38,5 @@ func normal(output string) string {
 	for _, v := range varying {
 		text = v.pattern.ReplaceAllString(text, v.instead)
 	}
-	return sortTimelines(text)
-}
-
-// sortTimelines sorts the rows of timelines: what happened in one second stands in
-// an order of its own, and whether it was one second is chance.
-func sortTimelines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if line != "Timeline" {
-			continue
-		}
-		// Below it are the titles, and a blank line is behind.
-		rows := lines[min(i+2, len(lines)):]
-		if end := slices.Index(rows, ""); end >= 0 {
-			rows = rows[:end]
-		}
-		slices.Sort(rows)
-	}
-	return strings.Join(lines, "\n")
+	return text
 }
