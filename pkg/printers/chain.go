@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -41,7 +40,7 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		switch {
 		case message == "":
 			lines = append(lines, row)
-		case o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width:
+		case o.Width == 0 || lineCount(row) == 1 && width+len(gap)+lipgloss.Width(message) <= o.Width:
 			lines = append(lines, pad(row, width)+gap+p.dim(message))
 		default:
 			lines = append(lines, row)
@@ -81,10 +80,10 @@ type hopNode struct {
 func hopColumns(o TableOptions) []column[hopNode] {
 	p := palette{o.Color}
 	return []column[hopNode]{
-		{title: "CHAIN", shrinks: true, cell: func(h hopNode) string { return h.rails + hopName(*h.Hop) }},
+		{title: "CHAIN", shrinks: true, keeps: true, cell: func(h hopNode) string { return h.rails + hopName(*h.Hop) }},
 		{title: "CONTEXT", shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Context) }},
-		{title: "STATE", shrinks: true, cell: func(h hopNode) string { return p.health(h.Health, Safe(h.State)) }},
-		{title: "AGE", cell: func(h hopNode) string {
+		{title: "STATE", shrinks: true, keeps: true, cell: func(h hopNode) string { return p.health(h.Health, Safe(h.State)) }},
+		{title: "AGE", spare: 1, cell: func(h hopNode) string {
 			if h.Since == nil {
 				return none
 			}
@@ -111,13 +110,23 @@ func wrap(text string, width int, prefix string) []string {
 	if width == 0 {
 		return []string{prefix + text}
 	}
+	lines := breakLines(text, max(20, width-lipgloss.Width(prefix)))
+	for i := range lines {
+		lines[i] = prefix + lines[i]
+	}
+	return lines
+}
+
+// breakLines breaks a text between words, and words that are too long anywhere. Each line
+// keeps its colour to itself.
+func breakLines(text string, width int) []string {
 	// The library breaks behind every hyphen, and names and commands are full of
 	// them; behind one that does not break it does not.
 	const hyphen, unbreakable = "-", "\u2011"
-	text = strings.ReplaceAll(text, hyphen, unbreakable)
-	var lines []string
-	for line := range strings.Lines(ansi.Wrap(text, max(20, width-lipgloss.Width(prefix)), "")) {
-		lines = append(lines, prefix+strings.TrimRight(strings.ReplaceAll(line, unbreakable, hyphen), " \n"))
+	text = lipgloss.Wrap(strings.ReplaceAll(text, hyphen, unbreakable), width, "")
+	lines := strings.Split(strings.ReplaceAll(text, unbreakable, hyphen), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return lines
 }

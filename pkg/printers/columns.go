@@ -14,6 +14,9 @@ const (
 	unknown = "?"
 )
 
+// legible is how narrow a column of sentences may get.
+const legible = 24
+
 // TableOptions say how a table looks.
 type TableOptions struct {
 	// Contexts shows which context each Job comes from, Namespaces its namespace.
@@ -68,10 +71,13 @@ type column[T any] struct {
 	cell func(T) string
 	// wide has it in the wide table alone, and absent in none: there is nothing to tell.
 	wide, absent bool
-	// shrinks says that its cells may be cut where a terminal is too narrow.
+	// shrinks says that its cells may take several lines where a terminal is too narrow.
 	shrinks bool
-	// least is to how many columns its cells may be cut, where that is more than usual.
+	// least is how narrow it may get then, where that is more than usual.
 	least int
+	// keeps says that it stays on a narrow terminal even if every row says the same: names,
+	// statuses, verdicts.
+	keeps bool
 	// spare says that it may be left out where a terminal is too narrow even then, the
 	// one with 1 first; 0 is never.
 	spare int
@@ -89,6 +95,7 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 	for _, c := range columns {
 		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
 		t.least = append(t.least, max(shortest, len(c.title), c.least))
+		t.keeps = append(t.keeps, c.keeps || c.title == "")
 	}
 	t.rows = func(yield func([]string) bool) {
 		cells := make([]string, len(columns))

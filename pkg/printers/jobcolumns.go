@@ -11,23 +11,19 @@ import (
 // jobColumns are all columns of a table of Jobs.
 func jobColumns(o TableOptions) []column[*inspect.Job] {
 	p := palette{o.Color}
-	spareCompletions, spareDuration, spareMirror := 0, 0, 0
+	spareCompletions, spareDuration := 5, 4
 	if o.Kinds {
 		// Only Jobs have some.
 		spareCompletions = 4
-	}
-	if o.Reasons {
-		// Why it does not run matters more, and tells where it does.
-		spareDuration, spareCompletions, spareMirror = 4, 5, 6
 	}
 	return []column[*inspect.Job]{
 		{title: "CONTEXT", absent: !o.Contexts, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", absent: !o.Namespaces, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Namespace) }},
 		// The wide table has it further behind.
 		{title: "KIND", absent: !o.Kinds || o.Wide, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
-		{title: "NAME", shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Name) }},
+		{title: "NAME", keeps: true, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Name) }},
 		{title: "MANAGED-BY", absent: !o.Owners, shrinks: true, cell: func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) }},
-		{title: "STATUS", cell: func(j *inspect.Job) string { return p.status(j.Status) }},
+		{title: "STATUS", keeps: true, cell: func(j *inspect.Job) string { return p.status(j.Status) }},
 		{title: "COMPLETIONS", spare: spareCompletions, cell: (*inspect.Job).Progress},
 		{title: "DURATION", spare: spareDuration, cell: func(j *inspect.Job) string {
 			if d, ok := j.Duration(o.nowOn(j.Context)); ok {
@@ -35,7 +31,7 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 			}
 			return none
 		}},
-		{title: "MIRROR", shrinks: true, spare: spareMirror, cell: mirror},
+		{title: "MIRROR", keeps: true, shrinks: true, cell: mirror},
 		{title: "AGE", cell: func(j *inspect.Job) string { return o.since(j.Context, j.CreationTimestamp.Time) }},
 		{title: "KIND", wide: true, spare: 3, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
 		{title: "SINCE", wide: true, spare: 2, cell: func(j *inspect.Job) string {
@@ -48,7 +44,7 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		{title: "UID", wide: true, spare: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
 		// They are not always there and their cells have blanks, so they are the last ones.
 		{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
-		{title: "REASON", absent: !o.Reasons, shrinks: true, least: 30, cell: reason},
+		{title: "REASON", absent: !o.Reasons, shrinks: true, least: legible, cell: reason},
 	}
 }
 

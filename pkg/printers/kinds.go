@@ -35,7 +35,7 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 func kindColumns(o TableOptions) []column[*inspect.ServedKind] {
 	return []column[*inspect.ServedKind]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(k *inspect.ServedKind) string { return Safe(k.Context) }},
-		{title: "KIND", shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
+		{title: "KIND", keeps: true, shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
 		{title: "APIVERSION", shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.APIVersion) }},
 		{title: "FIELD", shrinks: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.ManagedBy) }},
 	}

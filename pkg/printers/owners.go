@@ -21,7 +21,7 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	// headers are the header rows, by how many lines come before.
 	headers, line := map[int]string{}, 1
 	for i := range list.Items {
-		headers[line] = cut(ownerHeader(&list.Items[i], o), o.Width)
+		headers[line] = strings.Join(wrap(ownerHeader(&list.Items[i], o), o.Width, ""), "\n")
 		line += len(list.Items[i].Jobs)
 	}
 	line = 0
@@ -76,7 +76,7 @@ func counts(g *inspect.OwnerGroup, p palette) string {
 func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
 	columns := []column[*inspect.OwnerGroup]{
-		{title: "MANAGED-BY", shrinks: true, cell: func(g *inspect.OwnerGroup) string { return Safe(string(g.ManagedBy)) }},
+		{title: "MANAGED-BY", keeps: true, shrinks: true, cell: func(g *inspect.OwnerGroup) string { return Safe(string(g.ManagedBy)) }},
 		{title: strings.ToUpper(nounFor(o)), cell: func(g *inspect.OwnerGroup) string { return fmt.Sprint(g.Total()) }},
 	}
 	for _, s := range delegation.Statuses() {

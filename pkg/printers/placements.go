@@ -63,14 +63,14 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 	}
 	isNamed := has(func(one *inspect.Placement) bool { return one.Cluster != "" && one.Cluster != one.Context })
 	return []column[candidate]{
-		{title: "CLUSTER", absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }},
-		{title: "CONTEXT", cell: func(c candidate) string {
+		{title: "CLUSTER", shrinks: true, absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }},
+		{title: "CONTEXT", shrinks: true, keeps: true, cell: func(c candidate) string {
 			if c.Manager {
 				return absentIfEmpty(c.Context + " (manager)")
 			}
 			return absentIfEmpty(c.Context)
 		}},
-		{title: "VERDICT", cell: func(c candidate) string { return p.verdict(c.Verdict) }},
+		{title: "VERDICT", keeps: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
 		{title: "RESOURCE", absent: len(resources) < 2, cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
 		{title: "NEEDS", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
 		{title: "FREE", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Free) }},
@@ -78,7 +78,7 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 		{title: "PODS", absent: !has(func(one *inspect.Placement) bool { return one.Condition(inspect.ConditionPods).State == inspect.No }), cell: func(c candidate) string {
 			return conditionCell(c.Condition(inspect.ConditionPods), p)
 		}},
-		{title: "WHY", cell: func(c candidate) string { return Safe(c.Why()) }},
+		{title: "WHY", shrinks: true, least: legible, cell: func(c candidate) string { return Safe(c.Why()) }},
 	}
 }
 
@@ -151,8 +151,8 @@ func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 		}})
 	}
 	return append(columns,
-		column[candidate]{title: "VERDICT", cell: func(c candidate) string { return p.verdict(c.Verdict) }},
-		column[candidate]{title: "WHY", cell: func(c candidate) string { return Safe(c.Message) }})
+		column[candidate]{title: "VERDICT", keeps: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
+		column[candidate]{title: "WHY", shrinks: true, least: legible, cell: func(c candidate) string { return Safe(c.Message) }})
 }
 
 func conditionCell(c inspect.PlacementCondition, p palette) string {
@@ -220,8 +220,8 @@ func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		{title: "NEEDS", cell: func(r flavorRow) string { return r.Asked }},
 		{title: "FREE", cell: func(r flavorRow) string { return r.Free }},
 		{title: "LIMIT", cell: func(r flavorRow) string { return r.Most }},
-		{title: "VERDICT", cell: func(r flavorRow) string { return string(r.flavor.Verdict) }},
-		{cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
+		{title: "VERDICT", keeps: true, cell: func(r flavorRow) string { return string(r.flavor.Verdict) }},
+		{title: "WHY", shrinks: true, least: legible, cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
 	}
 	return titled("Flavors tried", newTable(columns, rows, o), o)
 }

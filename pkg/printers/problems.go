@@ -86,7 +86,7 @@ type knownProblem struct {
 // problemColumns stand before the message.
 func problemColumns(p palette) []column[problemRow] {
 	return []column[problemRow]{
-		{title: "SEVERITY", cell: func(r problemRow) string {
+		{title: "SEVERITY", keeps: true, cell: func(r problemRow) string {
 			if r.isPassedOver {
 				return "passed over"
 			}
@@ -101,7 +101,7 @@ func problemColumns(p palette) []column[problemRow] {
 func problemLines(problem preflight.Problem, row string, width int, o TableOptions) []string {
 	message := Safe(problem.Message)
 	var lines []string
-	if o.Width == 0 || width+len(gap)+lipgloss.Width(message) <= o.Width {
+	if o.Width == 0 || lineCount(row) == 1 && width+len(gap)+lipgloss.Width(message) <= o.Width {
 		lines = append(lines, strings.TrimRight(pad(row, width)+gap+message, " "))
 	} else {
 		lines = append(append(lines, row), wrap(message, o.Width, gap)...)

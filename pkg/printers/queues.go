@@ -49,7 +49,7 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 	return []column[*inspect.QueueQuota]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts && !sums, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
-		{title: "QUEUE", shrinks: true, absent: sums, cell: queueName},
+		{title: "QUEUE", keeps: true, shrinks: true, absent: sums, cell: queueName},
 		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
 		{title: "COHORT", shrinks: true, spare: spare(1), absent: sums, cell: func(q *inspect.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
@@ -59,10 +59,10 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 		}},
 		{title: "FLAVOR", shrinks: true, absent: sums, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
 		{title: "RESOURCE", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
-		{title: "NOMINAL", cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "NOMINAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
 		{title: "BORROWED", spare: spare(2), absent: locals || sums, cell: borrowed},
-		{title: "USED", cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
-		{title: "FREE", cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
+		{title: "USED", spare: spare(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "FREE", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
 		{title: "WORKERS", absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
 	}

@@ -21,13 +21,17 @@ type table struct {
 	// rows are made anew each time that they are looked at, since there may be a hundred
 	// thousand; a row is good until the next one is looked at.
 	rows iter.Seq[[]string]
-	// shrinks tells which columns may be cut to fit a terminal.
+	// shrinks are the columns whose cells may take several lines on a narrow terminal.
 	shrinks []bool
-	// least tells to how many columns.
+	// least is how narrow such a column may get.
 	least []int
-	// spare are the titles of columns that are left out, one after the other, where
-	// that is not enough. Where nothing is, rows end at the edge.
+	// keeps are the columns that stay even if every row says the same in them.
+	keeps []bool
+	// spare are the titles of columns that a terminal may be too narrow for, the first to
+	// go first.
 	spare []string
+	// below stands below the row that was made last, on lines of its own.
+	below string
 	// height is how many lines are seen, 0 is all.
 	height int
 }
@@ -35,18 +39,18 @@ type table struct {
 // unseen is in place of a line that nobody sees.
 const unseen = "…"
 
-// layout returns the table as lines, as each has them.
-func (t *table) layout(width int) (lines []string, err error) {
-	err = t.each(width, func(line string) error {
-		lines = append(lines, line)
+// layout returns the rows of the table, the titles first. A row may have several lines.
+func (t *table) layout(width int) (rows []string, err error) {
+	err = t.each(width, func(row string) error {
+		rows = append(rows, row)
 		return nil
 	})
-	return lines, err
+	return rows, err
 }
 
-// each calls write for the lines of the table, the titles first, then one for each row.
-// A width above zero is what it has to fit into.
-func (t *table) each(width int, write func(line string) error) error {
+// each calls write for the rows of the table, the titles first. A width above zero is what
+// it has to fit into.
+func (t *table) each(width int, write func(row string) error) error {
 	for row := range t.rows {
 		if c := slices.IndexFunc(row, func(cell string) bool { return strings.ContainsRune(cell, '\n') }); c >= 0 {
 			return fmt.Errorf("could not lay out the table: %q is more than a line", row[c])
@@ -55,30 +59,62 @@ func (t *table) each(width int, write func(line string) error) error {
 	if width > 0 {
 		t.fit(width)
 	}
-	widths, _ := t.widths()
-	var line strings.Builder
-	lineOf := func(row []string) string {
-		line.Reset()
-		for c, cell := range row {
-			line.WriteString(cell)
-			if c < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[c]-widthOf(cell)) + gap)
-			}
-		}
-		return cut(strings.TrimRight(line.String(), " "), width)
-	}
-	err, lines := write(lineOf(t.titles)), 1
+	l := rowLayout{widths: t.measure().widths, width: width}
+	text := l.row(t.titles)
+	err, lines := write(text), lineCount(text)
 	for row := range t.rows {
-		line := unseen
+		text := unseen
 		if t.height == 0 || lines < t.height {
-			line = lineOf(row)
+			text = l.row(row) + t.below
 		}
-		lines++
+		lines += lineCount(text)
 		if err == nil {
-			err = write(line)
+			err = write(text)
 		}
 	}
 	return err
+}
+
+func lineCount(text string) int { return 1 + strings.Count(text, "\n") }
+
+// rowLayout aligns the cells of rows.
+type rowLayout struct {
+	widths []int
+	// width is where lines end on a terminal; 0 is nowhere.
+	width int
+	line  strings.Builder
+}
+
+// row returns cells side by side, on as many lines as the tallest of them has.
+func (l *rowLayout) row(cells []string) string {
+	if !slices.ContainsFunc(cells, func(cell string) bool { return strings.Contains(cell, "\n") }) {
+		return l.lineOf(cells)
+	}
+	var lines []string
+	for n, hasMore := 0, true; hasMore; n++ {
+		hasMore = false
+		line := make([]string, len(cells))
+		for c, cell := range cells {
+			parts := strings.Split(cell, "\n")
+			if n < len(parts) {
+				line[c] = parts[n]
+			}
+			hasMore = hasMore || n+1 < len(parts)
+		}
+		lines = append(lines, l.lineOf(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (l *rowLayout) lineOf(cells []string) string {
+	l.line.Reset()
+	for c, cell := range cells {
+		l.line.WriteString(cell)
+		if c < len(cells)-1 {
+			l.line.WriteString(strings.Repeat(" ", l.widths[c]-widthOf(cell)) + gap)
+		}
+	}
+	return cut(strings.TrimRight(l.line.String(), " "), l.width)
 }
 
 // widthOf is how wide a text is on a terminal.
@@ -116,33 +152,32 @@ func colorLength(text string) int {
 	return 0
 }
 
-// shortest is the least that a cell is cut to.
+// shortest is how narrow a column may get at least.
 const shortest = 8
 
-// fit cuts the widest of those columns that may be cut until the table is as
-// narrow as asked, but none to less than its title. What is cut ends in an
-// ellipsis. Where that is not enough, it leaves out what it can spare.
+// fit makes the table as narrow as a terminal. It drops columns that say the same in every
+// row, then the columns it can spare, then breaks the cells of the last column into lines, and
+// at last those of other columns, the widest first. A last column of sentences that gets too
+// narrow to read stands below its rows.
 func (t *table) fit(width int) {
-	widths, least := t.widths()
-	var out []int
-	possible := sum(least)
-	for _, title := range t.spare {
-		if c := slices.Index(t.titles, title); possible > width {
-			out = append(out, c)
-			possible -= least[c] + len(gap)
-		}
-	}
-	if len(out) > 0 {
-		t.leaveOut(out)
-		widths, least = t.widths()
-	}
-	if sum(widths) <= width {
+	if sum(t.measure().widths) <= width {
 		return
 	}
+	t.dropSame(width)
+	if t.isUnreadable(width) {
+		t.stack(width)
+	}
+	t.dropSpare(width)
+	m := t.measure()
+	if sum(m.widths) <= width {
+		return
+	}
+	widths, last := m.widths, len(m.widths)-1
+	widths[last] -= min(sum(widths)-width, widths[last]-m.least[last])
 	for total := sum(widths); total > width; total-- {
 		widest := -1
 		for c := range widths {
-			if widths[c] > least[c] && (widest < 0 || widths[c] > widths[widest]) {
+			if widths[c] > m.least[c] && (widest < 0 || widths[c] > widths[widest]) {
 				widest = c
 			}
 		}
@@ -154,11 +189,73 @@ func (t *table) fit(width int) {
 	t.change(func(row []string) []string {
 		for c := range row {
 			if t.shrinks[c] && widthOf(row[c]) > widths[c] {
-				row[c] = ansi.Truncate(row[c], widths[c], "…")
+				row[c] = strings.Join(breakLines(row[c], widths[c]), "\n")
 			}
 		}
 		return row
 	})
+}
+
+// possible is how narrow the table gets by its last column alone.
+func (m measures) possible() int {
+	last := len(m.widths) - 1
+	return sum(m.widths) - m.widths[last] + m.least[last]
+}
+
+// isUnreadable says whether the last column has sentences and no room for them, even without
+// the columns that can be spared.
+func (t *table) isUnreadable(width int) bool {
+	m, last := t.measure(), len(t.titles)-1
+	narrow := m.possible()
+	for c, title := range t.titles {
+		if slices.Contains(t.spare, title) {
+			narrow -= m.widths[c] + len(gap)
+		}
+	}
+	return t.shrinks[last] && t.least[last] >= legible && narrow > width
+}
+
+// stack puts the last column below its rows.
+func (t *table) stack(width int) {
+	last := len(t.titles) - 1
+	t.change(func(row []string) []string {
+		t.below = ""
+		if text := row[last]; ansi.Strip(text) != none {
+			t.below = "\n" + strings.Join(wrap(text, width, gap+gap), "\n")
+		}
+		return row
+	})
+	t.leaveOut([]int{last})
+}
+
+// dropSpare leaves out the columns that can be spared until the table is narrow enough, the
+// first to go first.
+func (t *table) dropSpare(width int) {
+	m := t.measure()
+	var out []int
+	possible := m.possible()
+	for _, title := range t.spare {
+		if c := slices.Index(t.titles, title); c >= 0 && possible > width {
+			out = append(out, c)
+			possible -= m.widths[c] + len(gap)
+		}
+	}
+	t.leaveOut(out)
+}
+
+// dropSame leaves out columns that say the same in every row until the table is narrow
+// enough, the first ones first. One that says nowhere what it should stays.
+func (t *table) dropSame(width int) {
+	m := t.measure()
+	var out []int
+	total := sum(m.widths)
+	for c := range len(m.widths) - 1 {
+		if total > width && m.count > 1 && m.same[c] && !t.keeps[c] && ansi.Strip(m.first[c]) != unknown {
+			out = append(out, c)
+			total -= m.widths[c] + len(gap)
+		}
+	}
+	t.leaveOut(out)
 }
 
 // change has rows changed when they are looked at.
@@ -173,24 +270,39 @@ func (t *table) change(row func([]string) []string) {
 	}
 }
 
-// widths are how wide the columns are, and the least that they can be cut to.
-func (t *table) widths() (widths, least []int) {
-	widths, least = make([]int, len(t.titles)), make([]int, len(t.titles))
+// measures are what a table's cells are like, by column.
+type measures struct {
+	// widths are how wide the columns are, and least how narrow they can get.
+	widths, least []int
+	// count is how many rows there are; same says whether all have the cell of the first.
+	count int
+	first []string
+	same  []bool
+}
+
+func (t *table) measure() measures {
+	m := measures{widths: make([]int, len(t.titles)), least: make([]int, len(t.titles)), same: make([]bool, len(t.titles))}
 	for c, title := range t.titles {
-		widths[c] = widthOf(title)
+		m.widths[c] = widthOf(title)
+		m.same[c] = true
 	}
 	for row := range t.rows {
+		if m.count == 0 {
+			m.first = slices.Clone(row)
+		}
+		m.count++
 		for c, cell := range row {
-			widths[c] = max(widths[c], widthOf(cell))
+			m.widths[c] = max(m.widths[c], widthOf(cell))
+			m.same[c] = m.same[c] && cell == m.first[c]
 		}
 	}
-	for c := range widths {
-		least[c] = widths[c]
+	for c := range m.widths {
+		m.least[c] = m.widths[c]
 		if t.shrinks[c] {
-			least[c] = min(widths[c], t.least[c])
+			m.least[c] = min(m.widths[c], t.least[c])
 		}
 	}
-	return widths, least
+	return m
 }
 
 // sum is how wide columns are together.
@@ -204,7 +316,10 @@ func sum(widths []int) int {
 
 // leaveOut takes columns away.
 func (t *table) leaveOut(columns []int) {
-	t.titles, t.shrinks, t.least = without(t.titles, columns), without(t.shrinks, columns), without(t.least, columns)
+	if len(columns) == 0 {
+		return
+	}
+	t.titles, t.shrinks, t.least, t.keeps = without(t.titles, columns), without(t.shrinks, columns), without(t.least, columns), without(t.keeps, columns)
 	t.change(func(row []string) []string { return without(row, columns) })
 }
 

@@ -24,7 +24,7 @@ func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		return nil, nil
 	}
 	columns := []column[inspect.Difference]{
-		{title: "FIELD", shrinks: true, cell: func(d inspect.Difference) string { return Safe(d.Field) }},
+		{title: "FIELD", keeps: true, shrinks: true, cell: func(d inspect.Difference) string { return Safe(d.Field) }},
 		{title: "ORIGIN", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Origin) }},
 		{title: "MIRROR", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Mirror) }},
 		{title: "CONTEXT", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Context) }},
@@ -55,10 +55,10 @@ func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		layout = time.DateTime
 	}
 	columns := []column[inspect.TimelineEntry]{
-		{title: "TIME", cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
+		{title: "TIME", keeps: true, cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
 		{title: "CONTEXT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return absentIfEmpty(e.Context) }},
 		{title: "OBJECT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Object) }},
-		{title: "EVENT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
+		{title: "EVENT", shrinks: true, least: legible, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
 	}
 	return titled(heading, newTable(columns, entries, o), o)
 }

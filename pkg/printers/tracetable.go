@@ -82,9 +82,9 @@ func pairColumns(o TableOptions) []column[tracePair] {
 		{title: "CONTEXT", shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(j.Context) })},
 		{title: "NAMESPACE", shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Namespace) }},
 		{title: "KIND", absent: !o.Kinds, shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Kind) }},
-		{title: "NAME", shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Name) }},
-		{title: "STATUS", cell: origin(func(j *inspect.Job) string { return p.status(j.Status) })},
-		{title: "MIRROR", shrinks: true, cell: func(r tracePair) string {
+		{title: "NAME", keeps: true, shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Name) }},
+		{title: "STATUS", keeps: true, cell: origin(func(j *inspect.Job) string { return p.status(j.Status) })},
+		{title: "MIRROR", keeps: true, shrinks: true, cell: func(r tracePair) string {
 			if r.mirror == nil {
 				return mirror(r.origin)
 			}
