@@ -28,7 +28,7 @@ func TestFrom(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{name: "all contexts", args: []string{"-o", "name"}, stdout: strings.Repeat("job.batch/train\n", 2)},
+		{name: "all contexts", args: []string{"-o", "name", "--mirrors"}, stdout: strings.Repeat("job.batch/train\n", 2)},
 		{name: "some", args: []string{"-o", "name", "--contexts", "kwok-m*"}, stdout: "job.batch/train\n"},
 		{name: "one", args: []string{"-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
 		{name: "another namespace", args: []string{"-n", "x"}, stderr: "No Jobs found in namespace x of contexts kwok-mgr, kwok-w1, kwok-w2\n"},

@@ -96,7 +96,7 @@ func TestSnapshotWithEachRightTakenAway(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new")
 		_, told, code = run(t, "snapshot", dir, "-A", "--all-contexts", "--kubeconfig", kubeconfig)
 		if code == util.ExitOK || code == util.ExitPartial {
-			listed, _, _ = run(t, "ls", "-A", "--all-contexts", "--from", dir, "--no-headers", "-o", "custom-columns=C:.context,U:.uid,S:.status")
+			listed, _, _ = run(t, "ls", "-A", "--all-contexts", "--from", dir, "--mirrors", "--no-headers", "-o", "custom-columns=C:.context,U:.uid,S:.status")
 		}
 		mu.Lock()
 		defer mu.Unlock()

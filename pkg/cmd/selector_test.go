@@ -30,7 +30,7 @@ func TestSelectorHidesNothingFromTheJudge(t *testing.T) {
 		}
 		return found
 	}
-	all, origins, mirrors := judged("ls", "-o", "json"), judged("ls", "-o", "json", "-l", "!"+ofMirror), judged("ls", "-o", "json", "-l", ofMirror)
+	all, origins, mirrors := judged("ls", "--mirrors", "-o", "json"), judged("ls", "-o", "json", "-l", "!"+ofMirror), judged("ls", "-o", "json", "-l", ofMirror)
 	assert.Assert(t, len(origins) > 0 && len(mirrors) > 0)
 	assert.Equal(t, len(origins)+len(mirrors), len(all))
 	for _, some := range []map[string]string{origins, mirrors} {

@@ -49,7 +49,7 @@ func TestSnapshotHoldsWhatIsRead(t *testing.T) {
 
 			job := tracedJob(filepath.Base(dir))
 			for _, args := range [][]string{
-				{"ls", "-A", "--all-contexts", "--merged", "-o", "wide"},
+				{"ls", "-A", "--all-contexts", "--reason", "-o", "wide"},
 				{"ls", "-A", "--all-contexts", "--kinds", "all", "-o", "wide"},
 				{"ls", "-n", "default", "--all-contexts", "-o", "wide"},
 				{"trace", "-A"},

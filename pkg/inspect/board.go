@@ -57,6 +57,11 @@ func (b *Board) Apply(c Change) []Change {
 		c.Job = &last
 	}
 	changes := []Change{c}
+	for _, j := range append(slices.Clip(after), before...) {
+		if changes[0].Origin == nil && slices.Contains(j.Mirrors, RefOf(c.Job)) {
+			changes[0].Origin = j
+		}
+	}
 	for _, j := range after {
 		switch {
 		case RefOf(j) == RefOf(c.Job):

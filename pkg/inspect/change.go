@@ -23,6 +23,8 @@ type Change struct {
 	Context string
 	// Job is set for Added, Modified and Deleted. Nobody may change it.
 	Job *Job
+	// Origin is the Job that Job is the mirror of, nil where it is none or that is unknown.
+	Origin *Job
 	// Err is set for Lost.
 	Err error
 }

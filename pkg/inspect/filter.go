@@ -18,8 +18,24 @@ type Filter struct {
 	ManagedBy string
 	// Statuses are those wanted; none means all.
 	Statuses []delegation.Status
+	// Names are those wanted; none means all.
+	Names []JobName
 	// Findings are the codes of which one has to be found of it; none means all.
 	Findings []string
+}
+
+// JobName names Jobs of any namespace, by a word for their kind; "" is for Jobs.
+type JobName struct{ Kind, Name string }
+
+// Matches says whether a Job has the name.
+func (n JobName) Matches(j *Job) bool {
+	if n.Name != j.Name {
+		return false
+	}
+	if n.Kind == "" {
+		return j.Row().IsJob()
+	}
+	return j.Row().IsNamed(n.Kind)
 }
 
 // NewFilter checks what a user typed and makes a Filter of it. Statuses are
@@ -43,6 +59,9 @@ func NewFilter(delegated bool, managedBy string, statuses []string) (Filter, err
 // Matches says whether the filter picks the Job.
 func (f Filter) Matches(j *Job) bool {
 	if f.Delegated && j.ManagedBy.IsBuiltIn() {
+		return false
+	}
+	if len(f.Names) > 0 && !slices.ContainsFunc(f.Names, func(n JobName) bool { return n.Matches(j) }) {
 		return false
 	}
 	if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, j.Status) {

@@ -207,6 +207,31 @@ func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Jo
 	return Merge(tallies), others
 }
 
+// Fold takes the mirrors out of a list whose origins are in it, and out of its counts.
+func (l *OwnerList) Fold() {
+	mirrors := map[Ref]bool{}
+	for _, j := range l.All() {
+		for _, m := range j.Mirrors {
+			mirrors[m] = true
+		}
+	}
+	if len(mirrors) == 0 {
+		return
+	}
+	for i := range l.Items {
+		g := &l.Items[i]
+		g.Jobs = slices.DeleteFunc(g.Jobs, func(j *Job) bool {
+			isMirror := mirrors[RefOf(j)]
+			if isMirror {
+				g.Counts[j.Status]--
+			}
+			return isMirror
+		})
+		maps.DeleteFunc(g.Counts, func(_ delegation.Status, n int) bool { return n == 0 })
+	}
+	l.Items = slices.DeleteFunc(l.Items, func(g OwnerGroup) bool { return len(g.Counts) == 0 })
+}
+
 // Hidden are the Jobs that Merge does not list.
 func Hidden(tallies []*Tally) []*Job {
 	var jobs []*Job

@@ -107,7 +107,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Assert(t, len(jobs["sweep"].Mirrors) == 0 && jobs["sweep"].Mirrors != nil)
 	})
 	t.Run("ls has each Job once, with the reason that trace gives", func(t *testing.T) {
-		jobs := ls(t, "-n", ns, healthy, "--merged", "--sort-by", ".creationTimestamp")
+		jobs := ls(t, "-n", ns, healthy, "--reason", "--sort-by", ".creationTimestamp")
 		assert.Equal(t, jobs["train"].Context, management)
 		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
 		assert.Equal(t, *jobs["train"].Reason, inspect.ReasonNone)
@@ -145,7 +145,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Assert(t, contains(told, "note: context \"nobody\": "), told)
 	})
 	t.Run("ls follows what has each Job once", func(t *testing.T) {
-		l := follow(t, "jobs-managedby", "ls", "-n", ns, healthy, "--merged", "-w", "--no-headers", "-o", "custom-columns=:.name,:.context")
+		l := follow(t, "jobs-managedby", "ls", "-n", ns, healthy, "--reason", "-w", "--no-headers", "-o", "custom-columns=:.name,:.context")
 		l.expect(`^train +management$`)
 		_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "another"), metav1.CreateOptions{})
 		assert.NilError(t, err)

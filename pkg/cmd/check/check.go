@@ -147,7 +147,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	if f.AllNamespaces {
 		namespace = ""
 	}
-	if o.names, err = parseNames(args, namespace); err != nil {
+	if o.names, err = util.WantedJobs(args, namespace); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), Evidence: len(o.names) > 0, NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color)}

@@ -1,9 +1,6 @@
 package check
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -28,7 +25,7 @@ func findWanted(env util.Environment, names []read.Wanted, hasLabels bool, v *in
 		for _, j := range facts.Jobs {
 			isNamed := len(names) == 0
 			for _, name := range names {
-				if name.Name == j.Name && (name.Kind == "" && j.Row().IsJob() || name.Kind != "" && j.Row().IsNamed(name.Kind)) {
+				if (inspect.JobName{Kind: name.Kind, Name: name.Name}).Matches(j) {
 					found[name], isNamed = true, true
 				}
 			}
@@ -69,21 +66,4 @@ func (w *wantedJobs) concerns(f *inspect.Finding) bool {
 		}
 	}
 	return false
-}
-
-// parseNames reads arguments of the form [KIND/]NAME.
-func parseNames(args []string, namespace string) ([]read.Wanted, error) {
-	var names []read.Wanted
-	for _, arg := range args {
-		w, err := util.WantedJob([]string{arg})
-		if err != nil {
-			return nil, err
-		}
-		if strings.TrimSpace(w.Name) == "" {
-			return nil, fmt.Errorf("%q is not a name", arg)
-		}
-		w.Namespace = namespace
-		names = append(names, w)
-	}
-	return names, nil
 }

@@ -28,7 +28,7 @@ type listFlags struct {
 	managedBy                    string
 	statuses                     []string
 	findings                     []string
-	summary, merged              bool
+	summary, reason, mirrors     bool
 	watch, watchOnly, events     bool
 	output                       string
 	noHeaders                    bool
@@ -46,7 +46,12 @@ type listOptions struct {
 	sorter   *printers.Sorter
 	table    printers.TableOptions
 	summary  bool
-	merged   bool
+	// reasons shows why each Job is in its state, and mirrors those of origins that are listed.
+	reasons, mirrors bool
+	// names are the Jobs that were asked for, none for all.
+	names []read.Wanted
+	// missing are those of names that were not found.
+	missing []read.Wanted
 	// restrictions tells in words what was selected by.
 	restrictions             string
 	watch, watchOnly, events bool
@@ -56,31 +61,35 @@ type listOptions struct {
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &listFlags{GlobalFlags: global}
 	cmd := &cobra.Command{
-		Use:     "ls [options]",
+		Use:     "ls [[KIND/]NAME...] [options]",
 		Aliases: []string{"list"},
 
 		DisableFlagsInUseLine: true,
-		Short:                 "List Jobs by who reconciles them, in the state that is true",
+		Short:                 "List Jobs by owner, with their actual status",
 		Long: `List Jobs in groups, one for each owner that .spec.managedBy names. Jobs that the
 built-in controller reconciles are the last group.
 
 STATUS is the first of these that holds: Terminating, Complete, Failed, Unclaimed
-(delegated, and nothing shows that a controller ever took it up), Suspended,
-Running (pods of it run or have run), Pending. Of a kind that is known by its schema
-alone it is Unknown where none of the usual conditions tells it.
+(delegated, and no controller has picked it up), Suspended, Running (Pods run or have
+run), Pending. It is Unknown for kinds known only by schema without a usual condition.
 
-With -o wide, FINDINGS are the codes of what check finds, and DISPATCHER, shown
-where any of the Jobs is dispatched, is who dispatches it and for how long, by its
-Lease: nobody means that nothing copies its status. A watch looks for neither. With
---finding, Jobs are listed that have one of some codes.
+Over several contexts, each Job is listed once: MIRROR is the context that runs it. A
+mirror has a row of its own if its origin is not listed, or with --mirrors.
 
-With --merged, mirrors are not listed besides the Jobs that they run, which are
-looked for on all chosen contexts; a mirror whose origin is not found keeps its row.
-REASON is what a trace of the Job begins with: where it is, or what it waits for.`,
+With --reason or -o wide, REASON says why a Job is in its state, as trace does.
+With -o wide, FINDINGS are the codes that check finds. DISPATCHER is who dispatches
+a Job and for how long, by its Lease: nobody means that nothing copies its status.
+With -w, -o wide has neither of these three.`,
 		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
   NAME ls -A --all-contexts
 
-  # Delegated Jobs that nobody has taken up
+  # Why they are in their state
+  NAME ls -A --all-contexts --reason
+
+  # Two Jobs
+  NAME ls train sweep -n ml
+
+  # Delegated Jobs that no controller has picked up
   NAME ls -A --delegated --status Unclaimed
 
   # How many Jobs each owner has, in all clusters but one
@@ -89,20 +98,16 @@ REASON is what a trace of the Job begins with: where it is, or what it waits for
   # Not Jobs alone, but every kind that can be delegated
   NAME ls -A --kinds all
 
-  # Jobs that nobody takes up, and whose owner is not known
+  # Jobs whose owner is unknown
   NAME ls -A --all-contexts --finding JM101,JM102
-
-  # Each Job once, and why it does not run
-  NAME ls -A --all-contexts --merged
 
   # Follow MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.DisplayName()),
-		Args: util.NoArguments,
-
-		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f.addTo(cmd, complete.New(env, global))
-	cmd.RunE = util.Runs(func([]string) (*listOptions, error) { return f.toOptions(env) })
+	ask := complete.New(env, global)
+	cmd.ValidArgsFunction = ask.Asks(ask.Jobs)
+	f.addTo(cmd, ask)
+	cmd.RunE = util.Runs(func(args []string) (*listOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 
@@ -132,11 +137,15 @@ func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
-	flags.BoolVar(&f.merged, "merged", false, "Show each Job once, without the mirrors that run it, and why it is where it is")
+	flags.BoolVar(&f.mirrors, "mirrors", false, "List mirrors as well, and not only the Jobs that they run")
+	flags.BoolVar(&f.reason, "reason", false, "Show why each Job is in its state; -o wide does as well")
+	// The former name.
+	flags.BoolVar(&f.reason, "merged", false, "Show why each Job is in its state")
+	cmd.Flag("merged").Hidden = true
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they come in, by contexts, namespaces and names, and not by owners")
-	util.Describe(cmd, util.ForOutput, nil, "summary", "merged", "no-headers")
+	util.Describe(cmd, util.ForOutput, nil, "summary", "mirrors", "reason", "no-headers")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.metadata.creationTimestamp}' or '{.succeeded}')")
 	// What the model knows (see printers.NewSorter).
 	util.Describe(cmd, util.ForOutput, util.OneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
@@ -151,12 +160,12 @@ func statuses() []string {
 	return values
 }
 
-func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
+func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions, error) {
 	o := &listOptions{
 		Environment: env,
 		flags:       f.GlobalFlags,
 		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds},
-		summary:     f.summary, merged: f.merged,
+		summary:     f.summary, mirrors: f.mirrors,
 		watch: f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
 		restrictions: f.restrictions(),
 	}
@@ -164,11 +173,16 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
-	var codesErr error
+	var codesErr, namesErr error
 	o.filter.Findings, codesErr = f.codes(o.watch)
-	if err := errors.Join(err, formatErr, sortErr, codesErr, f.conflicts(o.format), f.mergedConflicts(), f.RefuseWatch(o.watch)); err != nil {
+	o.names, namesErr = util.WantedJobs(args, "")
+	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
+	for _, n := range o.names {
+		o.filter.Names = append(o.filter.Names, inspect.JobName{Kind: n.Kind, Name: n.Name})
+	}
+	o.reasons = f.reason || o.format.Wide() && !o.watch && !o.summary && f.fieldSelector == ""
 
 	o.contexts, err = f.Load(&o.Environment, util.CurrentContext)
 	if err != nil {
@@ -179,7 +193,7 @@ func (f *listFlags) toOptions(env util.Environment) (*listOptions, error) {
 		Namespaces: f.AllNamespaces,
 		Kinds:      !o.query.OnlyJobs(),
 		Wide:       o.format.Wide(),
-		Reasons:    f.merged,
+		Reasons:    o.reasons,
 		NoHeaders:  f.noHeaders,
 		Color:      env.WantsColor(f.Color),
 	}
@@ -194,15 +208,15 @@ func (f *listFlags) codes(watch bool) ([]string, error) {
 	return util.KnownCodes(f.findings)
 }
 
-// mergedConflicts says what makes no sense together with --merged.
-func (f *listFlags) mergedConflicts() error {
+// reasonConflicts says what makes no sense together with --reason.
+func (f *listFlags) reasonConflicts() error {
 	switch {
-	case !f.merged:
+	case !f.reason:
 		return nil
 	case f.watchOnly || f.events:
-		return errors.New("--merged cannot be combined with --watch-only or --output-watch-events")
+		return errors.New("--reason cannot be combined with --watch-only or --output-watch-events")
 	case f.fieldSelector != "":
-		return errors.New("--merged cannot be combined with --field-selector: mirrors may not match it")
+		return errors.New("--reason cannot be combined with --field-selector: mirrors may not match it")
 	}
 	return nil
 }
@@ -254,7 +268,7 @@ func (o *listOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.table.NowOn = f.Now
-	if o.watch && !o.merged {
+	if o.watch && !o.reasons {
 		return o.runWatch(ctx, f)
 	}
 	if o.isStreamed(f) {
@@ -263,7 +277,7 @@ func (o *listOptions) Run(ctx context.Context) error {
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
 	again := &util.Repeated[*inspect.OwnerList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
-		Show: func(list *inspect.OwnerList) error { return o.print(list, f) },
+		Show: func(list *inspect.OwnerList) error { return o.print(ctx, list, f) },
 		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, steady) },
 	}
 	if o.watch {
@@ -282,17 +296,28 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
 	// Whether all was read that tells of a Job, and not the Jobs alone.
-	isWhole := isJudged || o.merged && len(o.filter.Findings) == 0
+	isWhole := isJudged || o.reasons && len(o.filter.Findings) == 0
+	// Mirrors are counted with their origins, which a count alone cannot know.
+	isCount := o.summary && !o.folds()
 	switch {
 	case isWhole:
 		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
 	default:
-		list, others = read.Owners(ctx, f, o.query, o.filter, o.summary)
+		list, others = read.Owners(ctx, f, o.query, o.filter, isCount)
 	}
-	if !o.summary {
+	if !isCount {
 		o.findMirrors(ctx, f, addresses, list, others, isWhole)
+	}
+	o.noteMissing(list, others)
+	if o.folds() {
+		list.Fold()
+	}
+	for i := range list.Items {
+		if o.summary {
+			list.Items[i].Jobs = []*inspect.Job{}
+		}
 	}
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isWhole)

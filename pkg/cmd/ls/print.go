@@ -1,6 +1,7 @@
 package ls
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,10 +17,12 @@ import (
 
 // print writes a list in the format that was asked for, and makes an error of the
 // contexts that could not be read.
-func (o *listOptions) print(list *inspect.OwnerList, f *fleet.Fleet) error {
+func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fleet.Fleet) error {
 	if len(list.Items) == 0 && len(list.Errors) == 0 && !o.format.IsDocument() {
-		o.tellNothingFound(f)
-		return nil
+		if len(o.missing) == 0 {
+			o.tellNothingFound(ctx, f)
+		}
+		return o.missed(list, f)
 	}
 	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
@@ -27,14 +30,15 @@ func (o *listOptions) print(list *inspect.OwnerList, f *fleet.Fleet) error {
 	if !o.tellsErrors() {
 		util.TellErrors(o.ErrOut, list.Errors)
 	}
-	return util.Partial(list.Errors, len(f.Contexts()))
+	return cmp.Or(o.missed(list, f), util.Partial(list.Errors, len(f.Contexts())))
 }
 
 // isStreamed says whether names are printed as they come in, and not by owners, as the headers
 // of a table would have them: nothing has to be known of all Jobs to print one, and none comes
 // through two contexts.
 func (o *listOptions) isStreamed(f *fleet.Fleet) bool {
-	return o.format.Is("name") && o.table.NoHeaders && !o.watch && !o.merged && len(o.filter.Findings) == 0 &&
+	return o.format.Is("name") && o.table.NoHeaders && !o.watch && !o.reasons && len(o.filter.Findings) == 0 &&
+		!o.folds() && len(o.names) == 0 &&
 		o.query.OnlyJobs() && o.sorter.IsNone() && f.Distinct()
 }
 
@@ -54,7 +58,7 @@ func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 	case util.Interrupted(ctx) != nil:
 		return util.Interrupted(ctx)
 	case isEmpty && len(errs) == 0:
-		o.tellNothingFound(f)
+		o.tellNothingFound(ctx, f)
 		return nil
 	}
 	util.TellErrors(o.ErrOut, errs)
@@ -87,7 +91,7 @@ func (o *listOptions) tellsErrors() bool {
 }
 
 // tellNothingFound says where was looked, and by what was selected.
-func (o *listOptions) tellNothingFound(f *fleet.Fleet) {
+func (o *listOptions) tellNothingFound(ctx context.Context, f *fleet.Fleet) {
 	where := "in all namespaces"
 	if !o.query.AllNamespaces {
 		var namespaces []string
@@ -107,6 +111,9 @@ func (o *listOptions) tellNothingFound(f *fleet.Fleet) {
 		message += ", with " + o.restrictions
 	}
 	util.Tell(o.ErrOut, "%s", message)
+	if !o.query.AllNamespaces {
+		util.NoteMissingNamespace(ctx, o.ErrOut, f)
+	}
 }
 
 // kindsText is in words what was looked for.

@@ -2,9 +2,8 @@ package ls
 
 import (
 	"context"
+	"errors"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -73,7 +72,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		codes = judgment.Codes()
 	}
 	var briefs map[*inspect.Job]answer.Brief
-	if o.merged {
+	if o.reasons {
 		briefs = answer.Jobs(inventory, judgment.Findings)
 	}
 	for _, facts := range inventory.Clusters {
@@ -88,8 +87,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 			}
 		}
 	}
-	mirrors := o.mergedOf(inventory)
-	list, others = inventory.Owners(func(j *inspect.Job) bool { return o.filter.Matches(j) && !mirrors.Has(j) })
+	list, others = inventory.Owners(o.filter.Matches)
 	for _, n := range judgment.NotJudged {
 		// A Job that is not listed would look well.
 		if n.Part != "" && n.Concerns(o.filter.Findings) {
@@ -99,18 +97,39 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	return list, others
 }
 
-// mergedOf are the mirrors that are not listed beside their origins, which are.
-func (o *listOptions) mergedOf(inventory *inspect.Inventory) sets.Set[*inspect.Job] {
-	if !o.merged {
-		return nil
-	}
-	listed := sets.New[*inspect.Job]()
-	for _, facts := range inventory.Clusters {
-		for _, j := range facts.Jobs {
-			if facts.Selects(j) && o.filter.Matches(j) {
-				listed.Insert(j)
-			}
+// folds says whether mirrors are left out whose origins are listed.
+func (o *listOptions) folds() bool { return !o.mirrors && len(o.contexts) > 1 }
+
+// noteMissing notes the names of which no Job was found, selected or not.
+func (o *listOptions) noteMissing(list *inspect.OwnerList, others []*inspect.Job) {
+	o.missing = nil
+	all := slices.Concat(list.All(), others)
+	for i, n := range o.filter.Names {
+		if !slices.ContainsFunc(all, n.Matches) {
+			o.missing = append(o.missing, o.names[i])
 		}
 	}
-	return inventory.Merged(listed.Has)
+}
+
+// missed is an error for each name of which no Job was found where it was looked for.
+func (o *listOptions) missed(list *inspect.OwnerList, f *fleet.Fleet) error {
+	looked := f.Contexts()
+	var unread []string
+	for _, e := range list.Errors {
+		if i := slices.Index(looked, e.Context); i >= 0 && !slices.Contains(unread, e.Context) {
+			unread = append(unread, e.Context)
+		}
+	}
+	looked = slices.DeleteFunc(slices.Clone(looked), func(name string) bool { return slices.Contains(unread, name) })
+	if len(looked) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, w := range o.missing {
+		if !o.query.AllNamespaces {
+			w.Namespace = f.Clusters()[0].Namespace
+		}
+		errs = append(errs, util.NotFoundIn(w, looked, unread))
+	}
+	return errors.Join(errs...)
 }

@@ -25,7 +25,7 @@ type rowsView struct {
 // on what is told later.
 func (v *rowsView) early(c inspect.Change) error {
 	isJob := c.Type == inspect.Added || c.Type == inspect.Modified || c.Type == inspect.Deleted
-	if !isJob || v.watchOnly || !v.sorter.IsNone() || c.Job.IsDelegated() {
+	if !isJob || v.watchOnly || !v.sorter.IsNone() || c.Job.IsDelegated() || v.folds() && c.Job.IsMirror() {
 		return nil
 	}
 	return v.change(c)
@@ -35,7 +35,11 @@ func (v *rowsView) start() error {
 	for _, err := range v.board.Errors() {
 		util.Tell(v.ErrOut, "error: %v", err)
 	}
-	jobs := v.board.List(v.filter).All()
+	list := v.board.List(v.filter)
+	if v.folds() {
+		list.Fold()
+	}
+	jobs := list.All()
 	v.sorter.Sort(jobs)
 	for _, j := range jobs {
 		if v.shown.Has(inspect.RefOf(j)) {
@@ -64,7 +68,8 @@ func (v *rowsView) change(c inspect.Change) error {
 		return nil
 	case inspect.Added, inspect.Modified, inspect.Deleted:
 	}
-	event, matches := c.Type, v.filter.Matches(c.Job)
+	isFolded := v.folds() && c.Origin != nil && v.filter.Matches(c.Origin)
+	event, matches := c.Type, v.filter.Matches(c.Job) && !isFolded
 	wasShown := v.shown.Has(inspect.RefOf(c.Job))
 	switch {
 	case matches && event != inspect.Deleted:

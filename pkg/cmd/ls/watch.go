@@ -147,6 +147,9 @@ func (v *screenView) refresh() error {
 	v.stale, v.drawn = false, now
 	defer func() { v.rested = v.Clock.Now().Add(min(restful*v.Clock.Since(now), longestRest)) }()
 	list := v.board.List(v.filter)
+	if v.folds() {
+		list.Fold()
+	}
 	for i := range list.Items {
 		v.sorter.Sort(list.Items[i].Jobs)
 	}

@@ -65,6 +65,9 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 				util.Tell(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 			}
 		}
+		if len(list.Items) == 0 && !o.query.AllNamespaces {
+			util.NoteMissingNamespace(ctx, o.ErrOut, f)
+		}
 		return list, nil
 	}
 	var ahead read.Ahead

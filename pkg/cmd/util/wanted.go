@@ -31,3 +31,20 @@ func WantedJob(args []string) (read.Wanted, error) {
 	}
 	return w, nil
 }
+
+// WantedJobs reads arguments of the form [KIND/]NAME.
+func WantedJobs(args []string, namespace string) ([]read.Wanted, error) {
+	var names []read.Wanted
+	for _, arg := range args {
+		w, err := WantedJob([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(w.Name) == "" {
+			return nil, fmt.Errorf("%q is not a name", arg)
+		}
+		w.Namespace = namespace
+		names = append(names, w)
+	}
+	return names, nil
+}
