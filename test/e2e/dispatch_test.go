@@ -1,7 +1,12 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -218,4 +223,25 @@ func TestDispatchInterrupted(t *testing.T) {
 	assert.Equal(t, d.Seen[len(d.Seen)-1].Event, dispatch.Detached)
 	assert.Equal(t, jobOf(t, management, ns, "detached").Status.Active, int32(1))
 	assert.Assert(t, jobOf(t, worker1, ns, "detached") != nil)
+}
+
+// TestDispatchOutlivesItsReader: what reads the events may go, as head does; the status is
+// copied to the end.
+func TestDispatchOutlivesItsReader(t *testing.T) {
+	t.Parallel()
+	const ns = "outlives"
+	origin(t, ns, "train")
+	reader, writer, err := os.Pipe()
+	assert.NilError(t, err)
+	assert.NilError(t, reader.Close())
+	cmd := command(t, "jobs-managedby", "dispatch", "train", "--context", management, "--to", worker1, "-n", ns, "-o", "json")
+	var told bytes.Buffer
+	cmd.Stdout, cmd.Stderr = writer, &told
+	err = cmd.Run()
+	assert.NilError(t, writer.Close())
+	var exit *exec.ExitError
+	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == 1, "%v: %s", err, &told)
+	assert.Equal(t, strings.Count(told.String(), "note: cannot print events"), 1, told.String())
+	job := jobOf(t, management, ns, "train")
+	assert.Equal(t, job.Status.Succeeded, int32(1), "%+v", job.Status)
 }

@@ -127,6 +127,7 @@ func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candida
 
 // dispatch creates what has to be created, and lets the loop do the rest.
 func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, candidates, ended []*candidate, errs []error) error {
+	defer writing.OutliveReaders()()
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.Event)
 	defer view.Close()

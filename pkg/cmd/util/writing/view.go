@@ -3,7 +3,10 @@ package writing
 import (
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -69,7 +72,16 @@ func (v *View) Event(e *dispatch.Event) {
 	defer v.mu.Unlock()
 	if v.failed == nil && err != nil {
 		v.failed = fmt.Errorf("cannot print all events: %w", err)
+		util.Tell(v.ErrOut, "note: cannot print events (%v). The dispatch continues; to stop it, press Ctrl-C or send SIGTERM", err)
 	}
+}
+
+// OutliveReaders has writes to a pipe that was closed fail, where they would end the process,
+// so that a dispatch goes on copying without a reader. The returned function undoes it.
+func OutliveReaders() (undo func()) {
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
 }
 
 func (v *View) show(e *dispatch.Event) error {

@@ -3,7 +3,6 @@ package writing_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -36,7 +35,8 @@ func TestViewTellsWhatIsMissing(t *testing.T) {
 	for _, output := range []string{"", "json", "yaml", "kyaml"} {
 		out := &filling{room: 1}
 		env := util.Environment{Clock: clock.RealClock{}, LookupEnv: func(string) (string, bool) { return "", false }}
-		env.Out, env.ErrOut = out, io.Discard
+		var told bytes.Buffer
+		env.Out, env.ErrOut = out, &told
 		view := writing.NewView(env, &util.GlobalFlags{}, output, 1)
 		event := &dispatch.Event{Event: dispatch.OriginCreated, Origin: &dispatch.Ref{Context: "c", Namespace: "ml", Name: "train"}}
 		view.Event(event)
@@ -47,6 +47,7 @@ func TestViewTellsWhatIsMissing(t *testing.T) {
 		view.Event(event)
 		assert.ErrorIs(t, view.Err(), errFull, "%q: what came before is missing still", output)
 		view.Close()
+		assert.Equal(t, strings.Count(told.String(), "note: cannot print events (no space left on device). The dispatch continues"), 1, told.String())
 	}
 }
 
