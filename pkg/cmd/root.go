@@ -26,6 +26,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/trace"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/wait"
 
 	// Credential plugins: exec, OIDC, and what tells users of the old cloud
 	// providers' ones how to migrate.
@@ -89,7 +90,7 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 	addGlobalFlags(root, flags, complete.New(env, flags))
 	root.AddCommand(ls.NewCommand(env, flags), trace.NewCommand(env, flags), check.NewCommand(env, flags), explain.NewCommand(env, flags), kinds.NewCommand(env, flags), queues.NewCommand(env, flags),
 		dispatch.NewCommand(env, flags), cancel.NewCommand(env, flags), snapshot.NewCommand(env, flags), recreate.NewCommand(env, flags), completion.NewCommand(env), newOptionsCommand(), newVersionCommand(env))
-	root.AddCommand(logs.NewCommand(env, flags), exec.NewCommand(env, flags), portforward.NewCommand(env, flags))
+	root.AddCommand(logs.NewCommand(env, flags), exec.NewCommand(env, flags), portforward.NewCommand(env, flags), wait.NewCommand(env, flags))
 	setHelp(root)
 	// cobra would add it too late for what documents it.
 	root.InitDefaultHelpCmd()

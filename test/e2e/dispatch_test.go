@@ -245,3 +245,42 @@ func TestDispatchOutlivesItsReader(t *testing.T) {
 	job := jobOf(t, management, ns, "train")
 	assert.Equal(t, job.Status.Succeeded, int32(1), "%+v", job.Status)
 }
+
+// TestWait: a wait follows a Job from its origin to the end of its mirror, and ends with the
+// code that tells how.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	const ns = "waits"
+	origin(t, ns, "train", fixture.RunsFor("20s"))
+	origin(t, ns, "bad", fixture.Fails())
+	fleet := []string{"--contexts", management + "," + worker1, "-n", ns}
+	waits := func(name, condition string) (out, told *bytes.Buffer, end func() int) {
+		out, told = &bytes.Buffer{}, &bytes.Buffer{}
+		cmd := command(t, append([]string{"jobs-managedby", "wait", name, "--for", condition, "--timeout", "3m"}, fleet...)...)
+		cmd.Stdout, cmd.Stderr = out, told
+		assert.NilError(t, cmd.Start())
+		return out, told, func() int {
+			var exit *exec.ExitError
+			if err := cmd.Wait(); errors.As(err, &exit) {
+				return exit.ExitCode()
+			}
+			return 0
+		}
+	}
+	running, toldRunning, endRunning := waits("train", "running")
+	finished, toldFinished, endFinished := waits("train", "finished")
+	_, toldBad, endBad := waits("bad", "running")
+	d := dispatches(t, ns, "train", "bad")
+	assert.Equal(t, endRunning(), 0, toldRunning.String())
+	assert.Equal(t, running.String(), "job waits/train is running\n")
+	assert.Assert(t, strings.Contains(toldRunning.String(), "running on "+worker1), toldRunning.String())
+	mirror := jobOf(t, worker1, ns, "train")
+	assert.Assert(t, mirror != nil && mirror.Status.StartTime != nil, "%+v", mirror)
+	assert.Equal(t, endBad(), 5, toldBad.String())
+	assert.Equal(t, d.End(), 5, d.Told.String())
+	assert.Equal(t, endFinished(), 0, toldFinished.String())
+	assert.Equal(t, finished.String(), "job waits/train is finished\n")
+	_, told, code := run(t, append([]string{"wait", "nothere", "--for", "running"}, fleet...)...)
+	assert.Equal(t, code, 1, told)
+	assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(1))
+}

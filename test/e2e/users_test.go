@@ -179,7 +179,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 		marked(string(identity.UID))
 	}
 
-	out, _ := succeeds(t, "ls", both, "-n", ns, "--all-contexts", "-o", "json")
+	out, _ := succeeds(t, "ls", both, "-n", ns, "--all-contexts", "--mirrors", "-o", "json")
 	assert.DeepEqual(t, listed(t, out, "train"), map[string]int{string(jobOf(t, management, ns, "train").UID): 1, string(mirror.UID): 1})
 	assert.DeepEqual(t, findings(t, both, ns), []string{"JM014 idle", "JM201 train"})
 	out, _ = succeeds(t, "trace", "train", both, "-n", ns, "-o", "json")
@@ -198,7 +198,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	// b-far has another certificate authority, so that equal UIDs do not make it the same cluster.
 	assert.Equal(t, code, 4, told)
 	assert.Assert(t, contains(told, "worker-1 reaches the same cluster as a-dev", "context \"b-far\": cannot read namespaces"), told)
-	out, _ = succeeds(t, "ls", "-n", ns, "--from", dir, "-o", "json")
+	out, _ = succeeds(t, "ls", "-n", ns, "--from", dir, "--mirrors", "-o", "json")
 	assert.Equal(t, len(listed(t, out, "train")), 2)
 	assert.Equal(t, listed(t, out, "train")[string(mirror.UID)], 1)
 	out, _ = succeeds(t, "recreate", "idle", both, "-n", ns, "--context", "mgmt-dev", "--managed-by", "example.com/other", "--dry-run=server")
@@ -238,7 +238,7 @@ func TestTheDeveloperAlone(t *testing.T) {
 		succeeds(t, append([]string{"dispatch", "train", alone, "--to", "a-dev", "--detach-after-start"}, here...)...)
 	}
 	mirror := jobOf(t, worker1, ns, "train")
-	out, _ := succeeds(t, "ls", alone, "-n", ns, "--all-contexts", "-o", "json")
+	out, _ := succeeds(t, "ls", alone, "-n", ns, "--all-contexts", "--mirrors", "-o", "json")
 	assert.DeepEqual(t, listed(t, out, "train"), map[string]int{string(jobOf(t, management, ns, "train").UID): 1, string(mirror.UID): 1})
 	pod := k.pods(ns, "train", 1)[0]
 	k.write(pod, "one\n")

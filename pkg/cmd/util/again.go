@@ -55,7 +55,7 @@ func (r *Repeated[T]) Once(ctx context.Context) error {
 	return r.Show(value)
 }
 
-// Run reads and shows until ctx is over. What was read is watched, so that reading it again
+// Run reads and shows until ctx is over, and returns its cause, or until Show fails. What was read is watched, so that reading it again
 // asks the clusters for nothing else than what cannot be.
 func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -68,8 +68,8 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	for {
 		start := r.Clock.Now()
 		value, err := r.Read(ctx)
-		if stopped := Interrupted(ctx); stopped != nil {
-			return stopped
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.D
 	for !isRested || !isChanged {
 		select {
 		case <-ctx.Done():
-			return Interrupted(ctx)
+			return context.Cause(ctx)
 		case <-next.C():
 			return nil
 		case <-pause.C():

@@ -1,0 +1,222 @@
+// Package wait waits until a Job is admitted, runs or has finished, wherever it runs.
+package wait
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+)
+
+// The conditions that can be waited for.
+const (
+	forAdmitted = "admitted"
+	forRunning  = "running"
+	forFinished = "finished"
+)
+
+func conditions() []string { return []string{forAdmitted, forRunning, forFinished} }
+
+// waitFlags are what a user typed behind wait.
+type waitFlags struct {
+	*util.GlobalFlags
+	condition string
+	timeout   time.Duration
+}
+
+// waitOptions are what wait needs to run, checked.
+type waitOptions struct {
+	util.Environment
+	flags     *util.GlobalFlags
+	contexts  []fleet.Context
+	wanted    read.Wanted
+	condition string
+	timeout   time.Duration
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &waitFlags{GlobalFlags: global}
+	ask := complete.New(env, global)
+	cmd := &cobra.Command{
+		Use: "wait [KIND/]NAME --for=running|admitted|finished [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Wait until a Job runs, is admitted or has finished",
+		Long: `Wait until a Job is in a state, on whichever cluster runs it. It ends at once if the
+Job is in that state already. Each change is printed on stderr with its reason.
+
+  admitted   a cluster has started the Job: Kueue has admitted it, or it needs no queue
+  running    Pods of the Job run
+  finished   the Job is Complete or Failed
+
+NAME is the origin's or the mirror's, in the namespace of -n or of the current
+context, on all contexts of the kubeconfig unless some are chosen.
+
+Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
+		Example: strings.ReplaceAll(`  # Wait until a Job really runs, for at most ten minutes
+  NAME wait train -n ml --for=running --timeout=10m
+
+  # Fail a pipeline if its Job fails, wherever it runs
+  NAME wait train -n ml --for=finished`, "NAME", env.DisplayName()),
+		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
+
+		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.condition, "for", "", "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
+	util.Describe(cmd, util.ForFollowing, util.OneOf(conditions()...), "for")
+	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait before giving up; 0 is without limit")
+	util.Describe(cmd, util.ForFollowing, nil, "timeout")
+	cmd.RunE = util.Runs(func(args []string) (*waitOptions, error) { return f.toOptions(env, args) })
+	return cmd
+}
+
+func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions, error) {
+	o := &waitOptions{Environment: env, flags: f.GlobalFlags, condition: strings.ToLower(f.condition), timeout: f.timeout}
+	var err error
+	o.wanted, err = util.WantedJob(args)
+	switch {
+	case err != nil:
+	case f.condition == "":
+		err = errors.New("wait requires --for=running, --for=admitted or --for=finished")
+	case !slices.Contains(conditions(), o.condition):
+		err = fmt.Errorf("--for %q is unknown; use one of %s", f.condition, strings.Join(conditions(), ", "))
+	case f.timeout < 0:
+		err = errors.New("--timeout must not be negative")
+	}
+	if err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
+		return nil, err
+	}
+	util.OneNamespace(o.contexts)
+	o.wanted.Namespace = o.contexts[0].Namespace
+	return o, nil
+}
+
+// errReached ends a wait whose condition holds.
+var errReached = errors.New("reached")
+
+// lateError says that --timeout ended the wait.
+type lateError struct {
+	what, condition string
+	timeout         time.Duration
+	// last is what was known of the Job.
+	last string
+}
+
+// ExitCode is 124.
+func (e *lateError) ExitCode() int { return util.ExitTimeout }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("%s is not %s after %s: %s", e.what, e.condition, e.timeout, cmp.Or(e.last, "unknown"))
+}
+
+// failedError says that the Job failed.
+type failedError struct{ what, why string }
+
+// ExitCode is 5.
+func (e *failedError) ExitCode() int { return util.ExitFailed }
+
+func (e *failedError) Error() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s failed: %s", e.what, e.why), ": ")
+}
+
+// progress is what is shown of a Job.
+type progress struct {
+	State   inspect.JobState
+	Phrase  string
+	Message string
+}
+
+func (p *progress) String() string {
+	return strings.TrimSuffix(strings.TrimSuffix(p.Phrase+". "+p.Message, ". "), ".")
+}
+
+// Run waits.
+func (o *waitOptions) Run(ctx context.Context) error {
+	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, []string{cmp.Or(o.wanted.Kind, delegation.Job().Name)})
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%s %s/%s", cmp.Or(o.wanted.Kind, delegation.Job().Name), o.wanted.Namespace, o.wanted.Name)
+	late := &lateError{what: what, condition: o.condition, timeout: o.timeout}
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, late)
+		defer cancel()
+	}
+	addresses := o.flags.Addresses(o.contexts, f)
+	var last *progress
+	again := &util.Repeated[*progress]{
+		Environment: o.Environment,
+		Read: func(ctx context.Context) (*progress, error) {
+			now, err := o.read(ctx, f, addresses)
+			if isGone := (*util.PartialError)(nil); err != nil && last != nil && !errors.As(err, &isGone) {
+				return nil, fmt.Errorf("%s was deleted while it was waited for", what)
+			}
+			return now, err
+		},
+		Show: func(p *progress) error {
+			last, late.last = p, p.String()
+			util.Tell(o.ErrOut, "%s  %s: %s", o.Clock.Now().Format(time.TimeOnly), what, p)
+			return o.judge(what, p)
+		},
+	}
+	if err := again.Run(ctx, f); !errors.Is(err, errReached) {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Out, "%s is %s\n", what, o.condition)
+	return err
+}
+
+// read reads the Job, its mirrors and its Workloads.
+func (o *waitOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*progress, error) {
+	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Addresses: addresses, Now: o.Clock.Now})
+	subjects := inventory.Subjects()
+	if len(subjects) == 0 {
+		return nil, util.NotFound(o.Environment, o.wanted, inventory)
+	}
+	if len(subjects) > 1 {
+		var places []string
+		for _, p := range subjects {
+			places = append(places, p.Jobs()[0].Context)
+		}
+		return nil, fmt.Errorf("%d Jobs are called %s, on %s; choose one with --contexts", len(subjects), command.Argument(subjects[0].Jobs()[0].Row(), o.wanted.Name), strings.Join(places, ", "))
+	}
+	t := answer.Trace(inventory, subjects[0])
+	return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}, nil
+}
+
+// judge ends the wait with an error: errReached if the condition holds, or that the Job failed.
+func (o *waitOptions) judge(what string, p *progress) error {
+	reached := map[string][]inspect.JobState{
+		forAdmitted: {inspect.StateStarting, inspect.StateRunning, inspect.StateDuplicate, inspect.StateComplete},
+		forRunning:  {inspect.StateRunning, inspect.StateDuplicate, inspect.StateComplete},
+		forFinished: {inspect.StateComplete},
+	}
+	switch {
+	case p.State == inspect.StateFailed:
+		return &failedError{what, p.Message}
+	case slices.Contains(reached[o.condition], p.State):
+		return errReached
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package cmd
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestWait: a wait ends when its condition holds of the Job, wherever it runs, and says what it
+// has seen.
+func TestWait(t *testing.T) {
+	running := newWatchedFleet(t, filepath.Join(recordings, "running"))
+	for _, c := range []struct {
+		args string
+		code int
+		out  string
+		told []string
+	}{
+		{"train --for=running", util.ExitOK, "job default/train is running\n", []string{"job default/train: running on kwok-w1"}},
+		{"job/train --for=admitted", util.ExitOK, "job default/train is admitted\n", nil},
+		{"train --for=finished --timeout=1ms", util.ExitTimeout, "", []string{"is not finished after 1ms"}},
+		{"nothere --for=running", util.ExitError, "", []string{`job "nothere" not found in namespace "default"`}},
+		{"train", util.ExitUsage, "", []string{"wait requires --for=running"}},
+		{"train --for=ready", util.ExitUsage, "", []string{`--for "ready" is unknown; use one of admitted, running, finished`}},
+		{"--for=running", util.ExitUsage, "", []string{"name"}},
+		{"train --for=running --timeout=-1s", util.ExitUsage, "", []string{"--timeout must not be negative"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			out, told, code := run(t, append([]string{"wait", "--kubeconfig", running.kubeconfig}, strings.Fields(c.args)...)...)
+			assert.Equal(t, code, c.code, told)
+			assert.Equal(t, out, c.out, told)
+			for _, text := range c.told {
+				assert.Assert(t, strings.Contains(told, text), told)
+			}
+		})
+	}
+}
