@@ -61,9 +61,9 @@ type Job struct {
 	// Dispatcher is who looks after it, where it is dispatched; null where it is
 	// not, where nobody looked, as in a watch, or where it could not be known.
 	Dispatcher *Dispatcher `json:"dispatcher"`
-	// Findings are the codes of what is wrong with it; null means that it was
-	// not judged.
-	Findings []string `json:"findings"`
+	// Findings are the codes of the Job's findings. The field is absent where they were not
+	// judged, as in a watch, or where not all contexts were read.
+	Findings []string `json:"findings,omitzero"`
 	// Reason says in one word why it is in its state, as its trace does, "" if its status says
 	// it all; null where that was not asked for. Message is the same as a text.
 	Reason  *JobReason `json:"reason"`

@@ -269,7 +269,7 @@ func TestWait(t *testing.T) {
 	}
 	running, toldRunning, endRunning := waits("train", "running")
 	finished, toldFinished, endFinished := waits("train", "finished")
-	_, toldBad, endBad := waits("bad", "running")
+	_, toldBad, endBad := waits("bad", "finished")
 	d := dispatches(t, ns, "train", "bad")
 	assert.Equal(t, endRunning(), 0, toldRunning.String())
 	assert.Equal(t, running.String(), "job waits/train is running\n")
