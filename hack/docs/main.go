@@ -102,15 +102,23 @@ func generate() (map[string][]byte, error) {
 	if err := manPages(rootCommand(), files); err != nil {
 		return nil, err
 	}
+	r, err := reflector()
+	if err != nil {
+		return nil, err
+	}
 	for _, document := range []any{
 		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
 	} {
-		schema := reflector().Reflect(document)
+		schema := r.Reflect(document)
 		for _, t := range nullables() {
 			nullable(t, schema)
 		}
 		if _, ok := document.(*dispatch.Event); ok {
 			unread(schema)
+		}
+		describeType(schema)
+		if missing := undescribed(schema); len(missing) > 0 {
+			return nil, fmt.Errorf("fields without a doc comment, which schemas take their descriptions from: %s", strings.Join(missing, ", "))
 		}
 		text, err := json.MarshalIndent(schema, "", "  ")
 		if err != nil {
@@ -199,10 +207,14 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 	}
 }
 
-// reflector makes schemas of our types. Fields are only ever added, so unknown
-// ones are allowed.
-func reflector() *jsonschema.Reflector {
-	return &jsonschema.Reflector{
+// module is where the packages of this program are imported from.
+const module = "github.com/jobmanagedby/kubectl-jobmanagedby"
+
+// reflector makes schemas of our types, with the doc comments of their fields as
+// descriptions. Fields are only ever added, so unknown ones are allowed. It has to run at the
+// top of the tree.
+func reflector() (*jsonschema.Reflector, error) {
+	r := &jsonschema.Reflector{
 		AllowAdditionalProperties: true,
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			if values, ok := enums()[t]; ok {
@@ -214,6 +226,44 @@ func reflector() *jsonschema.Reflector {
 			return nil
 		},
 	}
+	return r, r.AddGoComments(module, "pkg")
+}
+
+// describeType describes what every document has.
+func describeType(schema *jsonschema.Schema) {
+	for name, definition := range schema.Definitions {
+		for field, description := range map[string]string{
+			"apiVersion": "APIVersion is the version of this schema.", "kind": "Kind is the kind of the document, " + name + ".",
+		} {
+			if definition.Properties == nil {
+				continue
+			}
+			if property, ok := definition.Properties.Get(field); ok && property.Description == "" {
+				property.Description = description
+			}
+		}
+	}
+}
+
+// undescribed returns the fields of a schema that have no description.
+func undescribed(schema *jsonschema.Schema) []string {
+	var fields []string
+	for name, definition := range schema.Definitions {
+		if definition.Properties == nil {
+			continue
+		}
+		for p := definition.Properties.Oldest(); p != nil; p = p.Next() {
+			one := p.Value
+			if len(one.OneOf) > 0 {
+				one = one.OneOf[0]
+			}
+			if one.Description == "" && p.Value.Description == "" {
+				fields = append(fields, name+"."+p.Key)
+			}
+		}
+	}
+	slices.Sort(fields)
+	return fields
 }
 
 // nullable lets the fields of a type be null that are null where nothing is

@@ -76,12 +76,15 @@ const EventKind = "DispatchEvent"
 type Event struct {
 	metav1.TypeMeta `json:",inline"`
 	// Sequence counts the events of one run from 1 on.
-	Sequence int64            `json:"sequence"`
-	Time     metav1.MicroTime `json:"time"`
-	Event    EventType        `json:"event"`
+	Sequence int64 `json:"sequence"`
+	// Time is when it happened.
+	Time metav1.MicroTime `json:"time"`
+	// Event is what happened.
+	Event EventType `json:"event"`
 	// Origin and Mirror are the Jobs that it is about. Origin is null where a
 	// whole cluster is meant, Mirror as long as there is none.
 	Origin *Ref `json:"origin"`
+	// Mirror is the mirror; null before it exists.
 	Mirror *Ref `json:"mirror"`
 	// Message says it for people, with what to do where something is to be done.
 	Message string `json:"message"`
@@ -92,10 +95,14 @@ type Event struct {
 	// cluster does not count ready pods. Only Jobs count pods: of other kinds, these
 	// are null and 0.
 	Completions *int32 `json:"completions"`
-	Succeeded   int32  `json:"succeeded"`
-	Failed      int32  `json:"failed"`
-	Active      int32  `json:"active"`
-	Ready       *int32 `json:"ready"`
+	// Succeeded is how many Pods of the mirror succeeded.
+	Succeeded int32 `json:"succeeded"`
+	// Failed is how many Pods of the mirror failed.
+	Failed int32 `json:"failed"`
+	// Active is how many Pods of the mirror are pending or running.
+	Active int32 `json:"active"`
+	// Ready is how many Pods of the mirror are ready.
+	Ready *int32 `json:"ready"`
 	// LagSeconds is the time from when a change of the mirror's status was seen to
 	// when it was stored on the origin; 0 for other events than StatusCopied.
 	LagSeconds float64 `json:"lagSeconds,omitempty"`

@@ -12,13 +12,20 @@ import (
 
 // Ref names a Job of one cluster, or an object of another kind.
 type Ref struct {
-	Context    string `json:"context"`
+	// Context is where the object is.
+	Context string `json:"context"`
+	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
+	// APIVersion is that of the object.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	UID        string `json:"uid"`
+	// Kind is that of the object.
+	Kind string `json:"kind"`
+	// Namespace is that of the object.
+	Namespace string `json:"namespace"`
+	// Name is that of the object.
+	Name string `json:"name"`
+	// UID is that of the object.
+	UID string `json:"uid"`
 	// NamespaceUID is that of the namespace, "" if it is unknown.
 	NamespaceUID string `json:"-"`
 }

@@ -27,6 +27,7 @@ type Difference struct {
 	Field string `json:"field"`
 	// Origin and Mirror are the values, as JSON; "" where there is none.
 	Origin string `json:"origin"`
+	// Mirror is the value of the mirror; empty where it has none.
 	Mirror string `json:"mirror"`
 	// Lag is whether what differs changed no more than a few seconds ago, so that
 	// nobody has had the time to copy it.

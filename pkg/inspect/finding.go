@@ -25,15 +25,24 @@ func Severities() []Severity { return []Severity{Error, Warning, Info} }
 
 // Finding is one thing that is wrong with one object.
 type Finding struct {
-	Code       string   `json:"code"`
-	Severity   Severity `json:"severity"`
-	Title      string   `json:"title"`
-	Message    string   `json:"message"`
-	Context    string   `json:"context"`
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Namespace  string   `json:"namespace"`
-	Name       string   `json:"name"`
+	// Code is the code of the rule, such as JM013.
+	Code string `json:"code"`
+	// Severity is how bad it is.
+	Severity Severity `json:"severity"`
+	// Title is what the rule finds, in general.
+	Title string `json:"title"`
+	// Message says what is wrong, and names its subject.
+	Message string `json:"message"`
+	// Context is where the object is.
+	Context string `json:"context"`
+	// APIVersion is that of the object.
+	APIVersion string `json:"apiVersion"`
+	// Kind is that of the object.
+	Kind string `json:"kind"`
+	// Namespace is that of the object; empty if it is cluster-scoped.
+	Namespace string `json:"namespace"`
+	// Name is that of the object.
+	Name string `json:"name"`
 	// Evidence quotes the fields that show it.
 	Evidence []string `json:"evidence"`
 	// Since is when the problem began, by the clock of the object's cluster; null where
@@ -73,15 +82,19 @@ type FindingList struct {
 // CheckSummary counts what check has checked and found.
 type CheckSummary struct {
 	// Errors, Warnings and Infos are how many findings there are of each severity.
-	Errors   int `json:"errors"`
+	Errors int `json:"errors"`
+	// Warnings is how many findings are of severity warning.
 	Warnings int `json:"warnings"`
-	Infos    int `json:"infos"`
+	// Infos is how many findings are of severity info.
+	Infos int `json:"infos"`
 	// Jobs is how many delegated Jobs were checked, and Clusters on how many clusters.
-	Jobs     int `json:"jobs"`
+	Jobs int `json:"jobs"`
+	// Clusters is on how many clusters they were checked.
 	Clusters int `json:"clusters"`
 	// Young is how many findings are withheld because they are younger than the grace
 	// period; GraceSeconds is that period.
-	Young        int `json:"young"`
+	Young int `json:"young"`
+	// GraceSeconds is the grace period in seconds.
 	GraceSeconds int `json:"graceSeconds"`
 }
 

@@ -18,13 +18,18 @@ import (
 
 // Hop is one object on the way from an origin to its pods.
 type Hop struct {
-	Kind      string `json:"kind"`
+	// Kind is that of the object.
+	Kind string `json:"kind"`
+	// Namespace is that of the object; empty if it is cluster-scoped.
 	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-	Context   string `json:"context"`
+	// Name is that of the object.
+	Name string `json:"name"`
+	// Context is where the object is; empty if no context reaches it.
+	Context string `json:"context"`
 	// State is a word that the object has for it, or one of NotFound, Forbidden,
 	// Unreachable and Unknown.
-	State   string `json:"state"`
+	State string `json:"state"`
+	// Message says more, in the words of its controller.
 	Message string `json:"message"`
 	// Health is what State means for the way.
 	Health Health `json:"health"`

@@ -24,29 +24,42 @@ type Job struct {
 	Context string `json:"context"`
 	// ClusterUID is the identity of its cluster, "" where that may not be read.
 	ClusterUID string `json:"clusterUID"`
+	// APIVersion is that of the object.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	UID        string `json:"uid"`
+	// Kind is that of the object.
+	Kind string `json:"kind"`
+	// Namespace is that of the object.
+	Namespace string `json:"namespace"`
+	// Name is that of the object.
+	Name string `json:"name"`
+	// UID is that of the object.
+	UID string `json:"uid"`
 	// ManagedBy is its owner, "built-in" where it is not delegated.
-	ManagedBy delegation.Owner  `json:"managedBy"`
-	Status    delegation.Status `json:"status"`
+	ManagedBy delegation.Owner `json:"managedBy"`
+	// Status is its actual status.
+	Status delegation.Status `json:"status"`
 	// Completions is how many pods have to succeed; null means that any one
 	// that succeeds ends it.
 	Completions *int32 `json:"completions"`
+	// Parallelism is how many Pods may run at once.
 	Parallelism *int32 `json:"parallelism"`
-	Succeeded   int32  `json:"succeeded"`
-	Failed      int32  `json:"failed"`
-	Active      int32  `json:"active"`
+	// Succeeded is how many Pods succeeded.
+	Succeeded int32 `json:"succeeded"`
+	// Failed is how many Pods failed.
+	Failed int32 `json:"failed"`
+	// Active is how many Pods are pending or running.
+	Active int32 `json:"active"`
 	// Ready is null where the server does not count ready pods.
-	Ready          *int32       `json:"ready"`
-	StartTime      *metav1.Time `json:"startTime"`
+	Ready *int32 `json:"ready"`
+	// StartTime is when it started; null if it has not.
+	StartTime *metav1.Time `json:"startTime"`
+	// CompletionTime is when it completed; null if it has not.
 	CompletionTime *metav1.Time `json:"completionTime"`
 	// FinishedTime is when it completed or failed; a failed Job has no
 	// completionTime.
-	FinishedTime      *metav1.Time `json:"finishedTime"`
-	CreationTimestamp metav1.Time  `json:"creationTimestamp"`
+	FinishedTime *metav1.Time `json:"finishedTime"`
+	// CreationTimestamp is when it was created.
+	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	// Suspended is spec.suspend.
 	Suspended bool `json:"suspended"`
 	// StatusWrittenAt is when its status last changed, by managedFields.
@@ -66,8 +79,9 @@ type Job struct {
 	Findings []string `json:"findings,omitzero"`
 	// Reason says in one word why it is in its state, as its trace does, "" if its status says
 	// it all; null where that was not asked for. Message is the same as a text.
-	Reason  *JobReason `json:"reason"`
-	Message *string    `json:"message"`
+	Reason *JobReason `json:"reason"`
+	// Message says why it is in its state, with numbers; null if that was not asked for.
+	Message *string `json:"message"`
 
 	// Marks are what its labels and annotations tell of its copies; nil if
 	// nothing.
@@ -146,10 +160,14 @@ func (j *Job) AwaitsDispatch() bool {
 
 // Ref names an object on one of the clusters.
 type Ref struct {
-	Context   string `json:"context"`
+	// Context is where the object is.
+	Context string `json:"context"`
+	// Namespace is that of the object.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	UID       string `json:"uid"`
+	// Name is that of the object.
+	Name string `json:"name"`
+	// UID is that of the object.
+	UID string `json:"uid"`
 }
 
 // RefOf names a Job.

@@ -13,15 +13,20 @@ import (
 // KindList is the kinds that clusters serve and that can be delegated.
 type KindList struct {
 	metav1.TypeMeta `json:",inline"`
-	Items           []ServedKind   `json:"items"`
-	Errors          []ContextError `json:"errors"`
+	// Items are the kinds that can be delegated.
+	Items []ServedKind `json:"items"`
+	// Errors are the contexts that were not read completely.
+	Errors []ContextError `json:"errors"`
 }
 
 // ServedKind is a kind as one cluster serves it.
 type ServedKind struct {
-	Context    string `json:"context"`
+	// Context is where the kind is served.
+	Context string `json:"context"`
+	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
-	Kind       string `json:"kind"`
+	// Kind is the name of the kind.
+	Kind string `json:"kind"`
 	// APIVersion is the version in which it is read.
 	APIVersion string `json:"apiVersion"`
 	// Resource is its plural and group, as kubectl and --kinds take it.
@@ -36,8 +41,9 @@ type ServedKind struct {
 	Allowed []delegation.Owner `json:"allowed"`
 	// Reserved is the value that means the same as none, "" where that is not known;
 	// Defaulted says that it is written where there is none.
-	Reserved  string `json:"reserved"`
-	Defaulted bool   `json:"defaulted"`
+	Reserved string `json:"reserved"`
+	// Defaulted is the owner that the schema sets by default; empty if none.
+	Defaulted bool `json:"defaulted"`
 	// Change says whether the field can be changed later.
 	Change delegation.Change `json:"change"`
 	// Discovered says that its schema alone tells of it, so that its status is read by
@@ -53,9 +59,12 @@ type ServedKind struct {
 
 // KindOwner is how many objects of a kind have an owner.
 type KindOwner struct {
+	// ManagedBy is the owner.
 	ManagedBy delegation.Owner `json:"managedBy"`
-	BuiltIn   bool             `json:"builtIn"`
-	Count     int              `json:"count"`
+	// BuiltIn is whether the reserved value of the kind is the owner.
+	BuiltIn bool `json:"builtIn"`
+	// Count is how many objects it has.
+	Count int `json:"count"`
 }
 
 // KindOwners are counts of objects by their owners, in the order in which they are told.

@@ -20,16 +20,20 @@ const APIVersion = "jobmanagedby.github.io/v1alpha1"
 // OwnerList is Jobs grouped by who reconciles them.
 type OwnerList struct {
 	metav1.TypeMeta `json:",inline"`
-	Items           []OwnerGroup   `json:"items"`
-	Errors          []ContextError `json:"errors"`
+	// Items are the groups of Jobs, one per owner.
+	Items []OwnerGroup `json:"items"`
+	// Errors are the contexts that were not read completely.
+	Errors []ContextError `json:"errors"`
 }
 
 // OwnerGroup is the Jobs of one owner.
 type OwnerGroup struct {
 	// ManagedBy is the owner, "built-in" where BuiltIn is true.
-	ManagedBy delegation.Owner          `json:"managedBy"`
-	BuiltIn   bool                      `json:"builtIn"`
-	Counts    map[delegation.Status]int `json:"counts"`
+	ManagedBy delegation.Owner `json:"managedBy"`
+	// BuiltIn is whether the built-in controller is the owner.
+	BuiltIn bool `json:"builtIn"`
+	// Counts is how many Jobs are in each status.
+	Counts map[delegation.Status]int `json:"counts"`
 	// Jobs are sorted by context, namespace and name; empty in a summary.
 	Jobs []*Job `json:"jobs"`
 }
@@ -45,9 +49,12 @@ func (g *OwnerGroup) Total() int {
 
 // ContextError is why a context could not be read, or not wholly.
 type ContextError struct {
-	Context string           `json:"context"`
-	Code    kubecontext.Code `json:"code"`
-	Message string           `json:"message"`
+	// Context is the context that was not read completely.
+	Context string `json:"context"`
+	// Code says what kind of error it is.
+	Code kubecontext.Code `json:"code"`
+	// Message says what failed, why, and what to do.
+	Message string `json:"message"`
 
 	// Refusal is what is refused, where that is the error; NotJudged are the codes of
 	// findings that were therefore not looked for, in order.

@@ -31,23 +31,30 @@ type Placement struct {
 	// Context reaches the cluster, "" if it is not known which does; Cluster is what its
 	// manager calls it, "" for the manager itself.
 	Context string `json:"context"`
+	// Cluster is the name of the MultiKueueCluster; empty if there is none.
 	Cluster string `json:"cluster"`
 	// Manager is whether it is the cluster that gives to others, and gives quota first.
 	Manager bool `json:"manager"`
 	// Chosen is whether a dispatch would go there.
-	Chosen  bool    `json:"chosen,omitempty"`
+	Chosen bool `json:"chosen,omitempty"`
+	// Verdict is whether the Job could run there.
 	Verdict Verdict `json:"verdict"`
 	// Reason is why, in one word, and Message in a sentence.
-	Reason  PlacementReason `json:"reason"`
-	Message string          `json:"message"`
+	Reason PlacementReason `json:"reason"`
+	// Message says why, with numbers.
+	Message string `json:"message"`
 	// Resource is the scarcest resource that the Job requests there, "" where none decides.
 	// Needs is how much the Job requests of it, Free how much is free now, and Limit the most
 	// that Flavor can give, all as Kubernetes quantities.
 	Resource string `json:"resource"`
-	Flavor   string `json:"flavor"`
-	Needs    string `json:"needs"`
-	Free     string `json:"free"`
-	Limit    string `json:"limit"`
+	// Flavor is the ResourceFlavor that decides.
+	Flavor string `json:"flavor"`
+	// Needs is what the Job requests of the resource, as a quantity.
+	Needs string `json:"needs"`
+	// Free is what the flavor can give now, as a quantity.
+	Free string `json:"free"`
+	// Limit is the most that the flavor can ever give, as a quantity.
+	Limit string `json:"limit"`
 	// Conditions are what has to hold, in the order in which it is asked. Behind the first
 	// that does not hold, some may not have been looked at.
 	Conditions []PlacementCondition `json:"conditions"`
@@ -58,7 +65,8 @@ type Placement struct {
 	// Position is its place in the queue there, null where that is not known.
 	Position *QueuePosition `json:"position"`
 	// Said is what Kueue there says itself, and SaidAt since when.
-	Said   string       `json:"said"`
+	Said string `json:"said"`
+	// SaidAt is when Kueue said so; null where it did not.
 	SaidAt *metav1.Time `json:"saidAt"`
 	// Changes are what would let it run there, each by itself, the smallest first.
 	Changes []PlacementChange `json:"changes"`
@@ -90,9 +98,12 @@ func States() []State { return []State{Yes, No, NotKnown, NotAsked} }
 
 // PlacementCondition is one thing that has to hold for a Job to run on a cluster.
 type PlacementCondition struct {
-	Name  string `json:"name"`
-	State State  `json:"state"`
-	Text  string `json:"text"`
+	// Name is the name of the condition.
+	Name string `json:"name"`
+	// State is whether it holds.
+	State State `json:"state"`
+	// Text says more in a few words.
+	Text string `json:"text"`
 }
 
 // The names of conditions, in the order in which they are asked.
@@ -125,10 +136,14 @@ func (p *Placement) Condition(name string) PlacementCondition {
 
 // FlavorTried is a flavor for the pods of one kind, and why it suits or not.
 type FlavorTried struct {
-	PodSet  string  `json:"podSet"`
-	Flavor  string  `json:"flavor"`
+	// PodSet is the name of the Pod set.
+	PodSet string `json:"podSet"`
+	// Flavor is the name of the ResourceFlavor.
+	Flavor string `json:"flavor"`
+	// Verdict is whether the Pod set fits into the flavor.
 	Verdict Verdict `json:"verdict"`
-	Message string  `json:"message"`
+	// Message says why, with numbers.
+	Message string `json:"message"`
 	// Resources are what is asked of it and what it has.
 	Resources []ResourceRoom `json:"resources"`
 }
@@ -136,23 +151,36 @@ type FlavorTried struct {
 // ResourceRoom is what is asked of a resource, with what other pods of the same Job are
 // given before, what is free, and what there is at most, all with what may be borrowed.
 type ResourceRoom struct {
+	// Resource is the name of the resource.
 	Resource string `json:"resource"`
-	Asked    string `json:"asked"`
-	Free     string `json:"free"`
-	Most     string `json:"most"`
+	// Asked is what the Pod set requests, as a quantity.
+	Asked string `json:"asked"`
+	// Free is what the flavor can give now, as a quantity.
+	Free string `json:"free"`
+	// Most is the most that the flavor can ever give, as a quantity.
+	Most string `json:"most"`
 }
 
 // Holder is a Workload that holds what is lacking.
 type Holder struct {
-	Kind         string       `json:"kind"`
-	Namespace    string       `json:"namespace"`
-	Name         string       `json:"name"`
-	ClusterQueue string       `json:"clusterQueue"`
-	Flavor       string       `json:"flavor"`
-	Resource     string       `json:"resource"`
-	Amount       string       `json:"amount"`
-	Priority     int32        `json:"priority"`
-	Since        *metav1.Time `json:"since"`
+	// Kind is that of the object that holds the quota.
+	Kind string `json:"kind"`
+	// Namespace is that of the object that holds the quota.
+	Namespace string `json:"namespace"`
+	// Name is that of the object that holds the quota.
+	Name string `json:"name"`
+	// ClusterQueue is the queue that its quota counts in.
+	ClusterQueue string `json:"clusterQueue"`
+	// Flavor is the ResourceFlavor.
+	Flavor string `json:"flavor"`
+	// Resource is the name of the resource.
+	Resource string `json:"resource"`
+	// Amount is how much it holds, as a quantity.
+	Amount string `json:"amount"`
+	// Priority is the priority of its Workload.
+	Priority int32 `json:"priority"`
+	// Since is when it reserved the quota.
+	Since *metav1.Time `json:"since"`
 	// Orphan is whether the same manager sent it there and has no Workload of that name any more.
 	Orphan bool `json:"orphan"`
 	// Preemptible is whether the queue's policy lets it be preempted for this.
@@ -161,10 +189,12 @@ type Holder struct {
 
 // QueuePosition is a place in a ClusterQueue.
 type QueuePosition struct {
+	// ClusterQueue is the name of the queue.
 	ClusterQueue string `json:"clusterQueue"`
 	// Place counts from 1, and Of is how many wait there, 0 where that is not known.
 	Place int `json:"place"`
-	Of    int `json:"of"`
+	// Of is how many Workloads wait in the queue.
+	Of int `json:"of"`
 	// Ahead are the first of those that come before it, as namespace/name.
 	Ahead []string `json:"ahead"`
 	// Source is who says so: Kueue itself, by its visibility API, or this plugin, computed
@@ -186,6 +216,7 @@ func PositionSources() []PositionSource { return []PositionSource{ByKueue, Compu
 
 // PlacementChange is what would let it run.
 type PlacementChange struct {
+	// Message says what has to change for it to fit.
 	Message string `json:"message"`
 	// Command does it, "" where no single one does.
 	Command string `json:"command"`

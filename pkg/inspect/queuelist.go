@@ -13,27 +13,33 @@ import (
 // QueueList is what the queues of clusters have of each resource, use, and are asked for.
 type QueueList struct {
 	metav1.TypeMeta `json:",inline"`
-	Items           []QueueQuota   `json:"items"`
-	Errors          []ContextError `json:"errors"`
+	// Items are the quotas, in the order of the table.
+	Items []QueueQuota `json:"items"`
+	// Errors are the contexts that were not read completely.
+	Errors []ContextError `json:"errors"`
 }
 
 // QueueQuota is what a queue, a cohort or a whole cluster has of one resource in one
 // flavor. Amounts are quantities, as Kubernetes writes them; null is one that is not known.
 type QueueQuota struct {
-	Context    string `json:"context"`
+	// Context is where the queue is.
+	Context string `json:"context"`
+	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
 	// Kind is ClusterQueue, Cohort or LocalQueue, or Cluster for a sum.
 	Kind QueueKind `json:"kind"`
 	// Namespace is that of a LocalQueue, "" for others.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	// Name is that of the queue, the cohort or the context.
+	Name string `json:"name"`
 	// ClusterQueue is where a LocalQueue leads, and whose quota it shares; "" for others.
 	ClusterQueue string `json:"clusterQueue"`
 	// Cohorts are those that it is in, the nearest first.
 	Cohorts []string `json:"cohorts"`
 	// Flavor and Resource are what the quota is of; both "" where there is no quota at
 	// all, and Flavor where it is of all flavors.
-	Flavor   string `json:"flavor"`
+	Flavor string `json:"flavor"`
+	// Resource is the name of the resource.
 	Resource string `json:"resource"`
 	// Nominal is what it has of its own: of a cohort, with what its members have.
 	Nominal *string `json:"nominal"`
@@ -62,8 +68,10 @@ type WorkersQuota struct {
 	// Clusters are those that were counted, and Unknown those that could not be looked
 	// at, by what the manager calls them.
 	Clusters []string `json:"clusters"`
-	Unknown  []string `json:"unknown"`
-	Nominal  string   `json:"nominal"`
+	// Unknown are the clusters that could not be read, by the names that the manager uses.
+	Unknown []string `json:"unknown"`
+	// Nominal is the sum of the nominal quotas, as a quantity.
+	Nominal string `json:"nominal"`
 	// Used is null where it is not known of all that were counted.
 	Used *string `json:"used"`
 }

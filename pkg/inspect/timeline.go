@@ -15,11 +15,13 @@ import (
 // TimelineEntry is something that happened to one of the objects on the way.
 type TimelineEntry struct {
 	// Time is as the cluster's own clock had it.
-	Time    metav1.Time `json:"time"`
-	Context string      `json:"context"`
+	Time metav1.Time `json:"time"`
+	// Context is where it happened.
+	Context string `json:"context"`
 	// Object is what it happened to, such as "Workload/job-train-1c348".
 	Object string `json:"object"`
-	Event  string `json:"event"`
+	// Event says what happened.
+	Event string `json:"event"`
 }
 
 // timeline merges what creation times, conditions, managedFields and events of

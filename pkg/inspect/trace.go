@@ -20,10 +20,13 @@ type Trace struct {
 	Mirrors []TraceMirror `json:"mirrors"`
 	// State and Reason say in one word each what the Job does and why. Message gives the reason
 	// with its numbers, "" where the state says it all. Summary is all of that as one text.
-	State   JobState  `json:"state"`
-	Reason  JobReason `json:"reason"`
-	Message string    `json:"message"`
-	Summary string    `json:"summary"`
+	State JobState `json:"state"`
+	// Reason says in one word why it is in its state.
+	Reason JobReason `json:"reason"`
+	// Message says why it is in its state, with numbers.
+	Message string `json:"message"`
+	// Summary is the state and the message in one sentence.
+	Summary string `json:"summary"`
 	// Since is when the state began, null where nothing dates it.
 	Since *metav1.Time `json:"since"`
 	// Fixes are what would help, the best first.
@@ -39,8 +42,9 @@ type Trace struct {
 	// none where it waits for nothing, or nobody knows by which rules it is placed.
 	Placements []Placement `json:"placements"`
 	// Differences are the fields in which a mirror is not as its origin says.
-	Differences []Difference    `json:"differences"`
-	Timeline    []TimelineEntry `json:"timeline"`
+	Differences []Difference `json:"differences"`
+	// Timeline is what happened, the oldest first.
+	Timeline []TimelineEntry `json:"timeline"`
 	// Clocks are the clusters whose clock differs from ours by more than can be
 	// overlooked: the times that they tell are off by as much.
 	Clocks []ClockSkew `json:"clocks"`
@@ -52,7 +56,8 @@ type Trace struct {
 
 // TraceMirror is a mirror as a trace shows it.
 type TraceMirror struct {
-	Job      `json:",inline"`
+	Job `json:",inline"`
+	// Relation says how the mirror belongs to the origin.
 	Relation Relation `json:"relation"`
 	// Current is false for the mirror of an older incarnation of the origin.
 	Current bool `json:"current"`
@@ -64,15 +69,19 @@ type TraceMirror struct {
 // TraceList is several traces, without their hops, differences and timelines.
 type TraceList struct {
 	metav1.TypeMeta `json:",inline"`
-	Items           []Trace        `json:"items"`
-	Errors          []ContextError `json:"errors"`
+	// Items are the traces.
+	Items []Trace `json:"items"`
+	// Errors are the contexts that were not read completely.
+	Errors []ContextError `json:"errors"`
 }
 
 // ClockSkew is by how many seconds a cluster's clock is ahead of the one that
 // Now is taken from.
 type ClockSkew struct {
-	Context      string `json:"context"`
-	AheadSeconds int    `json:"aheadSeconds"`
+	// Context is the context of the cluster.
+	Context string `json:"context"`
+	// AheadSeconds is by how many seconds the clock of the cluster is ahead of ours; negative if it is behind.
+	AheadSeconds int `json:"aheadSeconds"`
 }
 
 // NewTraceList makes an empty list.
