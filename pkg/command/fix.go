@@ -15,18 +15,37 @@ type Fix struct {
 	Command []string `json:"command"`
 }
 
-// Fixes splits a text into steps, each with the command that ends it. What follows the last
-// command is a step of its own.
+// or joins alternatives in Prose.
+const or = "; or "
+
+// Alternatives joins fixes into one text, from which Prose.Fixes gets them back.
+func Alternatives(fixes []Fix) Prose {
+	texts := make([]Prose, len(fixes))
+	for i, f := range fixes {
+		texts[i] = f.Prose()
+	}
+	return Join(texts, or)
+}
+
+// Fixes splits a text into steps: alternatives, and what each command ends. What follows
+// the last command is a step of its own.
 func (p Prose) Fixes() []Fix {
 	var fixes []Fix
 	text := ""
 	for _, part := range p.Parts() {
-		if !part.IsCommand {
-			text = step(part.Text)
+		if part.IsCommand {
+			fixes = append(fixes, Fix{Text: text, Command: Words(part.Text)})
+			text = ""
 			continue
 		}
-		fixes = append(fixes, Fix{Text: text, Command: Words(part.Text)})
-		text = ""
+		alternatives := strings.Split(part.Text, or)
+		last := len(alternatives) - 1
+		for _, alternative := range alternatives[:last] {
+			if text := step(alternative); text != "" {
+				fixes = append(fixes, Fix{Text: text, Command: []string{}})
+			}
+		}
+		text = step(alternatives[last])
 	}
 	if text != "" {
 		fixes = append(fixes, Fix{Text: text, Command: []string{}})

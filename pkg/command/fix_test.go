@@ -17,10 +17,14 @@ func TestFixes(t *testing.T) {
 		text command.Prose
 		want []command.Fix
 	}{
-		"none":          {"", nil},
-		"text alone":    {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
-		"one":           {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
-		"alternatives":  {command.Say("wait, or delete it: %s; or ask", deletion), []command.Fix{{Text: "wait, or delete it", Command: words}, {Text: "ask", Command: []string{}}}},
+		"none":         {"", nil},
+		"text alone":   {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
+		"one":          {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
+		"alternatives": {command.Say("wait, or delete it: %s; or ask", deletion), []command.Fix{{Text: "wait, or delete it", Command: words}, {Text: "ask", Command: []string{}}}},
+		"alternatives without commands": {
+			command.Say("wait; or run fewer Pods, or smaller ones; or delete it: %s", deletion),
+			[]command.Fix{{Text: "wait", Command: []string{}}, {Text: "run fewer Pods, or smaller ones", Command: []string{}}, {Text: "delete it", Command: words}},
+		},
 		"command alone": {deletion.Prose(), []command.Fix{{Command: words}}},
 		"pipeline": {
 			deletion.Fed("y").Prose(),
@@ -40,6 +44,15 @@ func TestFixShell(t *testing.T) {
 		assert.Equal(t, fixes[0].Prose(), c.Prose())
 	}
 	assert.Equal(t, command.Fix{Text: "wait"}.Shell(), "")
+}
+
+// TestAlternatives: fixes survive being joined into one text.
+func TestAlternatives(t *testing.T) {
+	fixes := []command.Fix{
+		{Text: "wait", Command: []string{}}, {Text: "raise the quota", Command: []string{"kubectl", "edit", "x"}}, {Text: "ask", Command: []string{}},
+	}
+	assert.DeepEqual(t, command.Alternatives(fixes).Fixes(), fixes)
+	assert.Equal(t, command.Alternatives(nil), command.Prose(""))
 }
 
 // FuzzWords: words survive being written for a shell.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -160,7 +159,7 @@ func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
 	}
 	if f.Remedy != "" && !o.Compact {
 		fix := command.Prose(f.Remedy)
-		if len(f.Fixes) > 1 && answer.Remedy(f.Fixes) == fix && !o.Wide && !o.Evidence {
+		if len(f.Fixes) > 1 && command.Alternatives(f.Fixes) == fix && !o.Wide && !o.Evidence {
 			// The best of several.
 			fix = f.Fixes[0].Prose()
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 )
 
 // Trace writes what a Job does, why, and what would help; then where it could run, its chain,
@@ -50,7 +49,7 @@ func answerLines(t *inspect.Trace, o TableOptions) []string {
 	if len(t.Fixes) == 0 {
 		return lines
 	}
-	if string(answer.Remedy(t.Fixes)) != t.Remedy {
+	if string(command.Alternatives(t.Fixes)) != t.Remedy {
 		// The steps of one fix.
 		return append(lines, fixLines(p.bold("Fix: "), command.Prose(t.Remedy), o)...)
 	}

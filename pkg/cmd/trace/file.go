@@ -152,7 +152,7 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 		t.Reason = inspect.ReasonUnknownOwner
 		t.Message = fmt.Sprintf("Unknown owner %s; did you mean %s?", typed, meant)
 		t.Fixes = []command.Fix{{Text: fmt.Sprintf("set %s to %s", strings.Join(kind.ManagedBy, "."), meant), Command: []string{}}}
-		t.Remedy = string(answer.Remedy(t.Fixes))
+		t.Remedy = string(command.Alternatives(t.Fixes))
 		t.Summary = t.Phrase() + ". " + t.Message
 	}
 }

@@ -47,15 +47,6 @@ func isQuotaReason(r inspect.JobReason) bool {
 	}, r)
 }
 
-// Remedy is fixes as one text.
-func Remedy(fixes []command.Fix) command.Prose {
-	all := make([]command.Prose, len(fixes))
-	for i, f := range fixes {
-		all[i] = f.Prose()
-	}
-	return command.Join(all, "; or ")
-}
-
 // NeedsQuotas says whether one of some findings is about quota, so that reading the quotas of
 // the workers would tell more of it.
 func NeedsQuotas(findings []inspect.Finding) bool {
@@ -129,7 +120,7 @@ func Unsubmitted(t *inspect.Trace) {
 	a := q.outlook(t.Placements)
 	t.Reason, t.Message = a.Reason, a.Message
 	t.Fixes, t.Unchecked = append([]command.Fix{}, a.Fixes...), append([]inspect.Unchecked{}, a.Unchecked...)
-	t.Remedy = string(Remedy(a.Fixes))
+	t.Remedy = string(command.Alternatives(a.Fixes))
 	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
 }
 

@@ -56,7 +56,7 @@ func Fill(q Question) {
 	a, t := q.Answer(), q.Trace
 	t.State, t.Reason, t.Message, t.Since = a.State, a.Reason, a.Message, a.Since
 	t.Fixes, t.Unchecked = append([]command.Fix{}, a.Fixes...), append([]inspect.Unchecked{}, a.Unchecked...)
-	t.Remedy = string(cmp.Or(a.Remedy, Remedy(a.Fixes)))
+	t.Remedy = string(cmp.Or(a.Remedy, command.Alternatives(a.Fixes)))
 	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
 }
 
