@@ -58,7 +58,7 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
 		switch {
-		case isCopy && c.Type == "DeactivationTarget":
+		case isCopy && c.Type == kueue.DeactivationTarget:
 		case c.Type == kueue.QuotaReserved:
 			// What has room may have waited for it, and what was evicted had it before.
 			isFirst := c.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil

@@ -1,11 +1,5 @@
 package inspect
 
-import (
-	"strings"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
-)
-
 // PlacementReason says in one word why a placement has its verdict.
 type PlacementReason string
 
@@ -91,9 +85,8 @@ func (p *Placement) Why() string {
 			text += ", and " + Count(more, "other")
 		}
 		return text
-	case p.Reason == SaidByKueue && p.Said != "":
-		_, said, _ := strings.Cut(p.Said, ": ")
-		return kueue.Brief(said)
+	case p.Reason == SaidByKueue && p.Wait != nil:
+		return p.Wait.Text()
 	case p.Reason == HasRoom:
 		return "free quota"
 	case p.Reason == NoNode && p.Said != "":

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Verdict says whether what waits could run on a cluster.
@@ -68,6 +69,8 @@ type Placement struct {
 	Said string `json:"said"`
 	// SaidAt is when Kueue said so; null where it did not.
 	SaidAt *metav1.Time `json:"saidAt"`
+	// Wait is what Said means, nil where Kueue says nothing.
+	Wait *kueue.Wait `json:"-"`
 	// Changes are what would let it run there, each by itself, the smallest first.
 	Changes []PlacementChange `json:"changes"`
 }

@@ -51,12 +51,11 @@ func hasWord(w *kueue.Workload) bool {
 	return c != nil && c.Reason != kueue.PendingEvaluation
 }
 
-// isHeldIn says whether a Workload is held in a queue for want of quota. Only such a one
-// can be what others wait for.
+// isHeldIn returns whether a Workload waits for quota in a queue. Others can only wait
+// behind such a Workload.
 func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
-	c := w.Condition(kueue.QuotaReserved)
-	isShort := c != nil && c.Status == metav1.ConditionFalse && kueue.IsShortOfQuota(c.Reason, c.Message)
-	return isInQueue(w) && isShort && f.clusterQueueOf(w) == queue
+	wait := w.Waiting()
+	return isInQueue(w) && wait.IsForQuota() && f.clusterQueueOf(w) == queue
 }
 
 // clusterQueueOf is the ClusterQueue that a Workload's LocalQueue leads to, nil if it

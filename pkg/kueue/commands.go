@@ -1,6 +1,10 @@
 package kueue
 
-import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
 
 // Kubectl is a command of kubectl's with a verb for an object of Kueue's. Of objects that
 // have no namespace, that is "".
@@ -21,4 +25,28 @@ func Activate(context string, w *Workload) command.Command {
 // Resume is the command that lets a queue go on which somebody has stopped.
 func Resume(context, kind, namespace, name string) command.Command {
 	return Patch(context, kind, namespace, name, "None", "spec", "stopPolicy")
+}
+
+// SetQuota returns the command that sets a nominal quota in the spec of a ClusterQueue. The
+// command changes nothing if the flavor or the resource has moved within the spec. It is
+// zero if the spec lacks the flavor or the resource.
+func SetQuota(context string, q *ClusterQueue, flavor, resource, quantity string) command.Command {
+	for g := range q.Spec.ResourceGroups {
+		for f, quotas := range q.Spec.ResourceGroups[g].Flavors {
+			for i, r := range quotas.Resources {
+				if quotas.Name != flavor || r.Name != resource {
+					continue
+				}
+				flavorPath := fmt.Sprintf("/spec/resourceGroups/%d/flavors/%d", g, f)
+				quotaPath := fmt.Sprintf("%s/resources/%d", flavorPath, i)
+				patch := command.JSON([]any{
+					map[string]any{"op": "test", "path": flavorPath + "/name", "value": flavor},
+					map[string]any{"op": "test", "path": quotaPath + "/name", "value": resource},
+					map[string]any{"op": "replace", "path": quotaPath + "/nominalQuota", "value": quantity},
+				})
+				return Kubectl(context, "patch", "ClusterQueue", "", q.Name).With("--type", "json", "-p", patch)
+			}
+		}
+	}
+	return command.Command{}
 }

@@ -1,8 +1,6 @@
 package kueue
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -13,18 +11,22 @@ const (
 	QuotaReserved = "QuotaReserved"
 	Admitted      = "Admitted"
 	Evicted       = "Evicted"
+	Requeued      = "Requeued"
 	Finished      = "Finished"
 	PodsReady     = "PodsReady"
 	PodsScheduled = "PodsScheduled"
+	// BlockedOnPreemptionGates is true while a Workload may not preempt others yet.
+	BlockedOnPreemptionGates = "BlockedOnPreemptionGates"
 )
 
 // DelayedTopology is the reason for which a Workload that has quota is not admitted so far
 // (kueue: apis/kueue/v1beta2/workload_types.go).
 const DelayedTopology = "PendingDelayedTopologyRequests"
 
-// The reasons of QuotaReserved=False that Kueue gives since 0.19, where
-// UnadmittedWorkloadsObservability is on (kueue: workload_types.go). Before, and
-// where it is off, it says Pending or Inadmissible, and only the message tells.
+// The reasons of QuotaReserved=False that Kueue writes since 0.19 with the feature gate
+// UnadmittedWorkloadsObservability, which is on by default (kueue: workload_types.go).
+// Otherwise Kueue writes Pending, Waiting or Inadmissible, and only the message tells.
+// Workload.Waiting reads them.
 const (
 	WaitingForQuota   = "WaitingForQuota"
 	TopologyFailed    = "TopologyPlacementFailed"
@@ -42,20 +44,6 @@ const (
 	AdmissionGated    = "AdmissionGated"
 	OnHold            = "OnHold"
 )
-
-// IsShortOfQuota says whether a reason and a message of QuotaReserved=False mean want of
-// quota, as with the blocked head of a queue. What is wrong with its queue, or holds it by
-// itself, blocks nobody.
-func IsShortOfQuota(reason, message string) bool {
-	switch reason {
-	case WaitingForQuota, ExceedsMaxQuota, NoMatchingFlavor, TopologyFailed, PreemptedFirst:
-		return true
-	case PendingLegacy:
-		// Before Kueue 0.19.
-		return strings.Contains(message, "couldn't assign flavors")
-	}
-	return false
-}
 
 // IsStopped says whether a stopPolicy stops its queue.
 func IsStopped(policy string) bool { return policy != "" && policy != "None" }

@@ -4,68 +4,28 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 )
 
-// LackKind is what a flavor or a queue lacks for a Workload.
-type LackKind int
+// assignment begins what Kueue says about each podset that no flavor takes.
+const assignment = "couldn't assign flavors to pod set "
 
-// The kinds of lacks, in the order in which Lacks has them.
-const (
-	// TooMuch is more than a flavor can ever give, with what may be borrowed.
-	TooMuch LackKind = iota
-	// MoreNeeded is quota that others have at the moment.
-	MoreNeeded
-	// NoSuchLabel is a flavor whose labels the pods' node selector or affinity does not match.
-	NoSuchLabel
-	// Untolerated is a taint of a flavor.
-	Untolerated
-	// NoSuchResource is a resource that no flavor of the ClusterQueue has.
-	NoSuchResource
-	// NoSuchFlavor is a ResourceFlavor that does not exist.
-	NoSuchFlavor
-	// NoTopology is a flavor without a topology, for which pods ask.
-	NoTopology
-	// NoPlaceNear is a topology without a place for all pods near to each other.
-	NoPlaceNear
-)
-
-// Lack is one reason for which Kueue takes a flavor not for a Workload. What is in its
-// fields is the author's of queues and flavors; those that its kind does not have are "".
-type Lack struct {
-	Kind                       LackKind
-	Flavor, Resource, Topology string
-	// Asked is how much its podset asks for, and Before what its other podsets have asked for
-	// before it, both quantities; of TooMuch. Old Kueues tell no Before.
-	Asked, Before string
-	// Most is the most that the flavor can give; of TooMuch.
-	Most string
-	// More is how much more is needed; of MoreNeeded.
-	More string
-	// Taint is KEY=VALUE:EFFECT, or KEY:EFFECT; of Untolerated.
-	Taint string
-	// Fit is how many of Pods pods have a place; of NoPlaceNear.
-	Fit, Pods string
-}
-
-// AfterOthers says whether another order of a Workload's podsets might do, because those
-// before this one have taken some of what it asks for.
-func (l *Lack) AfterOthers() bool { return l.Before != "" && l.Before != "0" }
-
-// The messages of Kueue's flavor assigner (kueue: flavorassigner.go, tas_flavor_snapshot.go;
-// reference: capacity.md 5).
+// The messages of Kueue's flavor assigner (kueue: pkg/scheduler/flavorassigner,
+// pkg/cache/scheduler/tas_flavor_snapshot.go; reference: capacity.md 5).
 var (
-	tooMuch     = regexp.MustCompile(`insufficient quota for (\S+) in flavor (\S+), (?:previously considered podsets requests \((\S+)\) \+ current podset request \((\S+)\) > maximum capacity \((\S+)\)|request > maximum capacity \((\S+) > (\S+)\))`)
-	moreNeeded  = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed`)
-	untolerated = regexp.MustCompile(`untolerated taint \{(\S+) (\S*) ?(NoSchedule|NoExecute|PreferNoSchedule) [^}]*\} in flavor ([^\s,;]+)`)
-	noSuchLabel = regexp.MustCompile(`flavor (\S+) doesn't match node affinity`)
-	noSuchKind  = regexp.MustCompile(`resource (\S+) unavailable in ClusterQueue`)
-	noFlavor    = regexp.MustCompile(`flavor (\S+) not found`)
-	noTopology  = regexp.MustCompile(`Flavor "([^"]+)" does not support TopologyAwareScheduling`)
-	noPlaceNear = regexp.MustCompile(`topology "([^"]+)" (?:allows to fit only (\d+) out of (\d+)|doesn't allow to fit any of (\d+)) pod\(s\)`)
+	overLimit     = regexp.MustCompile(`insufficient quota for (\S+) in flavor (\S+), (?:previously considered podsets requests \((\S+)\) \+ current podset request \((\S+)\) > maximum capacity \((\S+)\)|request > maximum capacity \((\S+) > (\S+)\))`)
+	quotaInUse    = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed`)
+	taint         = regexp.MustCompile(`untolerated taint \{(\S+) (\S*) ?(NoSchedule|NoExecute|PreferNoSchedule) [^}]*\} in flavor ([^\s,;]+)`)
+	labelMismatch = regexp.MustCompile(`flavor (\S+) doesn't match node affinity`)
+	notCovered    = regexp.MustCompile(`resource (\S+) unavailable in ClusterQueue`)
+	noFlavor      = regexp.MustCompile(`flavor (\S+) not found`)
+	topologyFault = regexp.MustCompile(`Flavor "([^"]+)" (does not support|supports only|does not contain the requested level)`)
+	noDomain      = regexp.MustCompile(`topology "([^"]+)" (?:allows to fit only (\d+) out of (\d+)|doesn't allow to fit any of (\d+)) (?:pod|slice)\(s\)`)
+	noDomains     = regexp.MustCompile(`topology "([^"]+)" doesn't allow to fit(?:[;.]|$)|no topology domains at level: (\S+)`)
 )
 
-// Lacks reads why Kueue takes none of the flavors for a Workload, from the message of its
-// condition QuotaReserved, ordered by kind; none where the message says something else.
+// Lacks reads why Kueue rejects flavors for a Workload, from the message of its condition
+// QuotaReserved. It returns none if the message says something else.
 func Lacks(message string) []Lack {
 	var found []Lack
 	each := func(pattern *regexp.Regexp, lack func(m []string) Lack) {
@@ -73,28 +33,117 @@ func Lacks(message string) []Lack {
 			found = append(found, lack(m))
 		}
 	}
-	each(tooMuch, func(m []string) Lack {
-		return Lack{Kind: TooMuch, Resource: m[1], Flavor: m[2], Before: m[3], Asked: cmp.Or(m[4], m[6]), Most: cmp.Or(m[5], m[7])}
+	each(overLimit, func(m []string) Lack {
+		return Lack{Reason: ReasonOverLimit, Resource: m[1], Flavor: m[2], Before: m[3], Requested: cmp.Or(m[4], m[6]), Limit: cmp.Or(m[5], m[7])}
 	})
-	each(moreNeeded, func(m []string) Lack { return Lack{Kind: MoreNeeded, Resource: m[1], Flavor: m[2], More: m[3]} })
-	each(noSuchLabel, func(m []string) Lack { return Lack{Kind: NoSuchLabel, Flavor: m[1]} })
-	each(untolerated, func(m []string) Lack {
-		taint := m[1]
+	each(quotaInUse, func(m []string) Lack {
+		return Lack{Reason: ReasonQuotaInUse, Resource: m[1], Flavor: m[2], Missing: m[3]}
+	})
+	each(labelMismatch, func(m []string) Lack { return Lack{Reason: ReasonFlavorLabels, Flavor: m[1]} })
+	each(taint, func(m []string) Lack {
+		key := m[1]
 		if m[2] != "" {
-			taint += "=" + m[2]
+			key += "=" + m[2]
 		}
-		return Lack{Kind: Untolerated, Taint: taint + ":" + m[3], Flavor: m[4]}
+		return Lack{Reason: ReasonTaint, Taint: key + ":" + m[3], Flavor: m[4]}
 	})
-	each(noSuchKind, func(m []string) Lack { return Lack{Kind: NoSuchResource, Resource: m[1]} })
-	each(noFlavor, func(m []string) Lack { return Lack{Kind: NoSuchFlavor, Flavor: m[1]} })
-	each(noTopology, func(m []string) Lack { return Lack{Kind: NoTopology, Flavor: m[1]} })
-	each(noPlaceNear, func(m []string) Lack {
-		return Lack{Kind: NoPlaceNear, Topology: m[1], Fit: cmp.Or(m[2], "0"), Pods: cmp.Or(m[3], m[4])}
+	each(notCovered, func(m []string) Lack { return Lack{Reason: ReasonResourceNotCovered, Resource: m[1]} })
+	each(noFlavor, func(m []string) Lack { return Lack{Reason: ReasonFlavorMissing, Flavor: m[1]} })
+	each(topologyFault, func(m []string) Lack { return Lack{Reason: topologyReasons()[m[2]], Flavor: m[1]} })
+	each(noDomain, func(m []string) Lack {
+		return Lack{Reason: ReasonNoTopologyDomain, Topology: m[1], Fit: cmp.Or(m[2], "0"), Pods: cmp.Or(m[3], m[4])}
 	})
+	each(noDomains, func(m []string) Lack { return Lack{Reason: ReasonNoTopologyDomain, Topology: m[1], Level: m[2]} })
 	return found
 }
 
-// Lacking says whether one of these is of one of the kinds.
-func Lacking(lacks []Lack, kinds ...LackKind) bool {
-	return slices.ContainsFunc(lacks, func(l Lack) bool { return slices.Contains(kinds, l.Kind) })
+// topologyReasons returns what Kueue's words about a flavor's topology mean.
+func topologyReasons() map[string]WaitReason {
+	return map[string]WaitReason{
+		"does not support": ReasonNoTopology, "supports only": ReasonTopologyRequired, "does not contain the requested level": ReasonNoTopologyLevel,
+	}
+}
+
+// Lacking returns whether one of the lacks has one of the reasons.
+func Lacking(lacks []Lack, reasons ...WaitReason) bool {
+	return slices.ContainsFunc(lacks, func(l Lack) bool { return slices.Contains(reasons, l.Reason) })
+}
+
+// severities returns the reasons of flavors, the mildest first. Kueue names the mildest
+// reason among the flavors of a podset, and the worst among podsets (kueue:
+// flavorassigner.go; reference: capacity.md 5).
+func severities() []WaitReason {
+	return slices.Concat([]WaitReason{ReasonQuotaInUse, ReasonNoTopologyDomain, ReasonOverLimit}, flavorReasons())
+}
+
+// reasonOfLacks returns the reason that a message comes to if only some reasons are
+// possible, "" if it has none of them.
+func reasonOfLacks(message string, possible []WaitReason) WaitReason {
+	worst := -1
+	for podSet := range strings.SplitSeq(message, assignment) {
+		lacks := Lacks(podSet)
+		mildest := slices.IndexFunc(severities(), func(r WaitReason) bool { return slices.Contains(possible, r) && Lacking(lacks, r) })
+		if Lacking(lacks, ReasonResourceNotCovered) && slices.Contains(possible, ReasonResourceNotCovered) {
+			// No other flavor makes up for a resource that the whole ClusterQueue lacks.
+			mildest = slices.Index(severities(), ReasonResourceNotCovered)
+		}
+		worst = max(worst, mildest)
+	}
+	if worst < 0 {
+		return ""
+	}
+	return severities()[worst]
+}
+
+// queueFaults returns the ends of messages about queues, and what they mean for a
+// LocalQueue and a ClusterQueue (kueue: workload_controller.go, scheduler.go).
+func queueFaults() map[string][2]WaitReason {
+	missing, inactive := [2]WaitReason{ReasonLocalQueueMissing, ReasonClusterQueueMissing}, [2]WaitReason{ReasonLocalQueueStopped, ReasonClusterQueueInactive}
+	return map[string][2]WaitReason{
+		"doesn't exist": missing, "is terminating or missing": missing, "not found": missing, "is inactive": inactive, "is stopped": inactive,
+	}
+}
+
+// queueFault reads a message about a queue. The reason is "" if it is about something else.
+func queueFault(message string) (reason WaitReason, queue string) {
+	for i, kind := range []string{"LocalQueue ", "ClusterQueue "} {
+		if rest, ok := strings.CutPrefix(message, kind); ok {
+			name, fault, _ := strings.Cut(rest, " ")
+			if reasons, ok := queueFaults()[fault]; ok {
+				return reasons[i], name
+			}
+		}
+	}
+	if strings.Contains(message, "namespace doesn't match ClusterQueue selector") {
+		return ReasonNamespaceExcluded, ""
+	}
+	return "", ""
+}
+
+// phrases returns parts of messages that have one meaning in every version of Kueue, the
+// most telling first. Kueue up to 0.18, and later ones without the feature gate
+// UnadmittedWorkloadsObservability, explain a wait by them alone.
+func phrases() []struct {
+	part   string
+	reason WaitReason
+} {
+	return []struct {
+		part   string
+		reason WaitReason
+	}{
+		{"waiting for all admitted workloads to be in PodsReady condition", ReasonPodsNotReady},
+		{"Pending the preemption of", ReasonPreempting},
+		{"Pending the migration of", ReasonPreempting},
+		{" workload(s) failed, will retry", ReasonPreempting},
+		{"will fit after these preemptions complete", ReasonPreempting},
+		{"no longer fits after processing another workload", ReasonQuotaInUse},
+		{"overlapping preemption targets", ReasonQuotaInUse},
+		{"resources validation failed", ReasonMisconfigured},
+		{"resources didn't satisfy LimitRange constraints", ReasonMisconfigured},
+		{"DynamicResourceAllocation feature does not support", ReasonDevicesUnresolved},
+		{"KueueDRAIntegration feature does not support", ReasonDevicesUnresolved},
+		{"The workload has failed admission checks", ReasonCheckRetry},
+		{"Admission is gated by: ", ReasonAdmissionGated},
+		{"requires preemption, but it's gated", ReasonAdmissionGated},
+	}
 }

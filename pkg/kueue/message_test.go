@@ -12,24 +12,68 @@ func TestLacks(t *testing.T) {
 		"": nil,
 		"Workload no longer fits after processing another workload": nil,
 		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor f, request > maximum capacity (2 > 1)": {
-			{Kind: TooMuch, Resource: "cpu", Flavor: "f", Asked: "2", Most: "1"},
+			{Reason: ReasonOverLimit, Resource: "cpu", Flavor: "f", Requested: "2", Limit: "1"},
 		},
 		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor on-demand, previously considered podsets requests (1500m) + current podset request (4) > maximum capacity (2), untolerated taint {spot true NoSchedule <nil>} in flavor spot": {
-			{Kind: TooMuch, Resource: "cpu", Flavor: "on-demand", Before: "1500m", Asked: "4", Most: "2"},
-			{Kind: Untolerated, Flavor: "spot", Taint: "spot=true:NoSchedule"},
+			{Reason: ReasonOverLimit, Resource: "cpu", Flavor: "on-demand", Before: "1500m", Requested: "4", Limit: "2"},
+			{Reason: ReasonTaint, Flavor: "spot", Taint: "spot=true:NoSchedule"},
 		},
 		"insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed": {
-			{Kind: MoreNeeded, Resource: "nvidia.com/gpu", Flavor: "a100", More: "4"},
+			{Reason: ReasonQuotaInUse, Resource: "nvidia.com/gpu", Flavor: "a100", Missing: "4"},
 		},
 		"flavor arm doesn't match node affinity, resource gpu unavailable in ClusterQueue, flavor gone not found": {
-			{Kind: NoSuchLabel, Flavor: "arm"}, {Kind: NoSuchResource, Resource: "gpu"}, {Kind: NoSuchFlavor, Flavor: "gone"},
+			{Reason: ReasonFlavorLabels, Flavor: "arm"}, {Reason: ReasonResourceNotCovered, Resource: "gpu"}, {Reason: ReasonFlavorMissing, Flavor: "gone"},
 		},
 		`topology "racks" allows to fit only 2 out of 4 pod(s); Flavor "a100" does not support TopologyAwareScheduling`: {
-			{Kind: NoTopology, Flavor: "a100"}, {Kind: NoPlaceNear, Topology: "racks", Fit: "2", Pods: "4"},
+			{Reason: ReasonNoTopology, Flavor: "a100"}, {Reason: ReasonNoTopologyDomain, Topology: "racks", Fit: "2", Pods: "4"},
 		},
-		`topology "racks" doesn't allow to fit any of 4 pod(s)`: {{Kind: NoPlaceNear, Topology: "racks", Fit: "0", Pods: "4"}},
+		`topology "racks" doesn't allow to fit any of 4 pod(s)`:                                          {{Reason: ReasonNoTopologyDomain, Topology: "racks", Fit: "0", Pods: "4"}},
+		`topology "racks" allows to fit only 1 out of 2 slice(s). Total nodes: 3; excluded: affinity: 1`: {{Reason: ReasonNoTopologyDomain, Topology: "racks", Fit: "1", Pods: "2"}},
+		`topology "racks" doesn't allow to fit; 1/2 slice(s) fit on level rack`:                          {{Reason: ReasonNoTopologyDomain, Topology: "racks"}},
+		"no topology domains at level: cloud.com/rack":                                                   {{Reason: ReasonNoTopologyDomain, Level: "cloud.com/rack"}},
+		`Flavor "a" supports only TopologyAwareScheduling, Flavor "b" does not contain the requested level`: {
+			{Reason: ReasonTopologyRequired, Flavor: "a"}, {Reason: ReasonNoTopologyLevel, Flavor: "b"},
+		},
 	} {
 		assert.DeepEqual(t, Lacks(message), want)
+	}
+}
+
+// TestLack: one wording, and the amounts that follow from others.
+func TestLack(t *testing.T) {
+	for _, tt := range []struct {
+		lack                   Lack
+		message, total, excess string
+	}{
+		{
+			Lack{Reason: ReasonOverLimit, Resource: "nvidia.com/gpu", Flavor: "a100", Requested: "8", Before: "0", Limit: "6"},
+			"needs 8 nvidia.com/gpu, limit 6 (flavor a100)", "8", "2",
+		},
+		{
+			Lack{Reason: ReasonOverLimit, Resource: "cpu", Flavor: "f", ClusterQueue: "q", Requested: "4", Before: "1500m", Limit: "5"},
+			"needs 4 cpu besides 1500m for its other Pods, limit 5 (flavor f, ClusterQueue q)", "5500m", "500m",
+		},
+		{
+			Lack{Reason: ReasonQuotaInUse, Resource: "nvidia.com/gpu", Flavor: "a100", Requested: "4", Free: "1"},
+			"needs 4 nvidia.com/gpu, 1 free (flavor a100)", "4", "3",
+		},
+		{Lack{Reason: ReasonQuotaInUse, Resource: "cpu", Flavor: "f", Missing: "3"}, "needs 3 more cpu (flavor f)", "", "3"},
+		{Lack{Reason: ReasonOverLimit, Resource: "cpu", Requested: "4", Limit: "<unlimited>"}, "needs 4 cpu, limit <unlimited>", "4", ""},
+		{Lack{Reason: ReasonTaint, Taint: "x=y:NoSchedule", Flavor: "a100"}, "does not tolerate taint x=y:NoSchedule of flavor a100", "", ""},
+		{Lack{Reason: ReasonFlavorLabels, Flavor: "a100"}, "flavor a100 does not match its node selector or affinity", "", ""},
+		{Lack{Reason: ReasonResourceNotCovered, Resource: "foo"}, "its ClusterQueue has no quota for foo", "", ""},
+		{Lack{Reason: ReasonResourceNotCovered, Resource: "foo", ClusterQueue: "q"}, "ClusterQueue q has no quota for foo", "", ""},
+		{Lack{Reason: ReasonFlavorMissing, Flavor: "f"}, "flavor f does not exist", "", ""},
+		{Lack{Reason: ReasonNoTopology, Flavor: "f"}, "flavor f has no topology, which its Pods request", "", ""},
+		{Lack{Reason: ReasonNoTopologyLevel, Flavor: "f"}, "requests a topology level that flavor f lacks", "", ""},
+		{Lack{Reason: ReasonTopologyRequired, Flavor: "f"}, "requests no topology; flavor f requires one", "", ""},
+		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t", Fit: "0", Pods: "4"}, "topology t fits 0 of its 4 Pods", "", ""},
+		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t"}, "topology t does not fit its Pods", "", ""},
+		{Lack{Reason: ReasonNoTopologyDomain, Level: "rack"}, "no topology domain exists at level rack", "", ""},
+	} {
+		assert.Equal(t, tt.lack.Message(), tt.message)
+		assert.Equal(t, tt.lack.Total(), tt.total)
+		assert.Equal(t, tt.lack.Excess(), tt.excess)
 	}
 	assert.Assert(t, (&Lack{Before: "1500m"}).AfterOthers())
 	assert.Assert(t, !(&Lack{Before: "0"}).AfterOthers() && !(&Lack{}).AfterOthers())

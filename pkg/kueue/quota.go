@@ -2,6 +2,7 @@ package kueue
 
 import (
 	"encoding/json"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,6 +39,32 @@ type EffectiveQuotas struct {
 		Name string `json:"name,omitempty"`
 	} `json:"orchestratorRef,omitempty"`
 	ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
+}
+
+// Orchestrator returns what sets the quotas, in words.
+func (e *EffectiveQuotas) Orchestrator() string {
+	if e.OrchestratorRef == nil || e.OrchestratorRef.Name == "" {
+		return "the quota orchestrator"
+	}
+	return strings.TrimSpace(e.OrchestratorRef.Kind + " " + e.OrchestratorRef.Name)
+}
+
+// nominal returns the quota of a resource in a flavor as the spec has it, nil without one.
+// The ClusterQueue may be nil.
+func (q *ClusterQueue) nominal(flavor, resourceName string) *ResourceQuota {
+	if q == nil {
+		return nil
+	}
+	for _, group := range q.Spec.ResourceGroups {
+		for _, quotas := range group.Flavors {
+			for i := range quotas.Resources {
+				if quotas.Name == flavor && quotas.Resources[i].Name == resourceName {
+					return &quotas.Resources[i]
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Preemption is whom a ClusterQueue's Workloads may preempt; empty is Never.

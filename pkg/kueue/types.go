@@ -24,9 +24,15 @@ const Group = delegation.KueueGroup
 // ControllerName is the controllerName of MultiKueue's AdmissionChecks.
 const ControllerName = "kueue.x-k8s.io/multikueue"
 
-// Resource is how kubectl is told a kind of the API in front of a name: other groups
-// have a Workload, too.
-func Resource(kind string) string { return strings.ToLower(kind) + "s." + Group }
+// Resource returns the resource of a kind with its group, as kubectl takes it before a name.
+// The group is needed because other groups have a Workload, too.
+func Resource(kind string) string {
+	plural := strings.ToLower(kind) + "s"
+	if stem, ok := strings.CutSuffix(plural, "ys"); ok {
+		plural = stem + "ies"
+	}
+	return plural + "." + Group
+}
 
 // Namespace is where Kueue is installed unless somebody chose another one; the
 // Secrets that MultiKueueClusters name are there.

@@ -177,14 +177,13 @@ func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 
 // plain says why a placement has its verdict, with its amounts.
 func plain(p *inspect.Placement) string {
-	if c := p.Said; p.Reason == inspect.SaidByKueue && c != "" {
-		_, said, _ := strings.Cut(c, ": ")
-		return brief(said)
+	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
+		return p.Wait.Text()
 	}
 	if p.Reason == inspect.OverLimit && p.Resource != "" {
 		return fmt.Sprintf("needs %s %s, limit %s", p.Needs, p.Resource, p.Limit)
 	}
-	return brief(p.Message)
+	return message(p)
 }
 
 // needs says what a Job lacks on one cluster, and who holds it.
@@ -195,11 +194,11 @@ func (q *Question) needs(p *inspect.Placement) string {
 	}
 	switch {
 	case p.Resource == "" || p.Needs == "":
-		return Sentence(placeName(p) + ": " + lower(brief(p.Message)))
+		return Sentence(placeName(p) + ": " + lower(message(p)))
 	case p.Reason == inspect.OverLimit:
 		return fmt.Sprintf("Needs %s %s; the limit is %s (%s).", p.Needs, p.Resource, p.Limit, at)
 	case p.Reason != inspect.QuotaInUse:
-		return Sentence(placeName(p) + ": " + lower(brief(p.Message)))
+		return Sentence(placeName(p) + ": " + lower(message(p)))
 	}
 	text := fmt.Sprintf("Needs %s %s; %s free (%s).", p.Needs, p.Resource, p.Free, at)
 	if holder := q.holder(p); holder != "" {
@@ -310,6 +309,9 @@ func stateBy(v inspect.Verdict) inspect.JobState {
 
 // reasonBy is the reason of a Job by that of the placement that decides.
 func reasonBy(p *inspect.Placement) inspect.JobReason {
+	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
+		return reasonOfWait(p.Wait)
+	}
 	switch p.Reason {
 	case inspect.OverLimit:
 		return inspect.ReasonOverLimit
@@ -374,10 +376,8 @@ func lower(text string) string {
 	return text
 }
 
-// brief is what Kueue says, shortened.
-func brief(message string) string {
-	return strings.TrimPrefix(kueue.Brief(message), "Kueue says: ")
-}
+// message is that of a placement, without whose it is.
+func message(p *inspect.Placement) string { return strings.TrimPrefix(p.Message, "Kueue says: ") }
 
 func because(f *inspect.Facts, err error) string {
 	return kubecontext.InContext(f.Context, "", err).Message()

@@ -1,11 +1,10 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -125,11 +124,13 @@ func (q *Question) inKueue() (a Answer, known bool) {
 	if a, known := q.byPlacements(f, w); known {
 		return a, true
 	}
-	if !w.Is(kueue.QuotaReserved) {
-		quota := w.Condition(kueue.QuotaReserved)
-		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonQuotaInUse, Message: fmt.Sprintf("Kueue on %s has reserved no quota for it yet.", f.Context)}
-		if quota != nil && quota.Message != "" {
-			a.tellLacks(f.Context, quota)
+	if wait := w.Waiting(); !w.Is(kueue.QuotaReserved) {
+		a := Answer{State: stateOfWait(&wait), Reason: reasonOfWait(&wait), Message: fmt.Sprintf("Kueue on %s has reserved no quota for it yet.", f.Context)}
+		switch {
+		case wait.IsForQuota():
+			a.Message = Sentence(fmt.Sprintf("No quota on %s: %s", f.Context, wait.Text()))
+		case wait.Message != "":
+			a.Message = Sentence(f.Context + ": " + wait.Text())
 		}
 		return a, true
 	}
@@ -155,25 +156,18 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 
 // heldBack is the answer where the Workload itself keeps the Job from running.
 func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) {
-	for _, c := range w.Status.AdmissionChecks {
-		if c.State == kueue.CheckRejected {
-			return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonAdmissionCheck, Message: Sentence(fmt.Sprintf("AdmissionCheck %s rejected it: %s", c.Name, c.Message))}, true
-		}
-	}
-	if c := w.Condition(kueue.Finished); w.Is(kueue.Finished) {
-		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonHeld, Message: Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, inspect.Reasoned(c)))}, true
-	}
-	if w.IsActive() {
+	wait := w.Waiting()
+	a := Answer{State: inspect.StateBlocked, Reason: reasonOfWait(&wait), Message: Sentence(f.Context + ": " + wait.Text())}
+	switch {
+	case wait.Reason == kueue.ReasonFinished:
+		a.Reason, a.Message = inspect.ReasonHeld, Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, inspect.Reasoned(wait.Condition)))
+		return a, true
+	case wait.Reason == kueue.ReasonCheckRejected:
+		a.Message = Sentence(wait.Text())
+	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonHeld, Message: fmt.Sprintf("Its Workload on %s is deactivated (spec.active is false).", f.Context)}
-	for _, kind := range []string{"DeactivationTarget", kueue.Evicted} {
-		if c := w.Condition(kind); c != nil && c.Message != "" {
-			a.Message = Sentence(fmt.Sprintf("Its Workload on %s is deactivated: %s", f.Context, c.Message))
-			break
-		}
-	}
-	a.Fixes = []command.Fix{{Text: "activate its Workload", Command: q.words(kueue.Activate(f.Context, w))}}
+	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w}))
 	return a, true
 }
 
@@ -206,7 +200,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
 	var whys, unread []string
 	workers, kinds := map[string][]string{}, reasonsOfWorkers()
-	best := len(kinds)
+	best, canEnd := len(kinds), false
 	for _, name := range names {
 		target := q.Inventory.ContextOf(manager, name)
 		f := q.Inventory.Facts(target)
@@ -215,7 +209,8 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 			a.Unchecked = append(a.Unchecked, workerUnread(name, target, f))
 			continue
 		}
-		why, reason := q.workerReason(f)
+		why, reason, isForGood := q.workerReason(f)
+		canEnd = canEnd || !isForGood
 		at := slices.Index(kinds, reason)
 		if at < best {
 			best, a.Reason = at, reason
@@ -229,23 +224,31 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	case len(whys) == 0:
 		q.offered(&a, manager, w, names, unread)
 		return a
-	case a.Reason == inspect.ReasonOverLimit && len(unread) == 0:
+	case !canEnd && len(unread) == 0:
 		a.State = inspect.StateBlocked
 	}
-	for i, why := range whys {
-		whys[i] = strings.Join(workers[why], ", ") + ": " + why
-	}
-	a.Message = "No worker admits it. " + strings.Join(whys, "; ") + "."
-	if len(unread) > 0 {
-		a.Message += " Not read: " + list(unread) + "."
-	}
+	a.Message = noWorker(whys, workers, unread)
 	return a
+}
+
+// noWorker says why no worker admits a Job, given the workers for each cause.
+func noWorker(whys []string, workers map[string][]string, unread []string) string {
+	parts := make([]string, len(whys))
+	for i, why := range whys {
+		parts[i] = strings.Join(workers[why], ", ") + ": " + why
+	}
+	text := "No worker admits it. " + strings.Join(parts, "; ") + "."
+	if len(unread) > 0 {
+		text += " Not read: " + list(unread) + "."
+	}
+	return text
 }
 
 // reasonsOfWorkers are what workerReason returns, the most hopeful first.
 func reasonsOfWorkers() []inspect.JobReason {
 	return []inspect.JobReason{
-		inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor, inspect.ReasonOverLimit,
+		inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonAdmissionCheck, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor,
+		inspect.ReasonOverLimit,
 	}
 }
 
@@ -326,45 +329,24 @@ func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
 	return waits
 }
 
-// workerReason is why a worker does not run the Job, in Kueue's words there.
-func (q *Question) workerReason(f *inspect.Facts) (string, inspect.JobReason) {
+// workerReason is why a worker does not run the Job, and whether that ends only by a change.
+func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.JobReason, isForGood bool) {
 	for _, j := range q.Pair.Namesakes {
 		if j.Context == f.Context {
-			return "another " + j.Kind + " of this name is in the way", inspect.ReasonSetup
+			return "another " + j.Kind + " of this name is in the way", inspect.ReasonSetup, false
 		}
 	}
 	copies := q.Inventory.WorkloadsOf(q.Pair, f)
 	if len(copies) == 0 {
-		return "no copy of its Workload", inspect.ReasonSetup
+		return "no copy of its Workload", inspect.ReasonSetup, false
 	}
-	h := inspect.WorkloadHop(f, copies[0])
+	wait := copies[0].Waiting()
 	switch {
-	case h.State == kueue.Admitted && len(q.Pair.Current()) == 0:
-		return "admitted, but no mirror was created", inspect.ReasonSetup
-	case h.Message == "":
-		return h.State, inspect.ReasonNotAdmitted
+	case wait.Reason == kueue.ReasonAdmitted:
+		return "admitted, but no mirror was created", inspect.ReasonSetup, false
+	case wait.Condition == nil:
+		h := inspect.WorkloadHop(f, copies[0])
+		return cmp.Or(h.Message, h.State), reasonOfWait(&wait), false
 	}
-	lacks := kueue.Lacks(h.Message)
-	switch {
-	case kueue.Lacking(lacks, kueue.MoreNeeded):
-		return brief(h.Message), inspect.ReasonQuotaInUse
-	case kueue.Lacking(lacks, kueue.TooMuch):
-		return brief(h.Message), inspect.ReasonOverLimit
-	case len(lacks) > 0:
-		return brief(h.Message), inspect.ReasonNoFlavor
-	}
-	return brief(h.Message), inspect.ReasonHeld
-}
-
-// tellLacks has Kueue's own condition explain an answer.
-func (a *Answer) tellLacks(context string, c *metav1.Condition) {
-	lacks := kueue.Lacks(c.Message)
-	switch {
-	case kueue.Lacking(lacks, kueue.MoreNeeded), len(lacks) == 0:
-	case kueue.Lacking(lacks, kueue.TooMuch):
-		a.Reason, a.State = inspect.ReasonOverLimit, inspect.StateBlocked
-	default:
-		a.Reason, a.State = inspect.ReasonNoFlavor, inspect.StateBlocked
-	}
-	a.Message = Sentence(fmt.Sprintf("No quota on %s: %s", context, brief(c.Message)))
+	return wait.Text(), reasonOfWait(&wait), wait.IsForGood()
 }

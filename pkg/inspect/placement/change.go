@@ -30,13 +30,6 @@ func resume(context, kind, namespace, name string) inspect.PlacementChange {
 	}
 }
 
-func activate(context string, w *kueue.Workload) inspect.PlacementChange {
-	return inspect.PlacementChange{
-		Message: fmt.Sprintf("activate its Workload on %s", context),
-		Command: kueue.Activate(context, w).Shell(),
-	}
-}
-
 // suggest adds what would make a request fit that does not: to ask for less, to raise the
 // quota, or to tolerate a taint.
 func (s *site) suggest(result *assignment) {
@@ -100,8 +93,7 @@ func fewerPods(a *asked, r room) string {
 // share is which part of what is asked an amount is.
 func (r room) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.asked)) }
 
-// raise adds what gives a queue more quota. Where something else sets its quotas, no
-// spec is to be edited.
+// raise adds what gives a queue more quota.
 func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float64) {
 	q := s.queue.Queue
 	quota, ok := s.queue.Quota(fr)
@@ -109,38 +101,16 @@ func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float
 		return
 	}
 	wanted := quota.Nominal.Plus(by)
-	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s by %s to %s %s (flavor %s)", q.Name, s.Context, by.Text(fr.Resource), wanted.Text(fr.Resource), fr.Resource, fr.Flavor)
-	if q.Status.EffectiveQuotas != nil {
-		s.change(inspect.PlacementChange{Message: text + " where its quotas are orchestrated", Share: share})
-		return
-	}
-	for g := range q.Spec.ResourceGroups {
-		for f, flavor := range q.Spec.ResourceGroups[g].Flavors {
-			for i, r := range flavor.Resources {
-				if flavor.Name == fr.Flavor && r.Name == fr.Resource {
-					s.change(inspect.PlacementChange{Message: text, Command: s.patchQuota([3]int{g, f, i}, fr, wanted), Share: share})
-					return
-				}
-			}
-		}
-	}
+	fix := kueue.RaiseQuota(s.Context, q, fr.Flavor, fr.Resource, by.Text(fr.Resource), quantityText(fr.Resource, wanted))
+	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Share: share})
 }
 
-// patchQuota is the command that sets a quota. It does nothing if the quota stands
-// somewhere else by then.
-func (s *site) patchQuota(at [3]int, fr capacity.FlavorResource, wanted capacity.Amount) string {
-	flavor := fmt.Sprintf("/spec/resourceGroups/%d/flavors/%d", at[0], at[1])
-	quota := fmt.Sprintf("%s/resources/%d", flavor, at[2])
-	text := wanted.Text(fr.Resource)
-	if wanted == capacity.Unlimited {
-		text = resource.NewQuantity(int64(wanted), resource.DecimalSI).String()
+// quantityText returns an amount as a field of an object has it.
+func quantityText(name string, amount capacity.Amount) string {
+	if amount == capacity.Unlimited {
+		return resource.NewQuantity(int64(amount), resource.DecimalSI).String()
 	}
-	patch := command.JSON([]any{
-		map[string]any{"op": "test", "path": flavor + "/name", "value": fr.Flavor},
-		map[string]any{"op": "test", "path": quota + "/name", "value": fr.Resource},
-		map[string]any{"op": "replace", "path": quota + "/nominalQuota", "value": text},
-	})
-	return kueue.Kubectl(s.Context, "patch", "ClusterQueue", "", s.queue.Name).With("--type", "json", "-p", patch).Shell()
+	return amount.Text(name)
 }
 
 func amountOf(h inspect.Holder) capacity.Amount {

@@ -39,7 +39,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 		s.Context = f.Context
 	}
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.hasQuota, s.isHeld, s.hasNamespace, s.hasQueue, s.isPermitted, s.hasRoom} {
+	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasQuota, s.hasNamespace, s.hasQueue, s.isPermitted, s.hasRoom} {
 		if !step() {
 			break
 		}
@@ -104,45 +104,46 @@ func (s *site) hasQuota() bool {
 		if check != nil && check.IsMultiKueue() {
 			continue
 		}
-		switch c.State {
-		case kueue.CheckRejected:
-			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
-			return s.decide(inspect.Never, inspect.CheckRejected, "AdmissionCheck %s rejected it", c.Name)
-		case kueue.CheckReady:
-		default:
-			if check == nil && s.facts.Gaps[inspect.PartChecks] != nil {
-				s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
-				return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is pending and cannot be read", c.Name)
-			}
-			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
-			return s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s is pending", c.Name)
+		if c.State == kueue.CheckReady {
+			continue
 		}
+		if check == nil && s.facts.Gaps[inspect.PartChecks] != nil {
+			s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
+			return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is pending and cannot be read", c.Name)
+		}
+		s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
+		return s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s is pending", c.Name)
 	}
 	return s.decide(inspect.Fits, inspect.HasQuota, "has quota")
 }
 
-// isHeld ends the judgment where the Workload itself is kept from running.
+// isHeld ends the judgment if the Workload itself is kept from running.
 func (s *site) isHeld() bool {
 	if s.own == nil {
 		return true
 	}
-	if !s.own.IsActive() {
-		s.change(activate(s.Context, s.own))
-		return s.decide(inspect.Never, inspect.Deactivated, "its Workload is deactivated (spec.active is false)")
-	}
-	quota := s.own.Condition(kueue.QuotaReserved)
-	if quota == nil || quota.Status != metav1.ConditionFalse {
+	wait := s.own.Waiting()
+	verdict, reason := inspect.Never, inspect.OnHold
+	switch {
+	case wait.IsDeactivation():
+		reason = inspect.Deactivated
+	case wait.Reason == kueue.ReasonCheckRejected:
+		reason = inspect.CheckRejected
+		for _, c := range wait.Checks {
+			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
+		}
+	case wait.Reason == kueue.ReasonDevicesUnresolved:
+		reason = inspect.DevicesUnresolved
+	case wait.Reason == kueue.ReasonOnHold:
+	case wait.Reason == kueue.ReasonAdmissionGated, wait.Reason == kueue.ReasonPreemptionGated, wait.Reason == kueue.ReasonPodsNotReady:
+		verdict = inspect.Waits
+	default:
 		return true
 	}
-	switch quota.Reason {
-	case kueue.OnHold:
-		return s.decide(inspect.Never, inspect.OnHold, "on hold: %s", quota.Message)
-	case kueue.AdmissionGated, kueue.PodsReadyFirst:
-		return s.decide(inspect.Waits, inspect.OnHold, "%s", quota.Message)
-	case kueue.UnresolvedDevices:
-		return s.decide(inspect.Unknown, inspect.DevicesUnresolved, "Kueue cannot resolve its devices: %s", quota.Message)
+	for _, f := range wait.Fixes(kueue.Site{Context: s.Context, Workload: s.own}) {
+		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
 	}
-	return true
+	return s.decide(verdict, reason, "%s", wait.Text())
 }
 
 func (s *site) hasNamespace() bool {

@@ -121,14 +121,14 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 		"room": {simple("4") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]", pods("3", "cpu: 1"), "fits", "fits now", ""},
 		"busy": {
 			simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", pods("3", "cpu: 1"), "waits",
-			"1 cpu more in flavor f; ml/a holds 2 (priority 0, since 60m)", "raise the quota of ClusterQueue q on w by 1 to 5 cpu (flavor f)",
+			"needs 3 cpu, 2 free (flavor f); ml/a holds 2 (priority 0, since 60m)", "raise the quota of ClusterQueue q on w by 1 to 5 cpu (flavor f)",
 		},
 		"too big":                                {simple("4"), pods("5", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu (4 pods at once, not 5)"},
 		"fewer completions than pods at once":    {simple("4"), `{spec: {parallelism: 10, completions: 3, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"may start with fewer":                   {simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", flexible("5", "2"), "fits", "with fewer pods", ""},
-		"may start with fewer, and all is taken": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", flexible("5", "2"), "waits", "2 cpu more", ""},
+		"may start with fewer, and all is taken": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", flexible("5", "2"), "waits", "needs 2 cpu, 0 free (flavor f)", ""},
 		"too many at least":                      {simple("4"), flexible("8", "5"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
-		"a resource that nobody has":             {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "needs 1 gpu; no flavor of ClusterQueue q has it", "add gpu to a resource group of ClusterQueue q on w, or do not request it"},
+		"a resource that nobody has":             {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "needs 1 gpu; ClusterQueue q has no quota for it", "add gpu to a resource group of ClusterQueue q on w, or do not request it"},
 		"covered, and in no flavor":              {gpus, pods("1", "cpu: 1, gpu: 1"), "never", "needs 1 gpu, limit 0 (flavor f)", ""},
 		"nothing asked":                          {simple("0"), pods("1", ""), "fits", "", ""},
 		"the namespace asks for it":              {simple("1") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "never", "needs 2 cpu, limit 1 (flavor f)", ""},
@@ -138,7 +138,7 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 		"no splitting over flavors":              {two + "flavors: [{metadata: {name: f}}, {metadata: {name: g}}]", pods("4", "cpu: 1"), "never", "needs 4 cpu, limit 2 (flavor f); needs 4 cpu, limit 2 (flavor g)", "request at most 2 cpu"},
 		"parts of cpu":                           {simple("4500m"), pods("3", "cpu: 1500m"), "fits", "", ""},
 		"a full flavor, and one that is tainted": {two + `flavors: [{metadata: {name: f}}, {metadata: {name: g}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]
-workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "waits", "1 cpu more in flavor f; ml/a holds 2", "tolerate taint spot=true:NoSchedule of flavor g"},
+workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "waits", "needs 1 cpu, 0 free (flavor f); ml/a holds 2", "tolerate taint spot=true:NoSchedule of flavor g"},
 		"a taint that the flavor's Workloads tolerate": {plain + simple("4")[len(plain):] + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, effect: NoSchedule}], tolerations: [{operator: Exists}]}}]`, pods("1", "cpu: 1"), "fits", "", ""},
 		"labels that no flavor knows":                  {simple("4"), `{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"other labels": {
@@ -156,7 +156,7 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 			affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [x]}]}]}`), "never", "", "",
 		},
 		"a topology is asked for, and there is one":  {simple("4") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "unknown", "flavor f places pods by topology, which depends on its nodes", ""},
-		"a topology is asked for, and there is none": {simple("4"), topology(), "never", "has no topology", ""},
+		"a topology is asked for, and there is none": {simple("4"), topology(), "never", "flavor f has no topology, which its Pods request", ""},
 		"a topology that is too small":               {simple("0") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "never", "needs 1 cpu, limit 0 (flavor f)", ""},
 		"a cohort that lends": {plain + `
 queues:
@@ -176,11 +176,11 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q does not exist", "create LocalQueue ml/q on w"},
 		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", ""},
 		"ClusterQueues that may not be read":                   {simple("4") + "unread: [ClusterQueues]", pods("1", "cpu: 1"), "unknown", "ClusterQueues are forbidden", ""},
-		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: 3 more needed", ""},
+		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed", ""},
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
 		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
-		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: 3 more needed; by the quotas read it fits now", ""},
-		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: too much", ""},
+		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed; by the quotas read it fits now", ""},
+		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: needs more than the limit: too much", ""},
 		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", ""},
 		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
 		"deactivated":                                          {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},
@@ -195,10 +195,10 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"by the queue's own account": {plain + `
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]},
   status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: 3}]}]}}]
-unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "needs 1 cpu more in flavor f; cannot tell who holds it: workloads of all namespaces are forbidden", ""},
+unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "needs 2 cpu, 1 free (flavor f); cannot tell who holds it: workloads of all namespaces are forbidden", ""},
 		"a group without flavors": {plain + `
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu]}]}}]
-`, pods("1", "cpu: 1"), "never", "needs 1 cpu; no flavor of ClusterQueue q has it", ""},
+`, pods("1", "cpu: 1"), "never", "needs 1 cpu; ClusterQueue q has no quota for it", ""},
 		"Kueue says never of the whole, and fewer would fit": {simple("4") + own("ExceedsMaxQuota", "too much"), flexible("5", "2"), "fits", "with fewer pods", ""},
 		"devices": {
 			simple("4"), `{spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}], containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`,

@@ -19,9 +19,10 @@ type suitability struct {
 	suits bool
 	// isKnown is false where that cannot be told.
 	isKnown bool
-	// why not, in words that follow the flavor's name; what would help is tolerate or
-	// labels.
+	// lack is why it does not suit, and why is why that is unknown, in words that follow the
+	// flavor's name. tolerate is the taint that would have to be tolerated.
 	why      string
+	lack     kueue.Lack
 	tolerate *corev1.Taint
 }
 
@@ -49,7 +50,7 @@ func isBound(set *kueue.PodTemplate) bool {
 // flavors of the queue are such with a topology.
 func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) suitability {
 	if f == nil {
-		return suitability{isKnown: true, why: "does not exist"}
+		return unsuited(kueue.Lack{Reason: kueue.ReasonFlavorMissing})
 	}
 	spec := &set.Template.Spec
 	tolerations := slices.Concat(spec.Tolerations, f.Spec.Tolerations)
@@ -57,7 +58,9 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 	}
 	if taint, found := scheduling.FindMatchingUntoleratedTaint(klog.Background(), f.Spec.NodeTaints, tolerations, isHard, true); found {
-		return suitability{isKnown: true, why: "has taint " + taint.ToString() + ", which its pods do not tolerate", tolerate: &taint}
+		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taint.ToString()})
+		result.tolerate = &taint
+		return result
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}}
 	matches, err := nodeaffinity.NewRequiredNodeAffinity(selectorFor(spec, f), affinityFor(spec, f)).Match(node)
@@ -65,15 +68,15 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		return suitability{why: fmt.Sprintf("cannot be compared with its node affinity: %v", err)}
 	}
 	if !matches {
-		return suitability{isKnown: true, why: "does not match its node selector or affinity"}
+		return unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
 	}
 	switch {
 	case isBound(set) && f.Spec.TopologyName == "":
-		return suitability{isKnown: true, why: "has no topology, which its pods request"}
+		return unsuited(kueue.Lack{Reason: kueue.ReasonNoTopology})
 	case isBound(set) || f.Spec.TopologyName != "" && allTopology:
 		return suitability{why: "places pods by topology, which depends on its nodes"}
 	case f.Spec.TopologyName != "":
-		return suitability{isKnown: true, why: "takes only pods that request a topology"}
+		return unsuited(kueue.Lack{Reason: kueue.ReasonTopologyRequired})
 	}
 	return suitability{isKnown: true, suits: true}
 }

@@ -71,16 +71,15 @@ func (s *site) assign(a *assigner, whole []asked) (result assignment, all []aske
 // isContradicted decides where Kueue itself says something worse than fits, or something
 // better than never: it knows its configuration, which nobody here does.
 func (s *site) isContradicted(v inspect.Verdict) bool {
-	c := s.words()
-	if c == nil || c.Reason == kueue.PendingEvaluation {
+	if !s.isJudged() {
 		return false
 	}
-	said := verdictOf(c)
+	said := s.verdictOf(s.Wait)
 	switch {
 	case v == inspect.Fits && said == inspect.Waits, v == inspect.Never && said == inspect.Waits:
-		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read %s", c.Message, map[inspect.Verdict]string{inspect.Fits: "it fits now", inspect.Never: "it never fits"}[v])
-	case v == inspect.Fits && said == inspect.Never && !s.isFlexible():
-		s.decide(inspect.Unknown, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", c.Message)
+		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read %s", s.Wait.Text(), map[inspect.Verdict]string{inspect.Fits: "it fits now", inspect.Never: "it never fits"}[v])
+	case v == inspect.Fits && said == inspect.Never:
+		s.decide(inspect.Unknown, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", s.Wait.Text())
 	default:
 		return false
 	}
@@ -89,8 +88,7 @@ func (s *site) isContradicted(v inspect.Verdict) bool {
 
 // isConfirmed says whether Kueue itself says the same as was reckoned without knowing all.
 func (s *site) isConfirmed(v inspect.Verdict) bool {
-	c := s.words()
-	return c != nil && verdictOf(c) == v
+	return s.isJudged() && s.verdictOf(s.Wait) == v
 }
 
 // told is what Kueue on the cluster says that the pods ask for.
@@ -253,6 +251,10 @@ func (a *assignment) enough() string {
 }
 
 func (t *try) message() string {
+	if !t.suits && t.isKnown {
+		l := t.lackOf()
+		return l.Message()
+	}
 	if !t.suits {
 		// The rest is why, which is told once.
 		short, _, _ := strings.Cut(t.why, ": ")
@@ -289,8 +291,8 @@ func (s *site) never(a *assigner, result *assignment, all []asked) {
 	if result.uncovered != "" {
 		s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
 		s.change(inspect.PlacementChange{Message: fmt.Sprintf("add %s to a resource group of ClusterQueue %s on %s, or do not request it", result.uncovered, s.queue.Name, s.Context)})
-		s.decide(inspect.Never, inspect.NoSuchResource, "needs %s %s; no flavor of ClusterQueue %s has it",
-			result.uncoveredAsk.Text(result.uncovered), result.uncovered, s.queue.Name)
+		l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}
+		s.decide(inspect.Never, inspect.NoSuchResource, "%s", l.Message())
 		return
 	}
 	if possible, isSure := a.isPossible(all); possible || !isSure {
@@ -309,12 +311,10 @@ func neverText(result *assignment, queue *capacity.Node) string {
 		if t.verdict != inspect.Never || t.asked != result.worst.asked || !slices.Equal(t.resources, result.worst.resources) {
 			continue
 		}
-		reason := fmt.Sprintf("flavor %s %s", t.flavor, t.why)
-		if r, isShort := t.shortest(); t.suits && isShort {
-			reason = fmt.Sprintf("needs %s %s, limit %s (flavor %s)", r.asked.Text(r.resource), r.resource, r.most.Text(r.resource), t.flavor)
-			if queue.Parent != nil {
-				reason += ", borrowing included"
-			}
+		l := t.lackOf()
+		reason := l.Message()
+		if t.suits && queue.Parent != nil {
+			reason += ", borrowing included"
 		}
 		reasons = append(reasons, reason)
 	}

@@ -125,10 +125,11 @@ func (s *site) blocked() bool {
 	return false
 }
 
-// blocks says whether one that waits is held for want of quota, as what holds a strict
-// queue is, or was not looked at. What is wrong with it otherwise holds nobody up.
+// blocks returns whether a waiting Workload blocks a StrictFIFO queue: it waits for quota,
+// or for its evaluation.
 func blocks(c *kueue.Claim) bool {
-	return c.Reason == "" || c.Reason == kueue.PendingEvaluation || kueue.IsShortOfQuota(c.Reason, c.Message)
+	wait := c.Waiting()
+	return wait.Reason == kueue.ReasonNotEvaluated || wait.IsForQuota()
 }
 
 // holders are those that hold a flavor's resource in the queue and its cohorts, those of
@@ -233,7 +234,8 @@ func (s *site) waits(result *assignment) {
 	r, _ := result.worst.shortest()
 	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}
 	lacks, _ := r.lacks()
-	text := fmt.Sprintf("needs %s %s more in flavor %s", lacks.Text(r.resource), r.resource, fr.Flavor)
+	l := result.worst.lackOf()
+	text := l.Message()
 	s.Holders = s.holders(fr)
 	if err := s.room.Gaps[inspect.PartClaims]; err != nil {
 		text += "; cannot tell who holds it: " + s.because(err)

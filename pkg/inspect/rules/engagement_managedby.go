@@ -146,8 +146,8 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting 
 	if j.ManagedBy.IsBuiltIn() {
 		s.Message = "its queue leads to MultiKueue, and its managedBy is not set: MultiKueue will reject it once the queue goes on, and it will never run"
 	}
-	if _, c := holdOf(w); c != nil {
-		s.Evidence = append(s.Evidence, conditionOf(f, w, c))
+	if wait, held := holdOf(w); held {
+		s.Evidence = append(s.Evidence, conditionOf(f, w, wait.Condition))
 	}
 	tellFieldless(f, j, &s)
 	return s

@@ -141,7 +141,7 @@ func sickOnWorkers() []sick {
 		}, "JM131", "it was started at 2026-11-20T23:43:19Z"},
 		{"the copy is being deleted", "running", []edit{patch(w1, workload, deleting("kueue.x-k8s.io/resource-in-use"))}, "JM129", "Kueue on kwok-w1 does not let go"},
 		{"the mirror's deletion hangs", "running", []edit{patch(w1, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
-		{"the copy was deactivated", "running", []edit{patch(w1, workload, `{spec: {active: false}}`)}, "JM124", "was deactivated there"},
+		{"the copy was deactivated", "running", []edit{patch(w1, workload, `{spec: {active: false}}`)}, "JM124", "a user deactivated its Workload"},
 		{"the mirror is not resumed", "running", []edit{
 			patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, `+withConditions(condition("Suspended", "True", "JobSuspended", ""))+`}}`),
 			remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
@@ -151,7 +151,7 @@ func sickOnWorkers() []sick {
 			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(gotNoRoom)+`}`),
 		), "JM030", "AdmissionCheck prov of kwok-w1"},
 		{"nobody looks at the copies", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "no Kueue controller"},
-		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "limit 0"},
+		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "needs 2 cpu, limit 0"},
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},
 		{"nobody nominates", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -53,7 +52,7 @@ func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		return
 	}
 	s.Message = fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active))
-	s.Remedy = repairQueue(f, q.Name, active.Reason, command.Say("give it what it lacks: %s", kubectlOn(s.Object, "edit")))
+	s.Remedy = kueue.Site{Context: f.Context, ClusterQueue: q}.ActivateQueue(q.Name).Prose()
 	v.Report(s)
 }
 

@@ -240,7 +240,7 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: "deactivated", code: "JM124", name: "train", severity: inspect.Info,
-			message: []string{"somebody has deactivated"}, remedy: []string{`{"spec":{"active":true}}`}, evidence: []string{"spec.active of Workload default/job-train-03e73 is false"},
+			message: []string{"a user deactivated its Workload"}, remedy: []string{`{"spec":{"active":true}}`}, evidence: []string{"spec.active of Workload default/job-train-03e73 is false"},
 		},
 		{
 			recording: "pods-unschedulable", code: "JM049", name: "train", severity: inspect.Warning,
@@ -254,11 +254,11 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "too-big-untolerated", severity: inspect.Error,
-			message: []string{"4 cpu", "limit 2 (flavor on-demand)", "taint spot=true:NoSchedule of flavor spot"}, remedy: []string{"tolerate taint spot=true:NoSchedule"},
+			message: []string{"needs 4 cpu, limit 2 (flavor on-demand)", "does not tolerate taint spot=true:NoSchedule of flavor spot"}, remedy: []string{"tolerate taint spot=true:NoSchedule of flavor spot"},
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "wants-gpu-pool", severity: inspect.Error,
-			message: []string{"no flavor of any worker suits", "flavor on-demand does not match"}, remedy: []string{"request labels that a flavor has"},
+			message: []string{"no flavor of any worker suits its Pods", "flavor on-demand does not match"}, remedy: []string{"change the node selector or affinity to match flavor on-demand"},
 		},
 		{
 			recording: "cohort-borrowing", code: "JM029", name: "user-queue", severity: inspect.Info,

@@ -100,7 +100,7 @@ func reportRunsOn(v *View, s Submission, why string, since time.Time, evidence s
 // isToStop says whether a worker's Kueue was told to stop what runs under a Workload
 // (kueue: DeactivationTarget, by which a manager evicts what it has given away).
 func isToStop(w *kueue.Workload) bool {
-	return !w.IsActive() || w.Is(kueue.Evicted) || w.Is("DeactivationTarget")
+	return !w.IsActive() || w.Is(kueue.Evicted) || w.Is(kueue.DeactivationTarget)
 }
 
 // isOutOfReach says whether a manager cannot reach a context's cluster, or has given the

@@ -119,8 +119,8 @@ func (w *waiter) isStuck() bool {
 		if o.Workload == nil {
 			return true
 		}
-		held, _ := holdOf(o.Workload)
-		return held == heldNot || held == heldForRoom || held == heldByTopology || held == heldForOthers
+		wait, held := holdOf(o.Workload)
+		return !held || !wait.IsForGood()
 	})
 }
 

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -34,17 +36,17 @@ func noQuotaOnWorkers() Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 			inspect.PartQueues, inspect.PartEvents,
 		},
-		Why: `The management cluster has reserved quota and offers the Job to its workers, and none of them has room.
-To wait for room is what a queue is for, and is told for information. ExceedsMaxQuota and NoMatchingFlavor on every
-worker mean that none of them ever will have any: the quota on the management cluster is held all the while, and
-MultiKueue does not give up (kueue issue 8602). TopologyPlacementFailed means that its pods have no place as near to
-each other as they ask for, whoever else ends, until nodes change. Some of that is no matter of quota: a flavor has a taint that the pods do
-not tolerate, or lacks the labels that they ask for. What waits again since another one took its room is told with that.`,
+		Why: `The management cluster has reserved quota and offers the Job to its workers, and none of them admits it.
+If other Jobs use the quota, the Job only has to wait. If its request exceeds the limit of every worker, or it does not
+suit any flavor (a taint, node labels, a missing resource, a missing topology), it waits for good, and holds quota on the
+management cluster: MultiKueue does not give up (kueue issue 8602). If no topology domain fits its Pods, it waits until
+nodes change. A Job that lost its quota to another one is reported with that.`,
 		Shows: `The Workload's copies on all nominated workers have QuotaReserved=False with reason WaitingForQuota,
 ExceedsMaxQuota, NoMatchingFlavor or TopologyPlacementFailed (before Kueue 0.19 Pending, and only the message tells). Nothing on the
 management cluster says so.`,
-		Remedy: `Raise the quota of the ClusterQueues on a worker, or recreate the Job: request less, tolerate a taint, or
-request other labels or a wider topology.`,
+		Remedy: `Run fewer Pods at once or request less, raise the quota of a worker, tolerate the taint, match the labels, add
+the resource to a flavor, or request a wider topology. One worker that can take the Job is enough. A Job's Pod template
+cannot be changed in place: recreate the Job.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/8602",
 		// That the manager gives quota to what no worker can take comes after that none has it.
 		Covers: []string{"JM133"},
@@ -67,47 +69,81 @@ func detectNoQuota(v *View) {
 			continue
 		}
 		j := w.Job()
-		s := Sighting{Object: Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
-		switch quotaOn(w.offers) {
-		case heldForRoom:
-			v.waitsForRoomThere(&s, w, all)
-		case heldByTopology:
-			v.tellQuota(&s, w)
-			noPlace(&s, lacksOn(w.offers), "the workers")
-		case heldForGood:
-			v.tellQuota(&s, w)
-			neverFits(&s, w)
-		default:
+		held := v.heldThere(w)
+		if held == nil {
 			continue
+		}
+		s := Sighting{Object: Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
+		// One worker that may have quota later is enough.
+		soonest := slices.MinFunc(held, func(a, b heldCopy) int { return cmp.Compare(hopelessness(&a.wait), hopelessness(&b.wait)) })
+		best := &soonest.wait
+		if best.Reason == kueue.ReasonQuotaInUse {
+			v.waitsForRoomThere(&s, w, held, all)
+		} else {
+			v.tellQuota(&s, held)
+			s.Severity, s.Message = cannotTake(held, best)
 		}
 		v.Report(s)
 	}
 }
 
-// quotaOn is how offers are held for quota, by the one that has most to hope for: for good
-// if all of them are, and heldNot if one is not held for quota.
-func quotaOn(offers []Copy) (held hold) {
-	held = heldForGood
-	for _, o := range offers {
+// heldThere returns the copies of a submission with the reasons for which each waits for
+// quota, nil if one of them does not.
+func (v *View) heldThere(w *waiter) []heldCopy {
+	var held []heldCopy
+	for _, o := range w.offers {
 		if o.Workload == nil {
-			return heldNot
+			return nil
 		}
-		copyHeld, _ := holdOf(o.Workload)
-		switch {
-		case copyHeld == heldForRoom, copyHeld == heldByTopology && held == heldForGood:
-			held = copyHeld
-		case copyHeld != heldForGood && copyHeld != heldByTopology:
-			return heldNot
+		wait, ok := holdOf(o.Workload)
+		if !ok || !wait.IsForQuota() || wait.Reason == kueue.ReasonPreempting {
+			return nil
 		}
+		held = append(held, heldCopy{o, wait})
 	}
 	return held
 }
 
-// tellQuota tells how the copies of a submission are held for quota, and what helps.
-func (v *View) tellQuota(s *Sighting, w *waiter) {
-	for _, o := range w.offers {
-		_, c := holdOf(o.Workload)
-		s.Evidence = append(s.Evidence, conditionOf(o.Worker, o.Workload, c))
+// hopelessness is 0 for a wait that can pass, 2 for one that ends only by a change.
+func hopelessness(w *kueue.Wait) int {
+	switch {
+	case w.CanPass():
+		return 0
+	case w.IsForGood():
+		return 2
 	}
-	s.Remedy = command.Say("%s, or request less", v.raiseQuotaThere(w))
+	return 1
+}
+
+// cannotTake describes why no worker takes a submission, given the wait that ends soonest.
+func cannotTake(held []heldCopy, best *kueue.Wait) (inspect.Severity, string) {
+	severity, text := inspect.Error, "fits on no worker"
+	if !best.IsForGood() {
+		severity, text = inspect.Warning, "no worker takes it"
+	}
+	isForFlavor := !slices.ContainsFunc(held, func(h heldCopy) bool { return !h.wait.IsForFlavor() })
+	switch {
+	case isForFlavor:
+		text = "no flavor of any worker suits its Pods"
+	case best.Reason == kueue.ReasonNoTopologyDomain:
+		text = "no topology domain on the workers fits its Pods"
+	}
+	if why := texts(lacksOn(held)); why != "" {
+		return severity, text + ": " + why
+	}
+	if best.Reason == kueue.ReasonOverLimit {
+		text = "needs more than the limit of every worker"
+	}
+	return severity, text
+}
+
+// tellQuota adds how the copies of a submission wait for quota, and what helps.
+func (v *View) tellQuota(s *Sighting, held []heldCopy) {
+	sites := make([]kueue.SiteWait, len(held))
+	for i := range held {
+		h := &held[i]
+		s.Evidence = append(s.Evidence, conditionOf(h.Worker, h.Workload, h.wait.Condition))
+		sites[i] = kueue.SiteWait{Wait: h.wait, Site: v.site(h.Worker, h.Workload, &h.wait, "")}
+	}
+	s.Remedy = command.Alternatives(kueue.Fixes(sites))
 }

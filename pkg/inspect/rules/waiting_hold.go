@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,103 +13,61 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// hold is why a cluster's Kueue has reserved no quota for a Workload.
-type hold int
-
-const (
-	// heldNot: it has quota, or nobody has said anything that tells.
-	heldNot hold = iota
-	heldForLocalQueue
-	heldForClusterQueue
-	heldByStop
-	heldByNamespace
-	heldForRoom
-	// heldForGood: it asks for what the quota can never hold, or no flavor has.
-	heldForGood
-	// heldByTopology: what it asks for is not near enough to each other, until nodes change,
-	// whoever else ends.
-	heldByTopology
-	heldByMistake
-	// heldForOthers: others have to do something first, as is meant.
-	heldForOthers
-	// heldByItself: its own controller does not want it to run.
-	heldByItself
-)
-
-// holdByReason is why a Workload waits, by a reason that says so by itself.
-func holdByReason(reason string) hold {
-	switch reason {
-	case kueue.WaitingForQuota:
-		return heldForRoom
-	case kueue.TopologyFailed:
-		return heldByTopology
-	case kueue.ExceedsMaxQuota, kueue.NoMatchingFlavor:
-		return heldForGood
-	case kueue.QueueSuspended:
-		return heldByStop
-	case kueue.PreemptedFirst, kueue.PodsReadyFirst, kueue.AdmissionGated:
-		return heldForOthers
-	case kueue.OnHold:
-		return heldByItself
-	}
-	return heldNot
+// holdOf returns why a cluster's Kueue reserves no quota for a Workload. It is not ok if
+// the Workload has quota, is not to run, or was not judged yet.
+func holdOf(w *kueue.Workload) (wait kueue.Wait, ok bool) {
+	wait = w.Waiting()
+	isHeld := wait.IsForQuota() || wait.IsForQueue() || isHeldOtherwise(&wait)
+	return wait, isHeld && wait.Condition != nil && !w.Is(kueue.QuotaReserved)
 }
 
-// holdOf tells why a Workload has no quota, with the condition that says so.
-func holdOf(w *kueue.Workload) (hold, *metav1.Condition) {
-	quota := w.Condition(kueue.QuotaReserved)
-	if !isFalse(quota) || !w.IsActive() || w.Is(kueue.Finished) {
-		return heldNot, nil
-	}
-	held := holdByReason(quota.Reason)
-	switch quota.Reason {
-	case kueue.AdmissionGated:
-		// The gate may be MultiKueue's own, of which JM033 tells.
-		if w.Is(blockedOnGates) {
-			return heldNot, nil
-		}
-	case kueue.Misconfigured, kueue.Inadmissible, kueue.UnresolvedDevices:
-		held = cmp.Or(holdByQueue(quota.Message), heldByMistake)
-	case kueue.PendingLegacy:
-		held = cmp.Or(holdByQueue(quota.Message), holdByQuota(quota.Message))
+// isHeldOtherwise returns whether a Workload waits for something else than its queue and
+// quota, which JM116 reports.
+func isHeldOtherwise(w *kueue.Wait) bool {
+	switch w.Reason {
+	case kueue.ReasonPreempting, kueue.ReasonPodsNotReady, kueue.ReasonAdmissionGated, kueue.ReasonOnHold,
+		kueue.ReasonMisconfigured, kueue.ReasonDevicesUnresolved, kueue.ReasonInadmissible:
+		return true
 	default:
-		if held == heldNot {
-			return heldNot, nil
-		}
+		return false
 	}
-	return held, quota
 }
 
-// holdByQueue reads Kueue's messages about queues (kueue: workload_controller.go,
-// scheduler.go).
-func holdByQueue(message string) hold {
-	isMissing := strings.HasSuffix(message, " doesn't exist") || strings.HasSuffix(message, " is terminating or missing") ||
-		strings.HasSuffix(message, " not found")
-	isStopped := strings.HasSuffix(message, " is inactive") || strings.HasSuffix(message, " is stopped")
-	isLocal, isCluster := strings.HasPrefix(message, "LocalQueue "), strings.HasPrefix(message, "ClusterQueue ")
-	switch {
-	case isLocal && isMissing:
-		return heldForLocalQueue
-	case isCluster && isMissing:
-		return heldForClusterQueue
-	case isStopped && (isLocal || isCluster):
-		return heldByStop
-	case strings.Contains(message, "doesn't match ClusterQueue selector"):
-		return heldByNamespace
+// site returns what the fixes of a Workload's wait on a cluster depend on. like is the
+// ClusterQueue for a LocalQueue that is missing, if there is one of that name.
+func (v *View) site(f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.Site {
+	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version}
+	at.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
+	name := v.clusterQueueOf(f, w, wait)
+	if name == "" {
+		name = like
 	}
-	return heldNot
+	at.ClusterQueue, _ = v.ClusterQueue(f, name)
+	if queues, _ := v.ClusterQueues(f); at.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
+		at.ClusterQueue = queues[0]
+	}
+	return at
 }
 
-// holdByQuota reads Kueue's messages about quota (kueue: flavorassigner.go). They
-// tell of one flavor after the other; one that may have room some day is enough.
-func holdByQuota(message string) hold {
-	switch lacks := kueue.Lacks(message); {
-	case kueue.Lacking(lacks, kueue.MoreNeeded):
-		return heldForRoom
-	case kueue.Lacking(lacks, kueue.TooMuch, kueue.NoSuchResource):
-		return heldForGood
+// clusterQueueOf is the name of the ClusterQueue that a Workload waits in, "" if
+// neither its LocalQueue nor Kueue's message tells.
+func (v *View) clusterQueueOf(f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) string {
+	if local, _ := v.LocalQueue(f, w.Namespace, w.Spec.QueueName); local != nil {
+		return local.Spec.ClusterQueue
 	}
-	return heldNot
+	if wait.Reason == kueue.ReasonClusterQueueMissing || wait.Reason == kueue.ReasonClusterQueueInactive {
+		return wait.Queue
+	}
+	return ""
+}
+
+// fixes returns how to end a Workload's wait on a cluster. It reads queues only if the wait
+// is about them.
+func (v *View) fixes(f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
+	if isHeldOtherwise(wait) || !wait.IsForQuota() && !wait.IsForQueue() {
+		return command.Alternatives(wait.Fixes(kueue.Site{Context: f.Context, Workload: w}))
+	}
+	return command.Alternatives(wait.Fixes(v.site(f, w, wait, "")))
 }
 
 // trouble is what is wrong with a queue that a Workload waits in.
@@ -126,13 +83,13 @@ type trouble struct {
 }
 
 // reportHeld reports what holds the copies of those that wait for workers, as far
-// as it is one of these.
-func reportHeld(v *View, holds ...hold) {
+// as it is for one of these reasons.
+func reportHeld(v *View, reasons ...kueue.WaitReason) {
 	var sightings []Sighting
 	for w := range v.untaken() {
 		var troubles []trouble
 		for _, o := range w.copies {
-			if t, ok := v.troubleOf(w, o, holds); ok {
+			if t, ok := v.troubleOf(w, o, reasons); ok {
 				troubles = append(troubles, t)
 			}
 		}
@@ -143,16 +100,16 @@ func reportHeld(v *View, holds ...hold) {
 	reportWorstFirst(v, sightings)
 }
 
-func (v *View) troubleOf(w *waiter, o Copy, holds []hold) (trouble, bool) {
-	held, condition := holdOf(o.Workload)
-	if !slices.Contains(holds, held) {
+func (v *View) troubleOf(w *waiter, o Copy, reasons []kueue.WaitReason) (trouble, bool) {
+	wait, ok := holdOf(o.Workload)
+	if !ok || !slices.Contains(reasons, wait.Reason) {
 		return trouble{}, false
 	}
 	like := ""
 	if w.Workload.Status.Admission != nil {
 		like = w.Workload.Status.Admission.ClusterQueue
 	}
-	return v.trouble(o.Worker, o.Workload, held, condition, like)
+	return v.trouble(o.Worker, o.Workload, &wait, like)
 }
 
 // heldOnWorkers is the sighting of one trouble on several workers.

@@ -3,9 +3,9 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -21,14 +21,14 @@ func heldOnManager() Rule {
 			inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Why: `A Job goes to no worker before its management cluster has reserved quota for it. That cluster holds it
-back: the queue that it names does not exist, is stopped or does not take its namespace, or its ClusterQueue has no
-room, or could never have any. To wait for room is what a queue is for, and is told for information; the rest does
-not pass by itself.`,
+back: the queue that it names does not exist, is stopped or does not select its namespace, or its ClusterQueue has no
+quota for it. If other Jobs use the quota, the Job only has to wait. The rest ends only by a change.`,
 		Shows: `The Workload of the Job has QuotaReserved=False with reason Misconfigured, Suspended, WaitingForQuota,
 ExceedsMaxQuota or NoMatchingFlavor (before Kueue 0.19 Inadmissible or Pending), and a message that names the queue.
 The Job is suspended and no cluster is nominated.`,
-		Remedy: `Create or resume the queue, raise its quota, or submit the Job to another one. A Job that was created
-without managedBy because its queue did not exist has to be created again: the field is set at creation only.`,
+		Remedy: `Create or resume the queue, raise its quota, correct its flavors, or submit the Job to another queue. A Job that was created
+without managedBy because its queue did not exist has to be created again: the field is set at creation only. The
+same goes for a Job that has to request less: its Pod template cannot be changed in place.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/tasks/troubleshooting/troubleshooting_jobs/",
 		Detect: detectHeldOnManager,
 	}
@@ -40,11 +40,11 @@ func detectHeldOnManager(v *View) {
 		if s.Workload == nil || s.IsFinished() || !isQueued(s) || s.Check != nil && s.Check.State != kueue.CheckPending {
 			continue
 		}
-		held, c := holdOf(s.Workload)
-		if held == heldNot || !v.concernsMultiKueue(s) {
+		wait, held := holdOf(s.Workload)
+		if !held || !v.concernsMultiKueue(s) {
 			continue
 		}
-		if sighting, ok := v.heldOnManager(s, held, c); ok {
+		if sighting, ok := v.heldOnManager(s, &wait); ok {
 			sightings = append(sightings, sighting)
 		}
 	}
@@ -63,64 +63,79 @@ func (v *View) concernsMultiKueue(s Submission) bool {
 	return dispatched || !known && readable
 }
 
-func (v *View) heldOnManager(s Submission, held hold, c *metav1.Condition) (Sighting, bool) {
-	j, f := s.Job(), s.Manager
+func (v *View) heldOnManager(s Submission, wait *kueue.Wait) (Sighting, bool) {
+	j, f, c := s.Job(), s.Manager, wait.Condition
 	sighting := Sighting{
 		Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Evidence: []string{conditionOf(f, s.Workload, c)},
+		Evidence: []string{conditionOf(f, s.Workload, c)}, Remedy: v.fixes(f, s.Workload, wait), Message: wait.Text(),
 	}
-	switch held {
-	case heldForRoom:
-		v.waitsForRoom(&sighting, s, c)
-	case heldByTopology:
-		noPlace(&sighting, kueue.Lacks(c.Message), f.Context)
-	case heldForGood:
-		sighting.Message = fmt.Sprintf("needs more than its ClusterQueue on %s can ever give", f.Context)
-		sighting.Remedy = command.Say("request less, or %s", v.raiseQuota(f, v.clusterQueueOf(f, s.Workload, c)))
-	case heldForOthers, heldByItself:
-		if c.Reason == kueue.AdmissionGated {
-			// That is meant, and said where it was asked for.
-			return sighting, false
-		}
-		w := waitFor(s.Workload, c, f.Context)
-		sighting.Severity, sighting.Message, sighting.Remedy = w.severity, w.what, w.remedy
-	case heldByMistake:
-		sighting.Message = "Kueue cannot queue it: " + c.Message
-		sighting.Remedy = command.Say("correct what Kueue says on %s, or recreate the %s", f.Context, j.Kind)
+	switch {
+	case wait.Reason == kueue.ReasonQuotaInUse:
+		v.waitsForRoom(&sighting, s, wait)
+	case wait.Reason == kueue.ReasonAdmissionGated:
+		// That is meant, and said where it was asked for.
+		return sighting, false
+	case isHeldOtherwise(wait):
+		sighting.Severity = severityOf(wait)
+	case wait.IsForQueue():
+		return v.heldByQueue(sighting, s, wait)
 	default:
-		t, ok := v.trouble(f, s.Workload, held, c, "")
-		if !ok || v.isTold(f, t) {
-			return sighting, false
-		}
-		sighting.Object, sighting.Cause, sighting.Evidence, sighting.Remedy = t.object, named(t.object)+" "+f.Context, t.evidence, t.remedy
-		sighting.Message = fmt.Sprintf("%s %s on %s", named(t.object), t.what, f.Context)
-		if t.isMeant {
-			sighting.Severity = inspect.Warning
-		}
-		if held == heldForLocalQueue {
-			sighting.Remedy = v.useAnotherQueue(s, t)
-		}
+		v.cannotTakeHere(&sighting, s, wait)
+	}
+	return sighting, true
+}
+
+// cannotTakeHere completes the sighting of a Job that the quota or the flavors of its
+// ClusterQueue on the manager do not suit. If a flavor is at fault, all Jobs of the queue are
+// one finding.
+func (v *View) cannotTakeHere(sighting *Sighting, s Submission, wait *kueue.Wait) {
+	f, queue := s.Manager, v.clusterQueueOf(s.Manager, s.Workload, wait)
+	sighting.Message = fmt.Sprintf("does not fit ClusterQueue %s on %s: %s", queue, f.Context, wait.Text())
+	if !wait.IsForGood() {
+		sighting.Severity = inspect.Warning
+	}
+	if wait.Reason != kueue.ReasonNoTopology && wait.Reason != kueue.ReasonFlavorMissing {
+		return
+	}
+	sighting.Object = OfKueue(f, "ClusterQueue", "", queue)
+	sighting.Cause = strings.Join([]string{f.Context, queue, wait.Text(), s.Job().Kind}, " ")
+	sighting.Message = fmt.Sprintf("ClusterQueue %s on %s cannot take its %s: %s", queue, f.Context, plural(s.Job()), wait.Text())
+}
+
+// heldByQueue completes the sighting of a Job whose queue on the manager is at fault. It is
+// not ok if Kueue's message is outdated, or another rule reports the queue.
+func (v *View) heldByQueue(sighting Sighting, s Submission, wait *kueue.Wait) (Sighting, bool) {
+	f := s.Manager
+	t, ok := v.trouble(f, s.Workload, wait, "")
+	if !ok || v.isTold(f, t) {
+		return sighting, false
+	}
+	sighting.Object, sighting.Cause, sighting.Evidence, sighting.Remedy = t.object, named(t.object)+" "+f.Context, t.evidence, t.remedy
+	sighting.Message = fmt.Sprintf("%s %s on %s", named(t.object), t.what, f.Context)
+	if t.isMeant {
+		sighting.Severity = inspect.Warning
+	}
+	if wait.Reason == kueue.ReasonLocalQueueMissing {
+		sighting.Remedy = v.useAnotherQueue(s, t)
 	}
 	return sighting, true
 }
 
 // waitsForRoom tells of a Job that only has to wait; however many wait in a
 // ClusterQueue, it is one finding.
-func (v *View) waitsForRoom(sighting *Sighting, s Submission, c *metav1.Condition) {
+func (v *View) waitsForRoom(sighting *Sighting, s Submission, wait *kueue.Wait) {
 	f := s.Manager
-	queue := v.clusterQueueOf(f, s.Workload, c)
+	queue := v.clusterQueueOf(f, s.Workload, wait)
 	sighting.Severity = inspect.Info
 	if p, ok := v.preempted(s); ok {
 		sighting.Message = fmt.Sprintf("%s; waits for quota again in ClusterQueue %s", p.text, queue)
 		sighting.Evidence = append(sighting.Evidence, p.evidence)
-		sighting.Remedy = command.Say("wait, or %s", v.raiseQuota(f, queue))
 		return
 	}
 	if queue != "" {
 		sighting.Object, sighting.Cause = OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	}
 	sighting.Message = fmt.Sprintf("%s wait for quota in ClusterQueue %s of %s", plural(s.Job()), queue, f.Context)
-	sighting.Remedy = command.Say("wait, or %s", v.raiseQuota(f, queue))
 }
 
 // isTold says whether a ClusterQueue is inactive because of its AdmissionChecks,

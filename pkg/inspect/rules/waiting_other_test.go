@@ -50,11 +50,11 @@ func TestHeldOtherwise(t *testing.T) {
 		severity inspect.Severity
 		says     string
 	}{
-		"WaitingForPreemptedWorkloads": {inspect.Info, "room is being made for it"},
-		"WaitingForPodsReady":          {inspect.Info, "before the pods of all that it admitted are ready"},
-		"AdmissionGated":               {inspect.Info, "on kwok-w1, kwok-w2: somebody has gated its admission: why"},
-		"OnHold":                       {inspect.Error, "keeps it from running: why; no other worker can take it"},
-		"DRAResourcesUnresolved":       {inspect.Error, "cannot queue it: why; no other worker can take it"},
+		"WaitingForPreemptedWorkloads": {inspect.Info, "waits until Kueue has preempted others"},
+		"WaitingForPodsReady":          {inspect.Info, "waits until the Pods of admitted Workloads are ready"},
+		"AdmissionGated":               {inspect.Info, "on kwok-w1, kwok-w2: admission is gated: why"},
+		"OnHold":                       {inspect.Error, "its own controller holds it: why; no other worker can take it"},
+		"DRAResourcesUnresolved":       {inspect.Error, "cannot count its devices: why; no other worker can take it"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			c := testCase{base: recordedNoQuota, edits: onWorkers(reason, "why")}

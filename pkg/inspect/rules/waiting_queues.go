@@ -1,6 +1,9 @@
 package rules
 
-import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+import (
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
 
 func localQueueMissing() Rule {
 	return Rule{
@@ -16,7 +19,7 @@ Inadmissible), "LocalQueue … doesn't exist". Nothing on the management cluster
 		Remedy: `Create a LocalQueue of the same name in the same namespace on each worker; it may lead to any
 ClusterQueue there.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
-		Detect: func(v *View) { reportHeld(v, heldForLocalQueue) },
+		Detect: func(v *View) { reportHeld(v, kueue.ReasonLocalQueueMissing) },
 	}
 }
 
@@ -35,7 +38,9 @@ Misconfigured, "ClusterQueue … doesn't exist" (before Kueue 0.19 both Inadmiss
 condition Active of the queue there tells why.`,
 		Remedy: `Create the ClusterQueue, set stopPolicy to None, or give it what its condition says that it lacks.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#stoppolicy",
-		Detect: func(v *View) { reportHeld(v, heldForClusterQueue, heldByStop) },
+		Detect: func(v *View) {
+			reportHeld(v, kueue.ReasonClusterQueueMissing, kueue.ReasonClusterQueueInactive, kueue.ReasonLocalQueueStopped)
+		},
 	}
 }
 
@@ -53,6 +58,6 @@ need not match on a worker.`,
 selector".`,
 		Remedy: `Label the namespace on the worker so that it matches, or widen the selector; {} matches every namespace.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector",
-		Detect: func(v *View) { reportHeld(v, heldByNamespace) },
+		Detect: func(v *View) { reportHeld(v, kueue.ReasonNamespaceExcluded) },
 	}
 }

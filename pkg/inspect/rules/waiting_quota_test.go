@@ -44,7 +44,7 @@ func TestQuotaAfterPreemption(t *testing.T) {
 	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1, "%+v", found)
 	assert.Assert(t, strings.Contains(found[0].Message, "waits for quota again"), found[0].Message)
-	assert.Assert(t, strings.Contains(found[0].Remedy, "where whatever orchestrates it sets it"), found[0].Remedy)
+	assert.Assert(t, strings.Contains(found[0].Remedy, "in the quota orchestrator: it sets the quota of ClusterQueue cluster-queue"), found[0].Remedy)
 }
 
 // TestCircleOfCohorts: a ClusterQueue in a circle of cohorts lacks nothing itself.
@@ -63,7 +63,7 @@ func TestCircleOfCohorts(t *testing.T) {
 		rule, _ := rules.ByCode(code)
 		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 		assert.Assert(t, len(found) == 1, "%s: %+v", code, found)
-		assert.Assert(t, strings.Contains(found[0].Remedy, "break the circle of cohorts"), found[0].Remedy)
+		assert.Assert(t, strings.Contains(found[0].Remedy, "break the cycle of cohorts"), found[0].Remedy)
 	}
 }
 

@@ -254,7 +254,7 @@ func TestWaitingFindings(t *testing.T) {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
 			object:  "kwok-w1 LocalQueue default/user-queue",
 			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can take the Job",
-			remedy: quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; " +
+			remedy: "create LocalQueue default/user-queue on kwok-w1: " + quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; create LocalQueue default/user-queue on kwok-w2: " +
 				quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
 		},
 		"a queue that is stopped on one of two": {
@@ -264,7 +264,7 @@ func TestWaitingFindings(t *testing.T) {
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue is stopped on kwok-w1",
-			remedy:  quoted(`kubectl --context kwok-w1 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
+			remedy:  "resume ClusterQueue cluster-queue on kwok-w1: " + quoted(`kubectl --context kwok-w1 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
 		},
 		"a namespace that does not match": {
 			testCase: testCase{code: "JM028", base: recordedNoQuota, edits: append(onWorkers("Misconfigured", "Workload namespace doesn't match ClusterQueue selector"),
@@ -272,7 +272,7 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue takes nothing from namespace default on kwok-w1, kwok-w2, and no other worker can take the Job",
-			remedy: quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; " +
+			remedy: "label namespace default on kwok-w1 for ClusterQueue cluster-queue: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; let ClusterQueue cluster-queue on kwok-w2 select all namespaces: " +
 				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`),
 		},
 		"two workers without Kueue": {
@@ -285,7 +285,7 @@ func TestWaitingFindings(t *testing.T) {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
 			message: "Jobs wait for quota on the workers",
-			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or request less",
+			remedy:  "wait until other Workloads release quota; or raise the quota on kwok-w1: " + quoted("kubectl --context kwok-w1 edit clusterqueues.kueue.x-k8s.io cluster-queue"),
 		},
 		"no place in a topology": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: []edit{
@@ -296,7 +296,10 @@ func TestWaitingFindings(t *testing.T) {
 			severity: inspect.Warning, findings: 1, object: "kwok-mgr Job default/train",
 			message: "no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
 				"topology racks fits 2 of its 4 Pods",
-			remedy: "give ResourceFlavor a100 a topology, or add nodes to a domain of topology racks, or request a wider one",
+			remedy: "add nodes to a domain of topology racks on kwok-w2; see its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
+				"; or request a wider topology in the Pod template; or set the topology of ResourceFlavor a100 on kwok-w1: " +
+				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`) +
+				"; or remove the topology request from the Pod template",
 		},
 		"no place in a topology here, no room there": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: []edit{
@@ -305,8 +308,11 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", waitingWorkload, withoutQuota("WaitingForQuota", "")),
 			}},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
-			message: "Jobs wait for quota on the workers; default/train: topology racks fits 0 of its 4 Pods",
-			remedy:  "raise the quota of the ClusterQueue behind LocalQueue default/user-queue on one of the workers, or request less",
+			message: "Jobs wait for quota on the workers; default/train: " +
+				"topology racks fits 0 of its 4 Pods",
+			remedy: "wait until other Workloads release quota; or raise the quota on kwok-w2: " + quoted("kubectl --context kwok-w2 edit clusterqueues.kueue.x-k8s.io cluster-queue") +
+				"; or add nodes to a domain of topology racks on kwok-w1; see its levels: " + quoted("kubectl --context kwok-w1 describe topologies.kueue.x-k8s.io racks") +
+				"; or request a wider topology in the Pod template",
 		},
 	}
 	for name, c := range cases {

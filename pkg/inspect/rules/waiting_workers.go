@@ -138,15 +138,12 @@ would have to preempt waits until then. That is meant to be so.`,
 	}
 }
 
-// blockedOnGates is the condition of a Workload that may not preempt yet.
-const blockedOnGates = "BlockedOnPreemptionGates"
-
 func detectPreemptionGated(v *View) {
 	for w := range v.untaken() {
 		var contexts, evidence []string
 		since := w.since
 		for _, o := range w.copies {
-			if gated := o.Workload.Condition(blockedOnGates); isTrue(gated) {
+			if gated := o.Workload.Condition(kueue.BlockedOnPreemptionGates); isTrue(gated) {
 				contexts = append(contexts, o.Worker.Context)
 				evidence = append(evidence, conditionOf(o.Worker, o.Workload, gated))
 				since = newest(gated.LastTransitionTime.Time, since)

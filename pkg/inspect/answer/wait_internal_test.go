@@ -1,0 +1,40 @@
+package answer
+
+import (
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestReasonOfWait: the reasons of Workloads become those of Jobs, and each has its place in
+// the order of what workers say.
+func TestReasonOfWait(t *testing.T) {
+	for _, reason := range kueue.WaitReasons() {
+		assert.Assert(t, slices.Contains(reasonsOfWorkers(), reasonOfWait(&kueue.Wait{Reason: reason})), string(reason))
+	}
+	for reason, want := range map[kueue.WaitReason]inspect.JobReason{
+		kueue.ReasonQuotaInUse: inspect.ReasonQuotaInUse, kueue.ReasonOverLimit: inspect.ReasonOverLimit,
+		kueue.ReasonTaint: inspect.ReasonNoFlavor, kueue.ReasonNoTopologyDomain: inspect.ReasonNoFlavor,
+		kueue.ReasonLocalQueueMissing: inspect.ReasonSetup, kueue.ReasonCheckRejected: inspect.ReasonAdmissionCheck,
+		kueue.ReasonDeactivated: inspect.ReasonHeld, kueue.ReasonDevicesUnresolved: inspect.ReasonHeld,
+		kueue.ReasonNotEvaluated: inspect.ReasonNotAdmitted,
+	} {
+		assert.Equal(t, reasonOfWait(&kueue.Wait{Reason: reason}), want, string(reason))
+	}
+}
+
+// TestStateOfWait: a Job is blocked only if its wait does not end by itself.
+func TestStateOfWait(t *testing.T) {
+	for reason, want := range map[kueue.WaitReason]inspect.JobState{
+		kueue.ReasonQuotaInUse: inspect.StateWaiting, kueue.ReasonNoTopologyDomain: inspect.StateWaiting,
+		kueue.ReasonOverLimit: inspect.StateBlocked, kueue.ReasonTaint: inspect.StateBlocked,
+		kueue.ReasonLocalQueueMissing: inspect.StateBlocked, kueue.ReasonDevicesUnresolved: inspect.StateBlocked,
+	} {
+		assert.Equal(t, stateOfWait(&kueue.Wait{Reason: reason}), want, string(reason))
+	}
+	assert.Equal(t, stateOfWait(&kueue.Wait{Reason: kueue.ReasonOverLimit, Partial: true}), inspect.StateWaiting)
+}

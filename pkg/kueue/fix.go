@@ -1,0 +1,283 @@
+package kueue
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// Site is where a Workload waits: what its fixes need to know besides the reason.
+type Site struct {
+	// Context reaches the cluster.
+	Context  string
+	Workload *Workload
+	// Version is the version of Kueue's API there, "" for v1beta2.
+	Version string
+	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
+	LocalQueue   *LocalQueue
+	ClusterQueue *ClusterQueue
+}
+
+// Fixes returns how to end a wait, the best way first. It is the one mapping from reasons
+// to fixes, for rules, traces and placements. A text is an imperative, with a command if
+// one does what the text says. No fix deletes the Job.
+func (w *Wait) Fixes(at Site) []command.Fix {
+	switch {
+	case w.Reason == ReasonQuotaInUse:
+		raise := at.fixLacks(w.Lacks, ReasonQuotaInUse)
+		if len(raise) == 0 {
+			raise = []command.Fix{at.editQuota("raise the quota on %s", at.Context)}
+		}
+		return append([]command.Fix{fix("wait until other Workloads release quota")}, raise...)
+	case w.Reason == ReasonOverLimit, w.Reason == ReasonNoTopologyDomain, w.IsForFlavor():
+		if fixes := at.fixLacks(w.Lacks, slices.Concat(severities()[1:], []WaitReason{ReasonQuotaInUse})...); len(fixes) > 0 {
+			return fixes
+		}
+		return at.fixUnexplained(w)
+	case w.IsForQueue():
+		return at.fixQueue(w)
+	case w.IsDeactivation():
+		return at.fixDeactivation(w)
+	case w.IsForCheck():
+		return at.fixChecks(w)
+	}
+	return at.fixOther(w)
+}
+
+// SiteWait is a Workload, or one of its copies, with the reason for which it waits on a cluster.
+type SiteWait struct {
+	Wait Wait
+	Site Site
+}
+
+// Fixes returns how to end the wait of a Job whose Workload waits on several clusters, each
+// way once. For each reason it takes the cluster where the smallest change is enough, since
+// one cluster has to take the Job.
+func Fixes(all []SiteWait) []command.Fix {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b SiteWait) int {
+		return cmp.Or(cmp.Compare(a.Wait.rank(), b.Wait.rank()), compareQuantities(a.Wait.excess(), b.Wait.excess()))
+	})
+	var fixes []command.Fix
+	var reasons []WaitReason
+	for i := range all {
+		if slices.Contains(reasons, all[i].Wait.Reason) {
+			continue
+		}
+		reasons = append(reasons, all[i].Wait.Reason)
+		fixes = appendNew(fixes, all[i].Wait.Fixes(all[i].Site))
+	}
+	return fixes
+}
+
+// rank is lower for waits that end sooner.
+func (w *Wait) rank() int {
+	switch {
+	case w.CanPass():
+		return 0
+	case w.IsForGood():
+		return 2
+	}
+	return 1
+}
+
+// excess returns by how much a quota would have to be raised at least, "" if unknown.
+func (w *Wait) excess() string {
+	least := ""
+	for i := range w.Lacks {
+		if e := w.Lacks[i].Excess(); compareQuantities(e, least) < 0 {
+			least = e
+		}
+	}
+	return least
+}
+
+// appendNew appends the fixes whose text is new.
+func appendNew(fixes, more []command.Fix) []command.Fix {
+	for _, f := range more {
+		if !slices.ContainsFunc(fixes, func(o command.Fix) bool { return o.Text == f.Text }) {
+			fixes = append(fixes, f)
+		}
+	}
+	return fixes
+}
+
+func fix(format string, arguments ...any) command.Fix {
+	return command.Fix{Text: fmt.Sprintf(format, arguments...), Command: []string{}}
+}
+
+func fixBy(c command.Command, format string, arguments ...any) command.Fix {
+	return command.Fix{Text: fmt.Sprintf(format, arguments...), Command: c.Words()}
+}
+
+// describe returns the command that shows what Kueue says about the Workload.
+func (s Site) describe() command.Command {
+	return Kubectl(s.Context, "describe", "Workload", s.Workload.Namespace, s.Workload.Name)
+}
+
+// fixUnexplained returns fixes for a lack that Kueue explains without amounts.
+func (s Site) fixUnexplained(w *Wait) []command.Fix {
+	switch w.Reason {
+	case ReasonOverLimit:
+		return []command.Fix{fix("run fewer Pods at once, or request less per Pod"), s.editQuota("raise the quota on %s", s.Context)}
+	case ReasonNoTopologyDomain:
+		return []command.Fix{fix("add nodes on %s", s.Context), fix("request a wider topology in the Pod template")}
+	default:
+		return []command.Fix{fixBy(s.describe(), "see which flavors Kueue rejects on %s, and why", s.Context)}
+	}
+}
+
+// fixLacks returns the fixes of the lacks with some reasons, each once, the smallest change
+// to the quota first.
+func (s Site) fixLacks(lacks []Lack, reasons ...WaitReason) []command.Fix {
+	lacks = slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool { return !slices.Contains(reasons, l.Reason) })
+	slices.SortStableFunc(lacks, func(a, b Lack) int { return compareQuantities(a.Excess(), b.Excess()) })
+	var fixes []command.Fix
+	for i := range lacks {
+		fixes = appendNew(fixes, s.fixLack(&lacks[i]))
+	}
+	return fixes
+}
+
+// fixLack returns the fixes of one lack.
+func (s Site) fixLack(l *Lack) []command.Fix {
+	flavor := func(verb string) command.Command { return Kubectl(s.Context, verb, "ResourceFlavor", "", l.Flavor) }
+	switch l.Reason {
+	case ReasonOverLimit:
+		return s.fixLimit(l)
+	case ReasonQuotaInUse:
+		return []command.Fix{s.raiseQuota(l)}
+	case ReasonTaint:
+		return []command.Fix{fix("tolerate taint %s of flavor %s", l.Taint, l.Flavor)}
+	case ReasonFlavorLabels:
+		return []command.Fix{fixBy(flavor("describe"), "change the node selector or affinity to match flavor %s; see its labels", l.Flavor)}
+	case ReasonResourceNotCovered:
+		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), fix("remove the request for %s", l.Resource)}
+	case ReasonFlavorMissing:
+		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": l.Flavor}}
+		return []command.Fix{{Text: fmt.Sprintf("create ResourceFlavor %s on %s", l.Flavor, s.Context), Command: create(s.Context, object)}}
+	case ReasonNoTopology:
+		return []command.Fix{
+			fixBy(Patch(s.Context, "ResourceFlavor", "", l.Flavor, "TOPOLOGY", "spec", "topologyName"), "set the topology of ResourceFlavor %s on %s", l.Flavor, s.Context),
+			fix("remove the topology request from the Pod template"),
+		}
+	case ReasonNoTopologyLevel:
+		return []command.Fix{fixBy(flavor("describe"), "request a level that the topology of flavor %s has", l.Flavor)}
+	case ReasonTopologyRequired:
+		return []command.Fix{fix("request a topology for flavor %s in the Pod template (annotation %s)", l.Flavor, preferredTopology)}
+	case ReasonNoTopologyDomain:
+		return s.fixTopology(l)
+	default:
+		return nil
+	}
+}
+
+// preferredTopology is the annotation by which Pods prefer a topology level (kueue:
+// apis/kueue/v1beta2/topology_types.go).
+const preferredTopology = "kueue.x-k8s.io/podset-preferred-topology"
+
+func (s Site) fixTopology(l *Lack) []command.Fix {
+	wider := fix("request a wider topology in the Pod template")
+	if l.Topology == "" {
+		return []command.Fix{fix("label nodes on %s with topology level %s", s.Context, l.Level), wider}
+	}
+	nodes := fixBy(Kubectl(s.Context, "describe", "Topology", "", l.Topology), "add nodes to a domain of topology %s on %s; see its levels", l.Topology, s.Context)
+	return []command.Fix{nodes, wider}
+}
+
+// fixLimit returns the fixes of a request above the limit.
+func (s Site) fixLimit(l *Lack) []command.Fix {
+	if limit, err := resource.ParseQuantity(l.Limit); err != nil || limit.IsZero() {
+		return []command.Fix{s.raiseQuota(l)}
+	}
+	return []command.Fix{fix("request at most %s %s: run fewer Pods at once, or request less per Pod", l.Limit, l.Resource), s.raiseQuota(l)}
+}
+
+// raiseQuota returns how to give a ClusterQueue as much more quota as a lack is about.
+func (s Site) raiseQuota(l *Lack) command.Fix {
+	by := l.Excess()
+	more, err := resource.ParseQuantity(by)
+	if nominal := s.ClusterQueue.nominal(l.Flavor, l.Resource); err == nil && nominal != nil {
+		more.Add(nominal.NominalQuota)
+		return RaiseQuota(s.Context, s.ClusterQueue, l.Flavor, l.Resource, by, more.String())
+	}
+	text := fmt.Sprintf("raise the quota of %s in flavor %s on %s", l.Resource, l.Flavor, s.Context)
+	if by != "" {
+		text += " by " + by
+	}
+	return s.editQuota("%s", text)
+}
+
+// RaiseQuota returns how to raise a quota of a ClusterQueue by an amount to another one, both
+// Kubernetes quantities. If Kueue or an orchestrator sets the quota, its source has to
+// change, not the spec.
+func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to string) command.Fix {
+	s := Site{Context: context, ClusterQueue: q}
+	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s by %s", q.Name, context, by)
+	if set := SetQuota(context, q, flavor, resourceName, to); !set.IsZero() && !s.isQuotaForeign() {
+		return fixBy(set, "%s to %s %s (flavor %s)", text, to, resourceName, flavor)
+	}
+	return s.editQuota("%s %s (flavor %s)", text, resourceName, flavor)
+}
+
+// isQuotaForeign returns whether something else than a person sets the quota.
+func (s Site) isQuotaForeign() bool {
+	q := s.ClusterQueue
+	return q != nil && (q.Status.EffectiveQuotas != nil || meta.IsStatusConditionTrue(q.Status.Conditions, QuotaAutomation))
+}
+
+// QuotaAutomation is the condition of a ClusterQueue whose quota MultiKueue writes (kueue:
+// pkg/controller/admissionchecks/multikueue/clusterqueue.go, from 0.20 on).
+const QuotaAutomation = "MultiKueueManagerQuotaAutomation"
+
+// editQuota returns a change of the ClusterQueue's quota, with the command that edits it.
+func (s Site) editQuota(format string, arguments ...any) command.Fix {
+	text := fmt.Sprintf(format, arguments...)
+	q, name := s.ClusterQueue, s.clusterQueueName()
+	switch {
+	case name == "":
+		return fixBy(list(s.Context, "ClusterQueue"), "%s; find its ClusterQueue", text)
+	case q == nil || !s.isQuotaForeign():
+		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "%s", text)
+	case q.Status.EffectiveQuotas != nil:
+		return fix("%s, in %s: it sets the quota of ClusterQueue %s", text, q.Status.EffectiveQuotas.Orchestrator(), name)
+	}
+	return fixBy(list(s.Context, "MultiKueueCluster"),
+		"raise the quota of a worker: MultiKueue sets that of ClusterQueue %s on %s to the sum of its workers", name, s.Context)
+}
+
+// clusterQueueName returns the name of the Workload's ClusterQueue, "" if unknown.
+func (s Site) clusterQueueName() string {
+	switch {
+	case s.ClusterQueue != nil:
+		return s.ClusterQueue.Name
+	case s.LocalQueue != nil:
+		return s.LocalQueue.Spec.ClusterQueue
+	}
+	return ""
+}
+
+// list returns the command that lists the objects of a kind without namespaces.
+func list(context, kind string) command.Command {
+	return command.Kubectl(context, "", "get", Resource(kind))
+}
+
+// compareQuantities orders quantities, with those that are none last.
+func compareQuantities(a, b string) int {
+	x, errX := resource.ParseQuantity(a)
+	y, errY := resource.ParseQuantity(b)
+	switch {
+	case errX != nil && errY != nil:
+		return 0
+	case errX != nil:
+		return 1
+	case errY != nil:
+		return -1
+	}
+	return x.Cmp(y)
+}

@@ -1,0 +1,163 @@
+package kueue_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// fixesOf renders the fixes of a wait, one per line.
+func fixesOf(w *kueue.Wait, at kueue.Site) string {
+	var lines []string
+	for _, f := range w.Fixes(at) {
+		lines = append(lines, strings.TrimSuffix(f.Text+": "+f.Shell(), ": "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func site(t *testing.T, clusterQueue string) kueue.Site {
+	t.Helper()
+	at := kueue.Site{Context: "w1", Workload: workload(t, `{metadata: {namespace: ml, name: job-a}, spec: {queueName: gpu}}`)}
+	if clusterQueue != "" {
+		at.ClusterQueue, at.LocalQueue = &kueue.ClusterQueue{}, &kueue.LocalQueue{}
+		assert.NilError(t, yaml.Unmarshal([]byte(clusterQueue), at.ClusterQueue))
+		at.LocalQueue.Spec.ClusterQueue = at.ClusterQueue.Name
+	}
+	return at
+}
+
+// TestFixes: each reason has its fix, with a command if one does what the text says.
+func TestFixes(t *testing.T) {
+	const (
+		queue = `metadata: {name: q}, spec: {resourceGroups: [{flavors: [{name: spot, resources: [{name: cpu, nominalQuota: 1}]}, {name: od, resources: [{name: cpu, nominalQuota: 14}]}]}]`
+		over  = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (18) > maximum capacity (14)"
+		set   = `kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type json -p '[{"op":"test","path":"/spec/resourceGroups/0/flavors/1/name","value":"od"},{"op":"test","path":"/spec/resourceGroups/0/flavors/1/resources/0/name","value":"cpu"},{"op":"replace","path":"/spec/resourceGroups/0/flavors/1/resources/0/nominalQuota","value":"18"}]'`
+		fewer = "request at most 14 cpu: run fewer Pods at once, or request less per Pod\n"
+		edit  = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q"
+	)
+	for _, tt := range []struct{ name, queue, reason, message, want string }{
+		{"too large", "{" + queue + "}}", "ExceedsMaxQuota", over, fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set},
+		{
+			"too large, and a taint", "{" + queue + "}}", "ExceedsMaxQuota", over + ", untolerated taint {spot true NoSchedule <nil>} in flavor spot",
+			fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set + "\ntolerate taint spot=true:NoSchedule of flavor spot",
+		},
+		{
+			"too large, queue not read", "", "ExceedsMaxQuota", over,
+			fewer + "raise the quota of cpu in flavor od on w1 by 4; find its ClusterQueue: kubectl --context w1 get clusterqueues.kueue.x-k8s.io",
+		},
+		{
+			"too large, quota set by MultiKueue", "{" + queue + "}, status: {conditions: [{type: MultiKueueManagerQuotaAutomation, status: \"True\"}]}}", "ExceedsMaxQuota", over,
+			fewer + "raise the quota of a worker: MultiKueue sets that of ClusterQueue q on w1 to the sum of its workers: kubectl --context w1 get multikueueclusters.kueue.x-k8s.io",
+		},
+		{
+			"too large, quota set by an orchestrator", "{" + queue + "}, status: {effectiveQuotas: {orchestratorRef: {kind: Plan, name: night}}}}", "ExceedsMaxQuota", over,
+			fewer + "raise the quota of ClusterQueue q on w1 by 4 cpu (flavor od), in Plan night: it sets the quota of ClusterQueue q",
+		},
+		{"too large, without numbers", "{" + queue + "}}", "ExceedsMaxQuota", "", "run fewer Pods at once, or request less per Pod\nraise the quota on w1" + edit},
+		{
+			"no quota at all", "{" + queue + "}}", "ExceedsMaxQuota", strings.Replace(over, "capacity (14)", "capacity (0)", 1),
+			"raise the quota of ClusterQueue q on w1 by 18 to 32 cpu (flavor od): " + strings.Replace(set, `"18"`, `"32"`, 1),
+		},
+		{
+			"quota in use", "{" + queue + "}}", "WaitingForQuota", "insufficient unused quota for cpu in flavor od, 4 more needed, untolerated taint {spot true NoSchedule <nil>} in flavor spot",
+			"wait until other Workloads release quota\nraise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set,
+		},
+		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot"},
+		{
+			"labels", "", "Pending", "flavor od doesn't match node affinity",
+			"change the node selector or affinity to match flavor od; see its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
+		},
+		{
+			"resource", "{" + queue + "}}", "NoMatchingFlavor", "resource example.com/foo unavailable in ClusterQueue",
+			"add example.com/foo to a flavor of the ClusterQueue on w1" + edit + "\nremove the request for example.com/foo",
+		},
+		{
+			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,
+			`set the topology of ResourceFlavor od on w1: kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'` +
+				"\nremove the topology request from the Pod template",
+		},
+		{
+			"topology", "", "TopologyPlacementFailed", `topology "racks" allows to fit only 2 out of 4 pod(s)`,
+			"add nodes to a domain of topology racks on w1; see its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nrequest a wider topology in the Pod template",
+		},
+		{
+			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
+			`create ResourceFlavor gone on w1: printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"}}' | kubectl --context w1 create -f -`,
+		},
+		{
+			"LocalQueue missing", "", "Misconfigured", "LocalQueue gpu doesn't exist",
+			"create LocalQueue ml/gpu on w1 for one of its ClusterQueues: kubectl --context w1 get clusterqueues.kueue.x-k8s.io",
+		},
+		{
+			"LocalQueue stopped", "", "Suspended", "LocalQueue gpu is inactive",
+			`resume LocalQueue ml/gpu on w1: kubectl --context w1 -n ml patch localqueues.kueue.x-k8s.io gpu --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
+		},
+		{
+			"its ClusterQueue stopped", "{metadata: {name: q}, spec: {stopPolicy: Hold}}", "Suspended", "LocalQueue gpu is inactive",
+			`resume ClusterQueue q on w1: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
+		},
+		{"ClusterQueue inactive", "{metadata: {name: q}}", "Suspended", "ClusterQueue q is inactive", "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q"},
+		{
+			"namespace", "{metadata: {name: q}, spec: {namespaceSelector: {matchLabels: {team: a}}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
+			"label namespace ml on w1 for ClusterQueue q: kubectl --context w1 label namespace ml --overwrite team=a",
+		},
+		{
+			"no namespace", "{metadata: {name: q}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
+			`let ClusterQueue q on w1 select all namespaces: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"namespaceSelector":{}}}'`,
+		},
+		{
+			"deactivated", "", "Deactivated", "",
+			`activate the Workload: kubectl --context w1 -n ml patch workloads.kueue.x-k8s.io job-a --type merge -p '{"spec":{"active":true}}'`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wait := (&kueue.Claim{Reason: tt.reason, Message: tt.message}).Waiting()
+			if tt.reason == "Deactivated" {
+				wait = kueue.Wait{Reason: kueue.ReasonDeactivated}
+			}
+			assert.Equal(t, fixesOf(&wait, site(t, tt.queue)), tt.want)
+		})
+	}
+}
+
+// TestFixEveryReason: what waits has a fix, and no fix deletes anything.
+func TestFixEveryReason(t *testing.T) {
+	for _, reason := range kueue.WaitReasons() {
+		wait := kueue.Wait{Reason: reason, Checks: []kueue.CheckState{{Name: "budget"}}}
+		fixes := fixesOf(&wait, site(t, ""))
+		assert.Equal(t, fixes != "", wait.IsWaiting(), reason)
+		assert.Assert(t, !strings.Contains(fixes, "delete job"), fixes)
+	}
+}
+
+// TestFixTimedOut: what Kueue deactivates again at once is not to be activated.
+func TestFixTimedOut(t *testing.T) {
+	const longer = "submit it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
+	at := site(t, "")
+	wait := kueue.Wait{Reason: kueue.ReasonTimedOut}
+	assert.Assert(t, strings.HasPrefix(fixesOf(&wait, at), longer+"\nrun it again for as long as before: kubectl"))
+	at.Workload = workload(t, `{status: {conditions: [{type: DeactivationTarget, status: "True", reason: MaximumExecutionTimeExceeded}]}}`)
+	assert.Equal(t, fixesOf(&wait, at), longer)
+}
+
+// TestFixesOfSeveral: of several clusters, the smallest change is first, and each way is
+// told once.
+func TestFixesOfSeveral(t *testing.T) {
+	over := func(context, limit string) kueue.SiteWait {
+		at := site(t, "{metadata: {name: q}}")
+		at.Context = context
+		wait := (&kueue.Claim{Reason: "Pending", Message: "insufficient quota for gpu in flavor a100, request > maximum capacity (8 > " + limit + ")"}).Waiting()
+		return kueue.SiteWait{Wait: wait, Site: at}
+	}
+	tainted := kueue.SiteWait{Wait: (&kueue.Claim{Reason: "Pending", Message: "untolerated taint {spot  NoSchedule <nil>} in flavor spot"}).Waiting(), Site: site(t, "")}
+	var texts []string
+	for _, f := range kueue.Fixes([]kueue.SiteWait{over("w1", "4"), tainted, over("w2", "6"), tainted}) {
+		texts = append(texts, f.Text)
+	}
+	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu: run fewer Pods at once, or request less per Pod\n"+
+		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot")
+}

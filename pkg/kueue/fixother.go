@@ -1,0 +1,93 @@
+package kueue
+
+import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+
+// MaxExecutionLabel is the label of a Job that limits its run time (kueue:
+// pkg/controller/constants).
+const MaxExecutionLabel = "kueue.x-k8s.io/max-exec-time-seconds"
+
+// fixDeactivation returns the fixes of a deactivated Workload. While DeactivationTarget is
+// true, Kueue deactivates again at once what somebody activates (kueue:
+// workload_controller.go).
+func (s Site) fixDeactivation(w *Wait) []command.Fix {
+	if s.Workload.Is(DeactivationTarget) {
+		return s.fixDoomed(w)
+	}
+	activate := Activate(s.Context, s.Workload)
+	switch w.Reason {
+	case ReasonTimedOut:
+		return []command.Fix{
+			fix("submit it again with a longer %s", MaxExecutionLabel),
+			fixBy(activate, "run it again for as long as before"),
+		}
+	case ReasonRequeueLimit:
+		return []command.Fix{fixBy(activate, "find why its Pods were not ready in time, then activate the Workload")}
+	case ReasonEvictedOnManager:
+		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
+	case ReasonDeactivatedByKueue:
+		return []command.Fix{fixBy(activate, "resolve what Kueue reports, then activate the Workload")}
+	default:
+		return []command.Fix{fixBy(activate, "activate the Workload")}
+	}
+}
+
+// fixDoomed returns the fixes of a Workload that Kueue does not let anybody activate.
+func (s Site) fixDoomed(w *Wait) []command.Fix {
+	switch w.Reason {
+	case ReasonTimedOut:
+		return []command.Fix{fix("submit it again with a longer %s", MaxExecutionLabel)}
+	case ReasonEvictedOnManager:
+		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
+	case ReasonRequeueLimit:
+		return []command.Fix{fix("find why its Pods were not ready in time, then submit it again")}
+	default:
+		return []command.Fix{fixBy(s.describe(), "resolve what Kueue reports, then submit it again")}
+	}
+}
+
+// fixChecks returns the fixes of AdmissionChecks that are not ready.
+func (s Site) fixChecks(w *Wait) []command.Fix {
+	if w.Reason == ReasonCheckRejected {
+		text := "resolve what the AdmissionCheck rejects, then activate the Workload"
+		if len(w.Checks) > 0 {
+			text = "resolve what AdmissionCheck " + w.Checks[0].Name + " rejects, then activate the Workload"
+		}
+		return []command.Fix{fixBy(Activate(s.Context, s.Workload), "%s", text)}
+	}
+	fixes := []command.Fix{}
+	for _, c := range w.Checks {
+		fixes = append(fixes, fixBy(Kubectl(s.Context, "describe", "AdmissionCheck", "", c.Name),
+			"wait for AdmissionCheck %s on %s, or check its controller", c.Name, s.Context))
+	}
+	return fixes
+}
+
+// fixOther returns the fixes of reasons that are about the Workload itself.
+func (s Site) fixOther(w *Wait) []command.Fix {
+	text := map[WaitReason]string{
+		ReasonPreempting:        "wait until Kueue has preempted others",
+		ReasonAdmissionGated:    "ask the owner of annotation kueue.x-k8s.io/admission-gated-by to release the Workload",
+		ReasonMisconfigured:     "correct the resource requests that Kueue reports",
+		ReasonDevicesUnresolved: "correct the ResourceClaimTemplate or device class that Kueue reports",
+		ReasonOnHold:            "resolve why its own controller holds the Workload",
+		ReasonInadmissible:      "correct what Kueue reports",
+		ReasonUnknown:           "see what Kueue reports",
+	}[w.Reason]
+	if text != "" {
+		return []command.Fix{fixBy(s.describe(), "%s", text)}
+	}
+	switch w.Reason {
+	case ReasonPodsNotReady:
+		return []command.Fix{fixBy(list(s.Context, "Workload").With("-A", "-o", "wide"), "wait until the Pods of admitted Workloads are ready; find those that are not")}
+	case ReasonPreemptionGated:
+		return []command.Fix{fix("wait until MultiKueue opens the preemption gate, at most 5 minutes per worker")}
+	case ReasonPreempted:
+		return []command.Fix{fix("wait until other Workloads release quota")}
+	case ReasonBackoff, ReasonEvicted:
+		return []command.Fix{fixBy(s.describe(), "wait until Kueue queues the Workload again; see why Kueue evicted it")}
+	case ReasonNotEvaluated, ReasonTopologyPending:
+		return []command.Fix{fix("wait for the scheduler of Kueue on %s", s.Context)}
+	default:
+		return []command.Fix{}
+	}
+}

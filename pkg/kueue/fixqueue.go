@@ -1,0 +1,115 @@
+package kueue
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// CohortCycle is the reason of an inactive ClusterQueue whose cohorts are their own
+// ancestors. Nothing in the ClusterQueue itself is wrong (Kueue 0.19.7).
+const CohortCycle = "CohortCycleDetected"
+
+// fixQueue returns the fixes of a queue that is missing, stopped, or closed to the namespace.
+func (s Site) fixQueue(w *Wait) []command.Fix {
+	namespace := s.Workload.Namespace
+	clusterQueue := w.Queue
+	if clusterQueue == "" || w.Reason == ReasonLocalQueueStopped {
+		clusterQueue = s.clusterQueueName()
+	}
+	switch {
+	case w.Reason == ReasonLocalQueueMissing:
+		return []command.Fix{s.createLocalQueue()}
+	case w.Reason == ReasonClusterQueueMissing:
+		return []command.Fix{fixBy(list(s.Context, "ClusterQueue"),
+			"create ClusterQueue %s on %s, or recreate the LocalQueue for one of those that exist", clusterQueue, s.Context)}
+	case w.Reason == ReasonNamespaceExcluded:
+		return []command.Fix{s.admitNamespace(clusterQueue)}
+	case s.isLocalQueueStopped(w):
+		return []command.Fix{fixBy(Resume(s.Context, "LocalQueue", namespace, s.Workload.Spec.QueueName),
+			"resume LocalQueue %s/%s on %s", namespace, s.Workload.Spec.QueueName, s.Context)}
+	}
+	return []command.Fix{s.ActivateQueue(clusterQueue)}
+}
+
+// isLocalQueueStopped returns whether a stop concerns the LocalQueue. Kueue calls a
+// LocalQueue inactive also if its ClusterQueue is.
+func (s Site) isLocalQueueStopped(w *Wait) bool {
+	if s.LocalQueue != nil {
+		return IsStopped(s.LocalQueue.Spec.StopPolicy)
+	}
+	return w.Reason == ReasonLocalQueueStopped
+}
+
+// createLocalQueue returns how to create the LocalQueue that the Workload names, for the
+// ClusterQueue of the site or one that the reader chooses.
+func (s Site) createLocalQueue() command.Fix {
+	namespace, name := s.Workload.Namespace, s.Workload.Spec.QueueName
+	queue := s.clusterQueueName()
+	if queue == "" {
+		return fixBy(list(s.Context, "ClusterQueue"), "create LocalQueue %s/%s on %s for one of its ClusterQueues", namespace, name, s.Context)
+	}
+	object := map[string]any{
+		"apiVersion": s.apiVersion(), "kind": "LocalQueue", "metadata": map[string]any{"namespace": namespace, "name": name},
+		"spec": map[string]any{"clusterQueue": queue},
+	}
+	return command.Fix{Text: "create LocalQueue " + namespace + "/" + name + " on " + s.Context, Command: create(s.Context, object)}
+}
+
+// apiVersion returns the version in which objects of Kueue are created.
+func (s Site) apiVersion() string { return Group + "/" + cmp.Or(s.Version, "v1beta2") }
+
+// create returns the words that create an object.
+func create(context string, object any) []string {
+	return command.Words(command.Kubectl(context, "", "create", "-f", "-").Fed(command.JSON(object)).Shell())
+}
+
+// ActivateQueue returns how to make a ClusterQueue active: by its stop policy, or by what
+// its condition Active says.
+func (s Site) ActivateQueue(name string) command.Fix {
+	describe := Kubectl(s.Context, "describe", "ClusterQueue", "", name)
+	q := s.ClusterQueue
+	switch {
+	case name == "":
+		return fixBy(list(s.Context, "ClusterQueue"), "resume the ClusterQueue on %s, or add what it lacks", s.Context)
+	case q == nil:
+		return fixBy(describe, "resume ClusterQueue %s on %s, or add what it lacks", name, s.Context)
+	case IsStopped(q.Spec.StopPolicy):
+		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
+	}
+	if active := meta.FindStatusCondition(q.Status.Conditions, Active); active != nil && active.Reason == CohortCycle {
+		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
+		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s: change spec.parentName of one", name)
+	}
+	return fixBy(describe, "add what ClusterQueue %s on %s lacks", name, s.Context)
+}
+
+// admitNamespace returns how to let a ClusterQueue take Workloads of the namespace: a label
+// if the selector consists of labels, else a wider selector.
+func (s Site) admitNamespace(name string) command.Fix {
+	namespace, q := s.Workload.Namespace, s.ClusterQueue
+	switch {
+	case q == nil && name == "":
+		return fixBy(list(s.Context, "ClusterQueue"), "widen the namespaceSelector of the ClusterQueue on %s to namespace %s", s.Context, namespace)
+	case q == nil:
+		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "widen spec.namespaceSelector of ClusterQueue %s on %s to namespace %s", name, s.Context, namespace)
+	case q.Spec.NamespaceSelector == nil:
+		return fixBy(Patch(s.Context, "ClusterQueue", "", name, map[string]any{}, "spec", "namespaceSelector"),
+			"let ClusterQueue %s on %s select all namespaces", name, s.Context)
+	}
+	labels := q.Spec.NamespaceSelector.MatchLabels
+	if len(labels) == 0 || len(q.Spec.NamespaceSelector.MatchExpressions) > 0 {
+		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "widen spec.namespaceSelector (%s) of ClusterQueue %s on %s, or label namespace %s",
+			metav1.FormatLabelSelector(q.Spec.NamespaceSelector), name, s.Context, namespace)
+	}
+	label := command.Kubectl(s.Context, "", "label", "namespace", namespace, "--overwrite")
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		label = label.With(key + "=" + labels[key])
+	}
+	return fixBy(label, "label namespace %s on %s for ClusterQueue %s", namespace, s.Context, name)
+}

@@ -1,0 +1,159 @@
+package kueue
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Lack is one reason for which a flavor or a ClusterQueue does not take a Workload. Kueue's
+// message fills it, or a simulation that knows more. Quantities are Kubernetes quantities.
+// Fields that are unknown, or that its reason does not use, are "".
+type Lack struct {
+	// Reason is one of QuotaInUse, OverLimit, NoTopologyDomain and those about flavors.
+	Reason       WaitReason `json:"reason"`
+	Resource     string     `json:"resource,omitempty"`
+	Flavor       string     `json:"flavor,omitempty"`
+	ClusterQueue string     `json:"clusterQueue,omitempty"`
+	// Requested is what a podset requests, and Before what other podsets of the Workload
+	// take first. Kueue before 0.16 does not report Before.
+	Requested string `json:"requested,omitempty"`
+	Before    string `json:"before,omitempty"`
+	// Free is what is unused, Missing how much more is needed, and Limit the most that the
+	// Workload could get, all with what may be borrowed.
+	Free    string `json:"free,omitempty"`
+	Missing string `json:"missing,omitempty"`
+	Limit   string `json:"limit,omitempty"`
+	// Taint is KEY=VALUE:EFFECT, or KEY:EFFECT.
+	Taint string `json:"taint,omitempty"`
+	// Topology is the name of a Topology, and Level one of its levels.
+	Topology string `json:"topology,omitempty"`
+	Level    string `json:"level,omitempty"`
+	// Fit is how many of Pods fit into the best domain. Either may count slices of Pods.
+	Fit  string `json:"fit,omitempty"`
+	Pods string `json:"pods,omitempty"`
+}
+
+// AfterOthers returns whether other podsets of the Workload take some of the quota first,
+// so that another flavor for them could help.
+func (l *Lack) AfterOthers() bool { return l.Before != "" && l.Before != "0" }
+
+// Total returns what the podset and those before it request together, "" if unknown.
+func (l *Lack) Total() string {
+	if !l.AfterOthers() {
+		return l.Requested
+	}
+	return added(l.Requested, l.Before, 1)
+}
+
+// Excess returns by how much the request exceeds the limit, or the unused quota; "" if
+// unknown.
+func (l *Lack) Excess() string {
+	if l.Reason == ReasonOverLimit {
+		return added(l.Total(), l.Limit, -1)
+	}
+	if l.Missing != "" || l.Free == "" {
+		return l.Missing
+	}
+	return added(l.Total(), l.Free, -1)
+}
+
+// added returns a + sign × b, "" if one of them is not a quantity.
+func added(a, b string, sign int) string {
+	x, err := resource.ParseQuantity(a)
+	if err != nil {
+		return ""
+	}
+	y, err := resource.ParseQuantity(b)
+	if err != nil {
+		return ""
+	}
+	if sign < 0 {
+		y.Neg()
+	}
+	x.Add(y)
+	return x.String()
+}
+
+// Message describes the lack in words that follow the name of the Job.
+func (l *Lack) Message() string {
+	switch l.Reason {
+	case ReasonOverLimit:
+		return fmt.Sprintf("needs %s, limit %s%s", l.need(), l.Limit, l.location())
+	case ReasonQuotaInUse:
+		return l.shortage()
+	case ReasonTaint:
+		return fmt.Sprintf("does not tolerate taint %s of flavor %s", l.Taint, l.Flavor)
+	case ReasonFlavorLabels:
+		return fmt.Sprintf("flavor %s does not match its node selector or affinity", l.Flavor)
+	case ReasonResourceNotCovered:
+		return l.uncovered()
+	case ReasonFlavorMissing:
+		return fmt.Sprintf("flavor %s does not exist", l.Flavor)
+	case ReasonNoTopology:
+		return fmt.Sprintf("flavor %s has no topology, which its Pods request", l.Flavor)
+	case ReasonNoTopologyLevel:
+		return fmt.Sprintf("requests a topology level that flavor %s lacks", l.Flavor)
+	case ReasonTopologyRequired:
+		return fmt.Sprintf("requests no topology; flavor %s requires one", l.Flavor)
+	case ReasonNoTopologyDomain:
+		return l.noDomain()
+	default:
+		return ""
+	}
+}
+
+// uncovered describes a resource that the ClusterQueue does not have.
+func (l *Lack) uncovered() string {
+	queue := "its ClusterQueue"
+	if l.ClusterQueue != "" {
+		queue = "ClusterQueue " + l.ClusterQueue
+	}
+	if l.Requested != "" {
+		return fmt.Sprintf("needs %s %s; %s has no quota for it", l.Requested, l.Resource, queue)
+	}
+	return fmt.Sprintf("%s has no quota for %s", queue, l.Resource)
+}
+
+// need returns the requested amount of the resource.
+func (l *Lack) need() string {
+	if l.AfterOthers() {
+		return fmt.Sprintf("%s %s besides %s for its other Pods", l.Requested, l.Resource, l.Before)
+	}
+	return l.Requested + " " + l.Resource
+}
+
+// shortage describes quota that others use.
+func (l *Lack) shortage() string {
+	if l.Requested == "" || l.Free == "" {
+		return fmt.Sprintf("needs %s more %s%s", l.Missing, l.Resource, l.location())
+	}
+	return fmt.Sprintf("needs %s, %s free%s", l.need(), l.Free, l.location())
+}
+
+// noDomain describes Pods that fit into no topology domain.
+func (l *Lack) noDomain() string {
+	switch {
+	case l.Topology == "":
+		return "no topology domain exists at level " + l.Level
+	case l.Pods == "":
+		return fmt.Sprintf("topology %s does not fit its Pods", l.Topology)
+	}
+	return fmt.Sprintf("topology %s fits %s of its %s Pods", l.Topology, l.Fit, l.Pods)
+}
+
+// location returns the flavor and the ClusterQueue in parentheses, "" if both are unknown.
+func (l *Lack) location() string {
+	var parts []string
+	if l.Flavor != "" {
+		parts = append(parts, "flavor "+l.Flavor)
+	}
+	if l.ClusterQueue != "" {
+		parts = append(parts, "ClusterQueue "+l.ClusterQueue)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,310 @@
+package kueue
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// WaitReason is why a Workload does not run, or that it does. Each value has one meaning,
+// whichever version of Kueue wrote the Workload.
+type WaitReason string
+
+// Reasons of Workloads that wait for nothing.
+const (
+	ReasonAdmitted WaitReason = "Admitted"
+	ReasonFinished WaitReason = "Finished"
+)
+
+// Reasons that can pass without anybody's help: other Workloads end, or a controller
+// continues.
+const (
+	// ReasonNotEvaluated means that the scheduler has not judged the Workload yet.
+	ReasonNotEvaluated WaitReason = "NotEvaluated"
+	// ReasonQuotaInUse means that other Workloads use the quota.
+	ReasonQuotaInUse WaitReason = "QuotaInUse"
+	// ReasonPreempting means that Kueue is evicting others to free quota.
+	ReasonPreempting WaitReason = "PreemptingOthers"
+	// ReasonPodsNotReady means that Pods of admitted Workloads are not ready
+	// (waitForPodsReady.blockAdmission).
+	ReasonPodsNotReady WaitReason = "OtherPodsNotReady"
+	// ReasonAdmissionGated means that the annotation admission-gated-by holds the Workload.
+	ReasonAdmissionGated WaitReason = "AdmissionGated"
+	// ReasonPreemptionGated means that MultiKueue does not let the Workload preempt others
+	// yet (KEP-8303).
+	ReasonPreemptionGated WaitReason = "PreemptionGated"
+	// ReasonBackoff means that Kueue queues the evicted Workload again after a delay.
+	ReasonBackoff WaitReason = "Backoff"
+	// ReasonPreempted means that another Workload took the quota.
+	ReasonPreempted WaitReason = "Preempted"
+	// ReasonEvicted means that Kueue evicted the Workload for another reason.
+	ReasonEvicted WaitReason = "Evicted"
+	// ReasonCheckPending means that AdmissionChecks have not answered.
+	ReasonCheckPending WaitReason = "AdmissionCheckPending"
+	// ReasonCheckRetry means that an AdmissionCheck asked for a later attempt.
+	ReasonCheckRetry WaitReason = "AdmissionCheckRetry"
+	// ReasonTopologyPending means that quota is reserved and domains are not assigned yet.
+	ReasonTopologyPending WaitReason = "TopologyPending"
+)
+
+// ReasonNoTopologyDomain means that no topology domain has enough nodes. It ends when nodes
+// change, which an autoscaler or a person may do.
+const ReasonNoTopologyDomain WaitReason = "NoTopologyDomain"
+
+// Reasons that end only if somebody changes the Job, the quota, a queue or a flavor.
+const (
+	ReasonOverLimit          WaitReason = "OverLimit"
+	ReasonTaint              WaitReason = "UntoleratedTaint"
+	ReasonFlavorLabels       WaitReason = "FlavorLabelMismatch"
+	ReasonResourceNotCovered WaitReason = "ResourceNotCovered"
+	ReasonFlavorMissing      WaitReason = "FlavorMissing"
+	// ReasonNoTopology means that the Pods request a topology and the flavor has none.
+	ReasonNoTopology WaitReason = "FlavorWithoutTopology"
+	// ReasonNoTopologyLevel means that the flavor's topology lacks the requested level.
+	ReasonNoTopologyLevel WaitReason = "TopologyLevelMissing"
+	// ReasonTopologyRequired means that the flavor takes only Pods that request a topology.
+	ReasonTopologyRequired WaitReason = "TopologyRequestMissing"
+	// ReasonNoMatchingFlavor means that Kueue rejects all flavors and names no known cause.
+	ReasonNoMatchingFlavor    WaitReason = "NoMatchingFlavor"
+	ReasonLocalQueueMissing   WaitReason = "LocalQueueMissing"
+	ReasonLocalQueueStopped   WaitReason = "LocalQueueStopped"
+	ReasonClusterQueueMissing WaitReason = "ClusterQueueMissing"
+	// ReasonClusterQueueInactive means that the ClusterQueue is stopped, or lacks a flavor,
+	// an AdmissionCheck or a topology.
+	ReasonClusterQueueInactive WaitReason = "ClusterQueueInactive"
+	// ReasonNamespaceExcluded means that the ClusterQueue does not select the namespace.
+	ReasonNamespaceExcluded WaitReason = "NamespaceExcluded"
+	// ReasonMisconfigured means that the Pods' resources are invalid or break a LimitRange.
+	ReasonMisconfigured WaitReason = "Misconfigured"
+	// ReasonDevicesUnresolved means that Kueue cannot count the devices of ResourceClaims.
+	ReasonDevicesUnresolved WaitReason = "DevicesUnresolved"
+	// ReasonOnHold means that the Job's own controller does not want it to run.
+	ReasonOnHold        WaitReason = "OnHold"
+	ReasonCheckRejected WaitReason = "AdmissionCheckRejected"
+	// ReasonDeactivated means that a person set spec.active to false.
+	ReasonDeactivated WaitReason = "Deactivated"
+	// ReasonTimedOut means that the Workload ran for its maximum execution time.
+	ReasonTimedOut WaitReason = "MaximumExecutionTimeExceeded"
+	// ReasonRequeueLimit means that the Pods were not ready in time too often.
+	ReasonRequeueLimit WaitReason = "RequeuingLimitExceeded"
+	// ReasonEvictedOnManager means that MultiKueue took the Workload back from a worker.
+	ReasonEvictedOnManager WaitReason = "EvictedOnManagerCluster"
+	// ReasonDeactivatedByKueue means that Kueue deactivated the Workload for another cause.
+	ReasonDeactivatedByKueue WaitReason = "DeactivatedByKueue"
+)
+
+// Reasons of which only the message says more.
+const (
+	// ReasonInadmissible means that Kueue calls the Workload inadmissible, in unknown words.
+	ReasonInadmissible WaitReason = "Inadmissible"
+	ReasonUnknown      WaitReason = "Unknown"
+)
+
+// passing returns the reasons that can pass without anybody's help.
+func passing() []WaitReason {
+	return []WaitReason{
+		ReasonNotEvaluated, ReasonQuotaInUse, ReasonPreempting, ReasonPodsNotReady, ReasonAdmissionGated, ReasonPreemptionGated,
+		ReasonBackoff, ReasonPreempted, ReasonEvicted, ReasonCheckPending, ReasonCheckRetry, ReasonTopologyPending,
+	}
+}
+
+// flavorReasons returns the reasons for which a flavor does not suit the Pods, whatever
+// quota it has. If several apply, the first is the easiest to fix.
+func flavorReasons() []WaitReason {
+	return []WaitReason{
+		ReasonTaint, ReasonFlavorLabels, ReasonTopologyRequired, ReasonNoTopology, ReasonNoTopologyLevel, ReasonFlavorMissing,
+		ReasonResourceNotCovered,
+	}
+}
+
+// deactivations returns the reasons of Workloads whose spec.active is false, or about to be.
+func deactivations() []WaitReason {
+	return []WaitReason{ReasonDeactivated, ReasonTimedOut, ReasonRequeueLimit, ReasonEvictedOnManager, ReasonDeactivatedByKueue}
+}
+
+// lasting returns the reasons that end only if somebody changes something.
+func lasting() []WaitReason {
+	return slices.Concat(flavorReasons(), deactivations(), []WaitReason{
+		ReasonOverLimit, ReasonNoMatchingFlavor, ReasonLocalQueueMissing, ReasonLocalQueueStopped, ReasonClusterQueueMissing,
+		ReasonClusterQueueInactive, ReasonNamespaceExcluded, ReasonMisconfigured, ReasonDevicesUnresolved, ReasonOnHold, ReasonCheckRejected,
+	})
+}
+
+// WaitReasons returns all reasons.
+func WaitReasons() []WaitReason {
+	return slices.Concat([]WaitReason{ReasonAdmitted, ReasonFinished}, passing(), []WaitReason{ReasonNoTopologyDomain}, lasting(),
+		[]WaitReason{ReasonInadmissible, ReasonUnknown})
+}
+
+// Wait is why a Workload does not run on its cluster.
+type Wait struct {
+	Reason WaitReason `json:"reason"`
+	// Since is when the reason began: the last transition of Condition, or the creation of
+	// a Workload without conditions. It is zero if nothing dates it.
+	Since time.Time `json:"since"`
+	// Message is Kueue's own text, "" if it wrote none.
+	Message string `json:"message"`
+	// Lacks are what flavors and queues lack for the Workload, as far as the message says.
+	Lacks []Lack `json:"lacks"`
+	// Queue is the name of the LocalQueue or ClusterQueue in the message, "" without one.
+	Queue string `json:"queue"`
+	// Checks are the AdmissionChecks that are not ready, for the reasons about them.
+	Checks []CheckState `json:"checks"`
+	// Condition is what Reason was read from, nil if Kueue wrote no condition.
+	Condition *metav1.Condition `json:"-"`
+	// Partial is true if the Workload may start with fewer Pods. Kueue's message is about
+	// all Pods, so it does not prove that the Workload never fits.
+	Partial bool `json:"partial"`
+}
+
+// IsWaiting returns whether the Workload waits for something.
+func (w *Wait) IsWaiting() bool { return w.Reason != ReasonAdmitted && w.Reason != ReasonFinished }
+
+// CanPass returns whether the wait can end without anybody's help.
+func (w *Wait) CanPass() bool { return slices.Contains(passing(), w.Reason) }
+
+// IsForGood returns whether the wait ends only if somebody changes the Job, the quota, a
+// queue or a flavor. It is false if that is uncertain.
+func (w *Wait) IsForGood() bool {
+	if w.IsForQuota() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.AfterOthers() })) {
+		return false
+	}
+	return slices.Contains(lasting(), w.Reason)
+}
+
+// IsForQuota returns whether no flavor of the ClusterQueue takes the Workload, now or ever.
+// Such a Workload blocks a StrictFIFO queue. One with a faulty queue or a hold of its own
+// does not.
+func (w *Wait) IsForQuota() bool {
+	switch w.Reason {
+	case ReasonQuotaInUse, ReasonPreempting, ReasonOverLimit, ReasonNoTopologyDomain:
+		return true
+	case ReasonUnknown:
+		return strings.Contains(w.Message, assignment)
+	default:
+		return w.IsForFlavor()
+	}
+}
+
+// IsForFlavor returns whether the Pods suit no flavor, whatever quota it has.
+func (w *Wait) IsForFlavor() bool {
+	return w.Reason == ReasonNoMatchingFlavor || slices.Contains(flavorReasons(), w.Reason)
+}
+
+// IsForQueue returns whether a queue is missing, stopped, or closed to the namespace.
+func (w *Wait) IsForQueue() bool {
+	switch w.Reason {
+	case ReasonLocalQueueMissing, ReasonLocalQueueStopped, ReasonClusterQueueMissing, ReasonClusterQueueInactive, ReasonNamespaceExcluded:
+		return true
+	default:
+		return false
+	}
+}
+
+// IsForCheck returns whether an AdmissionCheck is pending, or has rejected the Workload.
+func (w *Wait) IsForCheck() bool {
+	return w.Reason == ReasonCheckPending || w.Reason == ReasonCheckRetry || w.Reason == ReasonCheckRejected
+}
+
+// IsDeactivation returns whether spec.active is false, or about to be.
+func (w *Wait) IsDeactivation() bool { return slices.Contains(deactivations(), w.Reason) }
+
+// Has returns whether one of the lacks has one of the reasons.
+func (w *Wait) Has(reasons ...WaitReason) bool { return Lacking(w.Lacks, reasons...) }
+
+// Text describes the wait in words that follow the name of the Job, "" if it waits for
+// nothing. It uses Kueue's message only if no words of our own say the same.
+func (w *Wait) Text() string {
+	if len(w.Lacks) > 0 && w.IsForQuota() {
+		messages := make([]string, len(w.Lacks))
+		for i := range w.Lacks {
+			messages[i] = w.Lacks[i].Message()
+		}
+		return strings.Join(messages, "; ")
+	}
+	text := texts()[w.Reason]
+	switch {
+	case w.IsForQueue() && w.Queue != "":
+		return fmt.Sprintf(queueTexts()[w.Reason], w.Queue)
+	case w.IsForCheck():
+		return w.checkText(text)
+	case w.Message != "" && !strings.HasPrefix(w.Message, bypassed) && slices.Contains(quoted(), w.Reason):
+		return strings.TrimPrefix(text+": "+w.Message, ": ")
+	}
+	return text
+}
+
+// checkText describes what an AdmissionCheck does to the Workload.
+func (w *Wait) checkText(does string) string {
+	text := "an AdmissionCheck " + does
+	if len(w.Checks) > 0 {
+		text = fmt.Sprintf("AdmissionCheck %s %s", w.Checks[0].Name, does)
+	}
+	if why := w.rejection(); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// rejected finds in Evicted why an AdmissionCheck rejected a Workload, after Kueue has reset
+// the check (kueue: workload_controller.go).
+var rejected = regexp.MustCompile(`(?s)AdmissionCheck in Rejected state: "[^"]*" \((.*)\)$`)
+
+// rejection returns why an AdmissionCheck rejects the Workload, "" if it does not, or does
+// not say why.
+func (w *Wait) rejection() string {
+	if w.Reason != ReasonCheckRejected {
+		return ""
+	}
+	if m := rejected.FindStringSubmatch(w.Message); m != nil {
+		return m[1]
+	}
+	if len(w.Checks) > 0 && w.Checks[0].State == CheckRejected {
+		return w.Checks[0].Message
+	}
+	return ""
+}
+
+// bypassed begins a message that says only that an equal Workload waits for the same reason
+// (kueue: workload_controller.go; reference: capacity.md 5).
+const bypassed = "Bypassed scheduling evaluation"
+
+// quoted returns the reasons that need Kueue's message, if it has no lacks.
+func quoted() []WaitReason {
+	return []WaitReason{
+		ReasonAdmissionGated, ReasonMisconfigured, ReasonDevicesUnresolved, ReasonOnHold, ReasonDeactivatedByKueue, ReasonInadmissible,
+		ReasonUnknown, ReasonEvicted, ReasonQuotaInUse, ReasonOverLimit, ReasonNoMatchingFlavor, ReasonNoTopologyDomain,
+	}
+}
+
+// texts returns a description of each wait that depends on nothing else.
+func texts() map[WaitReason]string {
+	return map[WaitReason]string{
+		ReasonNotEvaluated: "Kueue has not evaluated it yet", ReasonQuotaInUse: "waits for quota that others use",
+		ReasonPreempting: "waits until Kueue has preempted others", ReasonPodsNotReady: "waits until the Pods of admitted Workloads are ready",
+		ReasonAdmissionGated: "admission is gated", ReasonPreemptionGated: "waits for permission to preempt others",
+		ReasonBackoff: "waits until Kueue queues it again", ReasonPreempted: "preempted by another Workload", ReasonEvicted: "evicted",
+		ReasonCheckPending: "has not answered", ReasonCheckRetry: "asks for a later attempt", ReasonCheckRejected: "rejects it",
+		ReasonTopologyPending: "waits for its topology assignment", ReasonNoTopologyDomain: "no topology domain fits its Pods",
+		ReasonOverLimit: "needs more than the limit", ReasonNoMatchingFlavor: "no flavor matches its Pods",
+		ReasonLocalQueueMissing: "its LocalQueue does not exist", ReasonLocalQueueStopped: "its LocalQueue is stopped",
+		ReasonClusterQueueMissing: "its ClusterQueue does not exist", ReasonClusterQueueInactive: "its ClusterQueue is inactive",
+		ReasonNamespaceExcluded: "its ClusterQueue does not select its namespace", ReasonMisconfigured: "invalid resource requests",
+		ReasonDevicesUnresolved: "Kueue cannot count its devices", ReasonOnHold: "its own controller holds it",
+		ReasonDeactivated: "a user deactivated its Workload", ReasonTimedOut: "ran for its maximum execution time",
+		ReasonRequeueLimit: "its Pods were not ready in time too often", ReasonEvictedOnManager: "MultiKueue took it back",
+		ReasonDeactivatedByKueue: "Kueue deactivated its Workload", ReasonInadmissible: "Kueue cannot queue it",
+	}
+}
+
+// queueTexts returns descriptions that name the queue.
+func queueTexts() map[WaitReason]string {
+	return map[WaitReason]string{
+		ReasonLocalQueueMissing: "LocalQueue %s does not exist", ReasonLocalQueueStopped: "LocalQueue %s is inactive",
+		ReasonClusterQueueMissing: "ClusterQueue %s does not exist", ReasonClusterQueueInactive: "ClusterQueue %s is inactive",
+	}
+}

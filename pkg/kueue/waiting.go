@@ -1,0 +1,254 @@
+package kueue
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Waiting reads why a Workload does not run, from its spec and the conditions and checks in
+// its status. It is the only place that reads them for this.
+//
+// What ends a wait first decides: an end, then a deactivation or rejection, then the lack
+// of quota, then checks. Of a Workload without quota, the condition QuotaReserved is newer
+// than Evicted, so Evicted counts only if QuotaReserved says nothing of its own (kueue:
+// pkg/controller/core/workload_controller.go, pkg/scheduler/scheduler.go).
+func (w *Workload) Waiting() Wait {
+	wait := w.waiting()
+	wait.Partial = slices.ContainsFunc(w.Spec.PodSets, func(p PodSet) bool { return p.MinCount != nil })
+	return wait
+}
+
+func (w *Workload) waiting() Wait {
+	if w.Is(Finished) {
+		return waitBy(ReasonFinished, w.Condition(Finished))
+	}
+	rejected := w.checksIn(CheckRejected)
+	switch target := w.Condition(DeactivationTarget); {
+	case len(rejected) > 0:
+		wait := waitBy(ReasonCheckRejected, w.Condition(Evicted))
+		wait.Message, wait.Checks, wait.Since = rejected[0].Message, rejected, rejected[0].LastTransitionTime.Time
+		return wait
+	case target != nil && target.Status == metav1.ConditionTrue:
+		return waitBy(deactivationBy(target.Reason), target)
+	case !w.IsActive():
+		return w.deactivated()
+	case !w.Is(QuotaReserved):
+		return w.withoutQuota()
+	case w.Is(Evicted):
+		// It holds quota until its Pods are gone.
+		return w.evicted()
+	}
+	return w.withQuota()
+}
+
+// DeactivationTarget is the condition by which Kueue announces that it sets spec.active to
+// false, with the cause as its reason. Kueue removes it then, except from a Workload that
+// had been evicted before (kueue: workload_controller.go).
+const DeactivationTarget = "DeactivationTarget"
+
+// deactivationBy returns the reason that a cause in DeactivationTarget, or behind
+// DeactivatedDueTo, comes to.
+func deactivationBy(cause string) WaitReason {
+	switch cause {
+	case "":
+		return ReasonDeactivated
+	case "AdmissionCheck":
+		return ReasonCheckRejected
+	case string(ReasonTimedOut), string(ReasonRequeueLimit), string(ReasonEvictedOnManager):
+		return WaitReason(cause)
+	}
+	return ReasonDeactivatedByKueue
+}
+
+// deactivated reads why spec.active is false. The condition names the cause unless the
+// Workload was deactivated by a person.
+func (w *Workload) deactivated() Wait {
+	const prefix, byKueue = "Deactivated", "DeactivatedDueTo"
+	for _, conditionType := range []string{Evicted, Requeued, QuotaReserved} {
+		c := w.Condition(conditionType)
+		if c == nil || !strings.HasPrefix(c.Reason, prefix) {
+			continue
+		}
+		wait := waitBy(deactivationBy(strings.TrimPrefix(strings.TrimPrefix(c.Reason, byKueue), prefix)), c)
+		if wait.Reason == ReasonCheckRejected {
+			wait.Checks = slices.DeleteFunc(w.checksIn(CheckPending), func(s CheckState) bool { return !strings.HasSuffix(s.Message, "Previously: "+CheckRejected) })
+		}
+		return wait
+	}
+	// Kueue has not reacted yet.
+	return Wait{Reason: ReasonDeactivated}
+}
+
+// evicted reads why a Workload lost its quota, or is about to.
+func (w *Workload) evicted() Wait {
+	c := w.Condition(Evicted)
+	wait := waitBy(ReasonEvicted, c)
+	switch c.Reason {
+	case preempted:
+		wait.Reason = ReasonPreempted
+	case "ClusterQueueStopped":
+		wait.Reason = ReasonClusterQueueInactive
+	case "LocalQueueStopped":
+		wait.Reason = ReasonLocalQueueStopped
+	case "PodsReadyTimeout":
+		wait.Reason = ReasonBackoff
+	case "AdmissionCheck":
+		wait.Reason, wait.Checks = ReasonCheckRetry, w.checksIn(CheckRetry)
+		if len(wait.Checks) == 0 {
+			wait.Reason = ReasonBackoff
+		}
+	}
+	return wait
+}
+
+// preempted is the reason of Evicted if another Workload took the quota.
+const preempted = "Preempted"
+
+// withoutQuota reads why a Workload has no quota.
+func (w *Workload) withoutQuota() Wait {
+	quota := w.Condition(QuotaReserved)
+	if quota == nil {
+		return Wait{Reason: ReasonNotEvaluated, Since: w.CreationTimestamp.Time}
+	}
+	wait := quotaWait(quota.Reason, quota.Message)
+	wait.Since, wait.Condition = quota.LastTransitionTime.Time, quota
+	switch wait.Reason {
+	case ReasonNotEvaluated, ReasonUnknown:
+		if !w.Is(Evicted) {
+			break
+		}
+		if !w.Is(Requeued) || w.Condition(Evicted).Reason == preempted {
+			return w.evicted()
+		}
+		// What it was evicted for has ended: it is in the queue again.
+		wait.Reason = ReasonNotEvaluated
+	case ReasonAdmissionGated:
+		// The gate may be MultiKueue's.
+	default:
+		return wait
+	}
+	if gate := w.Condition(BlockedOnPreemptionGates); gate != nil && gate.Status == metav1.ConditionTrue {
+		return waitBy(ReasonPreemptionGated, gate)
+	}
+	return wait
+}
+
+// withQuota reads why a Workload with quota is not admitted.
+func (w *Workload) withQuota() Wait {
+	if w.Is(Admitted) {
+		return waitBy(ReasonAdmitted, w.Condition(Admitted))
+	}
+	for _, state := range []struct {
+		state  string
+		reason WaitReason
+	}{{CheckRetry, ReasonCheckRetry}, {CheckPending, ReasonCheckPending}} {
+		if checks := w.checksIn(state.state); len(checks) > 0 {
+			wait := waitBy(state.reason, w.Condition(Admitted))
+			wait.Checks, wait.Message, wait.Since = checks, checks[0].Message, checks[0].LastTransitionTime.Time
+			return wait
+		}
+	}
+	if c := w.Condition(Admitted); c != nil && c.Reason == DelayedTopology {
+		return waitBy(ReasonTopologyPending, c)
+	}
+	return waitBy(ReasonNotEvaluated, w.Condition(QuotaReserved))
+}
+
+// checksIn returns the AdmissionChecks of a Workload in a state.
+func (w *Workload) checksIn(state string) []CheckState {
+	var found []CheckState
+	for _, c := range w.Status.AdmissionChecks {
+		if c.State == state {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// waitBy returns a wait that a condition shows, which may be nil.
+func waitBy(reason WaitReason, c *metav1.Condition) Wait {
+	if c == nil {
+		return Wait{Reason: reason}
+	}
+	return Wait{Reason: reason, Since: c.LastTransitionTime.Time, Message: c.Message, Condition: c}
+}
+
+// Waiting reads why a claim has no quota, as Workload.Waiting does. A claim does not tell
+// evictions, checks and deactivations.
+func (c *Claim) Waiting() Wait {
+	if c.ClusterQueue != "" {
+		return Wait{Reason: ReasonAdmitted, Since: c.Since}
+	}
+	if c.Reason == "" && c.Message == "" {
+		return Wait{Reason: ReasonNotEvaluated, Since: c.CreatedAt}
+	}
+	return quotaWait(c.Reason, c.Message)
+}
+
+// quotaWait reads the reason and message of QuotaReserved=False. Since 0.19 the reason
+// decides, and the message gives the amounts. Otherwise the message decides.
+func quotaWait(reason, message string) Wait {
+	wait := Wait{Reason: ReasonUnknown, Message: message, Lacks: Lacks(message)}
+	queueReason, queue := queueFault(message)
+	wait.Queue = queue
+	switch reason {
+	case WaitingForQuota:
+		wait.Reason = ReasonQuotaInUse
+	case ExceedsMaxQuota:
+		wait.Reason = ReasonOverLimit
+	case TopologyFailed:
+		wait.Reason = ReasonNoTopologyDomain
+	case NoMatchingFlavor:
+		wait.Reason = reasonOfLacks(message, flavorReasons())
+		if wait.Reason == "" {
+			wait.Reason = ReasonNoMatchingFlavor
+		}
+	case PreemptedFirst:
+		wait.Reason = ReasonPreempting
+	case PodsReadyFirst:
+		wait.Reason = ReasonPodsNotReady
+	case AdmissionGated:
+		wait.Reason = ReasonAdmissionGated
+	case OnHold:
+		wait.Reason = ReasonOnHold
+	case PendingEvaluation:
+		wait.Reason = ReasonNotEvaluated
+	case UnresolvedDevices:
+		wait.Reason = ReasonDevicesUnresolved
+	case deactivatedReason:
+		wait.Reason = ReasonDeactivated
+	default:
+		wait.Reason = reasonOfMessage(reason, message, queueReason)
+	}
+	return wait
+}
+
+// deactivatedReason is the reason of QuotaReserved=False once spec.active is false.
+const deactivatedReason = "Deactivated"
+
+// reasonOfMessage reads a message whose reason does not decide: those about queues, and all
+// of Kueue before 0.19.
+func reasonOfMessage(reason, message string, queueReason WaitReason) WaitReason {
+	if queueReason != "" {
+		return queueReason
+	}
+	for _, p := range phrases() {
+		if strings.Contains(message, p.part) {
+			return p.reason
+		}
+	}
+	if found := reasonOfLacks(message, severities()); found != "" {
+		return found
+	}
+	switch reason {
+	case QueueSuspended:
+		return ReasonClusterQueueInactive
+	case Misconfigured:
+		return ReasonMisconfigured
+	case Inadmissible:
+		return ReasonInadmissible
+	}
+	return ReasonUnknown
+}
