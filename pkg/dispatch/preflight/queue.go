@@ -3,8 +3,10 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -12,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // queue is what a cluster's Kueue makes of the name of a LocalQueue.
@@ -120,22 +123,20 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 
 // isMultiKueue says whether a ClusterQueue is known to have a check of MultiKueue's. Few
 // may look at these.
-func (p Probe) isMultiKueue(ctx context.Context, kueue schema.GroupVersion, name string) bool {
-	cluster, err := p.Get(ctx, kueue.WithResource("clusterqueues"), "", name)
-	if err != nil || cluster == nil {
+func (p Probe) isMultiKueue(ctx context.Context, version schema.GroupVersion, name string) bool {
+	var queue kueue.ClusterQueue
+	if !p.read(ctx, version.WithResource("clusterqueues"), name, &queue) {
 		return false
 	}
-	checks, _, _ := unstructured.NestedStringSlice(cluster.Object, "spec", "admissionChecks")
-	for _, check := range content.Objects(content.At(cluster, "spec", "admissionChecksStrategy", "admissionChecks")) {
-		if name, ok := check["name"].(string); ok {
-			checks = append(checks, name)
-		}
-	}
-	for _, name := range checks {
-		check, err := p.Get(ctx, kueue.WithResource("admissionchecks"), "", name)
-		if err == nil && check != nil && content.StringAt(check, "spec", "controllerName") == string(delegation.MultiKueue) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(queue.Checks(), func(name string) bool {
+		var check kueue.AdmissionCheck
+		return p.read(ctx, version.WithResource("admissionchecks"), name, &check) && check.IsMultiKueue()
+	})
+}
+
+// read reads an object of Kueue's that has no namespace. It returns false if the object
+// does not exist or could not be read.
+func (p Probe) read(ctx context.Context, resource schema.GroupVersionResource, name string, into any) bool {
+	stored, err := p.Get(ctx, resource, "", name)
+	return err == nil && stored != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, into) == nil
 }
