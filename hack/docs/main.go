@@ -226,7 +226,8 @@ func reflector() (*jsonschema.Reflector, error) {
 			return nil
 		},
 	}
-	return r, r.AddGoComments(module, "pkg")
+	err := r.AddGoComments(module, "pkg")
+	return r, err
 }
 
 // describeType describes what every document has.

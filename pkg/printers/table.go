@@ -196,6 +196,16 @@ func (t *table) fit(width int) {
 	})
 }
 
+// measures are what a table's cells are like, by column.
+type measures struct {
+	// widths are how wide the columns are, and least how narrow they can get.
+	widths, least []int
+	// count is how many rows there are; same says whether all have the cell of the first.
+	count int
+	first []string
+	same  []bool
+}
+
 // possible is how narrow the table gets by its last column alone.
 func (m measures) possible() int {
 	last := len(m.widths) - 1
@@ -268,16 +278,6 @@ func (t *table) change(row func([]string) []string) {
 			}
 		}
 	}
-}
-
-// measures are what a table's cells are like, by column.
-type measures struct {
-	// widths are how wide the columns are, and least how narrow they can get.
-	widths, least []int
-	// count is how many rows there are; same says whether all have the cell of the first.
-	count int
-	first []string
-	same  []bool
 }
 
 func (t *table) measure() measures {

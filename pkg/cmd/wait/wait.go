@@ -72,6 +72,9 @@ Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
 		Example: strings.ReplaceAll(`  # Wait until a Job really runs, for at most ten minutes
   NAME wait train -n ml --for=running --timeout=10m
 
+  # Wait until a cluster has admitted a JobSet
+  NAME wait jobset/sweep -n ml --for=admitted
+
   # Fail a pipeline if its Job fails, wherever it runs
   NAME wait train -n ml --for=finished`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
@@ -82,7 +85,7 @@ Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
 	flags.StringVar(&f.condition, "for", "", "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
 	util.Describe(cmd, util.ForFollowing, util.OneOf(conditions()...), "for")
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait before giving up; 0 is without limit")
-	util.Describe(cmd, util.ForFollowing, nil, "timeout")
+	util.Describe(cmd, util.ForFollowing, util.OneOf("1m", "10m", "1h"), "timeout")
 	cmd.RunE = util.Runs(func(args []string) (*waitOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
