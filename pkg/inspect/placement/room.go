@@ -222,12 +222,12 @@ func (s *site) showChecks() {
 	s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s", strings.Join(names, ", "))
 }
 
-// text is what is asked, and what there is, as 8 of 3 free cpu.
+// text is what is requested, and what there is, such as "needs 8 cpu, free 3".
 func (r room) text() string {
 	if _, atAll := r.lacks(); atAll > 0 {
-		return fmt.Sprintf("%s of %s at most %s", r.asked.Text(r.resource), r.most.Text(r.resource), r.resource)
+		return fmt.Sprintf("needs %s %s, limit %s", r.asked.Text(r.resource), r.resource, r.most.Text(r.resource))
 	}
-	return fmt.Sprintf("%s of %s free %s", r.asked.Text(r.resource), r.free.Text(r.resource), r.resource)
+	return fmt.Sprintf("needs %s %s, free %s", r.asked.Text(r.resource), r.resource, r.free.Text(r.resource))
 }
 
 // enough is what is asked of what is free, where all of it is.
