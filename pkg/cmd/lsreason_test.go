@@ -128,3 +128,34 @@ func TestReasonRefuses(t *testing.T) {
 		assert.Assert(t, strings.Contains(told, c.told), told)
 	}
 }
+
+// TestReasonsAgreeWithTrace: ls --reason says of a Job that waits what trace says first.
+func TestReasonsAgreeWithTrace(t *testing.T) {
+	waiting := map[inspect.JobReason]bool{
+		inspect.ReasonOverLimit: true, inspect.ReasonNoFlavor: true, inspect.ReasonQuotaInUse: true, inspect.ReasonBehindInQueue: true,
+		inspect.ReasonNotOffered: true, inspect.ReasonNotAdmitted: true,
+	}
+	compared := 0
+	compare := func(t *testing.T, dir string) {
+		t.Helper()
+		out, told, _ := run(t, "ls", "-A", "--all-contexts", "--delegated", "--reason", "-o", "json", "--from", dir)
+		var list inspect.OwnerList
+		assert.NilError(t, json.Unmarshal([]byte(out), &list), told)
+		for _, j := range list.All() {
+			if j.Reason == nil || !waiting[*j.Reason] {
+				continue
+			}
+			out, told, _ := run(t, "trace", strings.ToLower(j.Kind)+"/"+j.Name, "-n", j.Namespace, "-o", "json", "--from", dir)
+			var trace inspect.Trace
+			assert.NilError(t, json.Unmarshal([]byte(out), &trace), told)
+			assert.Check(t, trace.Reason == *j.Reason && trace.Message == *j.Message, "%s/%s: ls %s %q, trace %s %q", j.Namespace, j.Name, *j.Reason, *j.Message, trace.Reason, trace.Message)
+			compared++
+		}
+	}
+	compare(t, exampleFleet)
+	assert.Assert(t, compared >= 4, "%d", compared)
+	eachRecording(t, func(t *testing.T, _, dir string) {
+		t.Helper()
+		compare(t, dir)
+	})
+}

@@ -74,6 +74,12 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	var briefs map[*inspect.Job]answer.Brief
 	if o.reasons {
 		briefs = answer.Jobs(inventory, judgment.Findings)
+		if pairs, queues, workloads := answer.Waiting(inventory, briefs); len(pairs) > 0 {
+			with := read.Read(ctx, f, read.Want{
+				Room: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
+			})
+			answer.Explain(with, pairs, judgment.All(answer.IsOrphan), judgment.About, briefs)
+		}
 	}
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {

@@ -160,15 +160,22 @@ func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads
 	for _, p := range v.Pairs.Pairs {
 		pairs[inspect.RefOf(p.Origin)] = p
 	}
+	var wanted []inspect.Pair
 	for i := range findings {
 		f := &findings[i]
-		if !isAboutQuota(f.Code) || len(f.Jobs) == 0 || len(workloads) >= enough {
+		if !isAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= enough {
 			continue
 		}
-		p, known := pairs[f.Jobs[0]]
-		if !known {
-			continue
+		if p, known := pairs[f.Jobs[0]]; known {
+			wanted = append(wanted, p)
 		}
+	}
+	return placesOf(v, wanted)
+}
+
+// placesOf are the LocalQueues and the Workloads of pairs.
+func placesOf(v *inspect.Inventory, pairs []inspect.Pair) (queues, workloads []types.NamespacedName) {
+	for _, p := range pairs {
 		add := func(to *[]types.NamespacedName, name string) {
 			if n := (types.NamespacedName{Namespace: p.Origin.Namespace, Name: name}); name != "" && !slices.Contains(*to, n) {
 				*to = append(*to, n)

@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // Brief is the answer for a Job of a list, by what a list reads.
@@ -55,4 +58,44 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 		return Brief{}
 	}
 	return Brief{Reason: a.Reason, Message: a.Message}
+}
+
+// listed is how many waiting Jobs of a list get the answer that trace gives. Each costs a judgment
+// of all clusters.
+const listed = 100
+
+// Waiting are the pairs of a list that wait for quota or to be admitted, by what Jobs has answered:
+// the quotas of the workers tell more of them. queues and workloads are what to read for them.
+func Waiting(v *inspect.Inventory, briefs map[*inspect.Job]Brief) (pairs []inspect.Pair, queues, workloads []types.NamespacedName) {
+	for _, p := range v.Pairs.Pairs {
+		brief, isKnown := briefs[p.Origin]
+		isOpen := p.Origin.IsOpen() && len(p.Current()) == 0 && p.Origin.Queue() != ""
+		if isKnown && isOpen && isQuotaReason(brief.Reason) && len(pairs) < listed {
+			pairs = append(pairs, p)
+		}
+	}
+	queues, workloads = placesOf(v, pairs)
+	return pairs, queues, workloads
+}
+
+// Explain replaces the answers for pairs of a list by those that trace gives. v has the quotas of
+// the workers, orphans are findings about orphans, and about returns those about a Job.
+func Explain(v *inspect.Inventory, pairs []inspect.Pair, orphans []inspect.Finding, about func(*inspect.Trace) []inspect.Finding, briefs map[*inspect.Job]Brief) {
+	known := map[inspect.Ref]inspect.Pair{}
+	for _, p := range v.Pairs.Pairs {
+		known[inspect.RefOf(p.Origin)] = p
+	}
+	for _, listed := range pairs {
+		p, isKnown := known[inspect.RefOf(listed.Origin)]
+		if !isKnown {
+			continue
+		}
+		t := v.Follow(p)
+		t.Placements = placement.Judge(v, p)
+		t.Findings = about(t)
+		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans}
+		if a := q.Answer(); a.Message != "" {
+			briefs[listed.Origin] = Brief{Reason: a.Reason, Message: a.Message}
+		}
+	}
 }
