@@ -240,7 +240,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom nobody runs", func(t *testing.T) {
 		_, told := logsOf(t, 1, "sweep", "-n", ns, healthy)
-		assert.Equal(t, told, "error: no logs of sweep: no worker admits it. worker-1, worker-2: ExceedsMaxQuota: insufficient quota for gpu\n")
+		assert.Equal(t, told, "error: no logs of sweep: no worker admits it. worker-1, worker-2: needs more than the limit: insufficient quota for gpu\n")
 	})
 	t.Run("of whom is not delegated", func(t *testing.T) {
 		runningPods(t, management, ns, "alone", 1)
@@ -278,7 +278,7 @@ func TestLogsFollow(t *testing.T) {
 	createJobs(t, management, submitted(ns, "train", fixture.Suspended()))
 	assert.NilError(t, manager.Hold(t.Context(), ns, "train", "insufficient quota for gpu", paris, tokyo))
 	l := followsLogs(t, "train", "-n", ns, healthy)
-	l.expect("^note: waiting for pods: no worker admits it. worker-1, worker-2: ExceedsMaxQuota")
+	l.expect("^note: waiting for pods: no worker admits it. worker-1, worker-2: needs more than the limit")
 	assert.NilError(t, manager.Admit(t.Context(), ns, "train", paris, tokyo))
 	l.expect("^note: reading the pods of job logs-follow/train on worker-1; its origin is on management$")
 	pod := one.pods(ns, "train", 1)[0]
