@@ -394,17 +394,3 @@ func codes(all []Rule, part inspect.Part) []string {
 	}
 	return found
 }
-
-// PartsRead are the parts that each rule reads of an inventory, by their codes.
-func PartsRead(all []Rule, v *inspect.Inventory) map[string][]inspect.Part {
-	known, parts := &shared{awaiting: map[string][]Sighting{}}, map[string][]inspect.Part{}
-	for _, r := range all {
-		view := newView(v, known)
-		r.Detect(view)
-		for _, s := range view.sightings {
-			s.told()
-		}
-		parts[r.Code] = view.read.UnsortedList()
-	}
-	return parts
-}
