@@ -30,7 +30,11 @@ require (
 
 require github.com/google/licensecheck v0.3.1
 
-require github.com/go-json-experiment/json v1.27.2
+require (
+	github.com/go-json-experiment/json v1.27.2
+	github.com/olekukonko/ll v0.1.6
+	github.com/olekukonko/tablewriter v1.1.5
+)
 
 require (
 	github.com/MakeNowJust/heredoc v1.0.0 // indirect
@@ -49,6 +53,7 @@ require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/exponent-io/jsonpath v0.0.0-20210407135951-1de76d718b3f // indirect
 	github.com/fatih/camelcase v1.0.0 // indirect
+	github.com/fatih/color v1.18.0 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/gorilla/mux v1.8.0 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
@@ -59,6 +64,8 @@ require (
 	github.com/mitchellh/go-wordwrap v1.0.1
 	github.com/moby/spdystream v0.5.1 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
+	github.com/olekukonko/cat v0.0.0-20250911104152-50322a0618f6 // indirect
+	github.com/olekukonko/errors v1.2.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/prometheus/client_golang v1.24.0 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect

@@ -18,11 +18,7 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	}
 	hops, p := t.Hops, palette{o.Color}
 	rails := railsOf(hops)
-	nodes := make([]hopNode, len(hops))
-	for i := range hops {
-		nodes[i] = hopNode{&hops[i], rails[i].self}
-	}
-	rows, err := newTable(dimmed(hopColumns(o), p), nodes, o).layout(o.Width)
+	rows, err := newTable(dimmed(hopColumns(o), p), hopNodes(hops), o).layout(o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +70,15 @@ func hopMessage(h *inspect.Hop, said map[string]bool, o TableOptions) string {
 type hopNode struct {
 	*inspect.Hop
 	rails string
+}
+
+// hopNodes are hops as a tree.
+func hopNodes(hops []inspect.Hop) []hopNode {
+	rails, nodes := railsOf(hops), make([]hopNode, len(hops))
+	for i := range hops {
+		nodes[i] = hopNode{&hops[i], rails[i].self}
+	}
+	return nodes
 }
 
 // hopColumns stand before the message.

@@ -39,6 +39,8 @@ type TableOptions struct {
 
 	NoHeaders bool
 	Color     bool
+	// Markdown writes GitHub Flavored Markdown, for tickets and pages.
+	Markdown bool
 	// Width is how wide the terminal is; 0 where the output is none.
 	Width int
 	// Height is how many lines are seen; what is behind these is not laid out, and there is
@@ -78,6 +80,8 @@ type column[T any] struct {
 	// keeps says that it stays on a narrow terminal even if every row says the same: names,
 	// statuses, verdicts.
 	keeps bool
+	// marked says that its cells are Markdown, where that is written.
+	marked bool
 	// spare says that it may be left out where a terminal is too narrow even then, the
 	// one with 1 first; 0 is never.
 	spare int

@@ -17,6 +17,9 @@ import (
 // Findings writes a summary, then each finding with its fix below it. o.Evidence adds what
 // shows each. Without headers it writes one row per finding, for scripts.
 func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
+	if o.Markdown {
+		return findingsMarkdown(w, list, o)
+	}
 	if o.NoHeaders {
 		return findingRows(w, list, o)
 	}

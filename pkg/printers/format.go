@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,7 @@ import (
 
 // Format is an output format that a user chose with -o, checked.
 type Format struct {
-	// name is "" for the table, "wide", "name", or the name of a format that
+	// name is "" for the table, "wide", "name", Markdown, or the name of a format that
 	// kubectl's own printer prints.
 	name    string
 	printer printers.ResourcePrinter
@@ -29,9 +30,12 @@ type Format struct {
 	fields []string
 }
 
-// Formats are the values of -o. Those that end in an equals sign take a template
-// behind it.
-func Formats() []string {
+// Formats are the values of -o of commands that print tables. Those that end in an equals
+// sign take a template behind it.
+func Formats() []string { return append([]string{Markdown}, objectFormats()...) }
+
+// objectFormats are the values of -o of commands that print objects of Kubernetes.
+func objectFormats() []string {
 	return append([]string{"wide", "json", "yaml", "kyaml", "name", "custom-columns=", "custom-columns-file="},
 		"go-template=", "go-template-file=", "jsonpath=", "jsonpath-as-json=", "jsonpath-file=")
 }
@@ -44,7 +48,7 @@ func NewFormat(output string, noHeaders bool, more ...string) (*Format, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFormat(text, noHeaders, more)
+	f, err := newFormat(text, noHeaders, append(more, Markdown))
 	if err == nil {
 		f.fields = fields
 	}
@@ -88,7 +92,7 @@ func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(append(Formats(), more...), ", "))
+	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(append(objectFormats(), more...), ", "))
 }
 
 // Is says whether the format is one of those that only some commands have.
@@ -106,9 +110,17 @@ func documentPrinter(output string) (printers.ResourcePrinter, error) {
 	return nil, genericclioptions.NoCompatiblePrinterError{OutputFormat: &output}
 }
 
-// IsTable says whether the format is a table for people, and Wide whether it is
-// the wide one.
-func (f *Format) IsTable() bool { return f.name == "" || f.name == "wide" }
+// RefuseWatch says why a watch cannot have the format.
+func (f *Format) RefuseWatch(watch bool) error {
+	if watch && f != nil && f.name == Markdown {
+		return errors.New("-o markdown cannot be combined with --watch or --watch-only: a table in Markdown does not change")
+	}
+	return nil
+}
+
+// IsTable says whether the format is a table for people: the usual one, the wide one, or one
+// in Markdown.
+func (f *Format) IsTable() bool { return f.name == "" || f.name == "wide" || f.name == Markdown }
 
 // Wide says whether the format is the wide table.
 func (f *Format) Wide() bool { return f.name == "wide" }

@@ -12,6 +12,9 @@ import (
 // Kinds writes a row for each kind. What its field may be and how many objects each
 // owner has stands below the row where a terminal is too narrow for it.
 func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
+	if o.Markdown {
+		return tableMarkdown(w, slices.Concat(kindColumns(o), kindDetailColumns()), pointers(list.Items), list.Errors, o)
+	}
 	p, kinds := palette{o.Color}, pointers(list.Items)
 	rows, err := newTable(dimmed(slices.Concat(kindColumns(o), kindDetailColumns()), p), kinds, o).layout(0)
 	if err != nil {

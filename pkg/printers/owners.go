@@ -15,8 +15,11 @@ import (
 //
 // Without headers the header rows are left out as the titles are, and the errors
 // too: they are not what a script that splits lines into fields expects, and
-// its caller tells them elsewhere.
+// its caller reports them elsewhere.
 func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
+	if o.Markdown {
+		return ownersMarkdown(w, list, o)
+	}
 	p := palette{o.Color}
 	// headers are the header rows, by how many lines come before.
 	headers, line := map[int]string{}, 1
@@ -90,6 +93,9 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 				return fmt.Sprint(g.Counts[s])
 			},
 		})
+	}
+	if o.Markdown {
+		return tableMarkdown(w, columns, pointers(list.Items), list.Errors, o)
 	}
 	lines, err := newTable(dimmed(columns, p), pointers(list.Items), o).layout(o.Width)
 	if err != nil {

@@ -16,10 +16,7 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Placements) == 0 {
 		return nil, nil
 	}
-	candidates := make([]candidate, len(t.Placements))
-	for i := range t.Placements {
-		candidates[i] = candidate{&t.Placements[i], placementName(t, i)}
-	}
+	candidates := candidatesOf(t)
 	p := palette{o.Color}
 	columns := verdictColumns(t, p)
 	if o.Wide {
@@ -105,6 +102,14 @@ func placementName(t *inspect.Trace, i int) string {
 type candidate struct {
 	*inspect.Placement
 	name string
+}
+
+func candidatesOf(t *inspect.Trace) []candidate {
+	candidates := make([]candidate, len(t.Placements))
+	for i := range t.Placements {
+		candidates[i] = candidate{&t.Placements[i], placementName(t, i)}
+	}
+	return candidates
 }
 
 // Outlooks tell where Jobs could run, one after the other, and where they would.

@@ -13,6 +13,9 @@ import (
 // Queues writes a row for each quota of a queue, the members of a cohort indented below
 // it, and below a queue why it gives nothing now.
 func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
+	if o.Markdown {
+		return tableMarkdown(w, withProblems(queueColumns(list, o), list), pointers(list.Items), list.Errors, o)
+	}
 	p := palette{o.Color}
 	rows, err := newTable(dimmed(queueColumns(list, o), p), pointers(list.Items), o).layout(o.Width)
 	if err != nil {

@@ -59,63 +59,31 @@ func (t *table) each(width int, write func(row string) error) error {
 	if width > 0 {
 		t.fit(width)
 	}
-	l := rowLayout{widths: t.measure().widths, width: width}
-	text := l.row(t.titles)
-	err, lines := write(text), lineCount(text)
+	w := &rowWriter{widths: t.measure().widths, width: width, write: write}
+	w.add(t.titles, "")
+	height := heightOf(t.titles)
 	for row := range t.rows {
-		text := unseen
-		if t.height == 0 || lines < t.height {
-			text = l.row(row) + t.below
+		if t.height > 0 && height >= t.height {
+			w.addUnseen()
+			height++
+			continue
 		}
-		lines += lineCount(text)
-		if err == nil {
-			err = write(text)
-		}
+		w.add(row, t.below)
+		height += heightOf(row) + strings.Count(t.below, "\n")
 	}
-	return err
+	return w.flush()
+}
+
+// heightOf is how many lines a row has.
+func heightOf(cells []string) int {
+	height := 1
+	for _, cell := range cells {
+		height = max(height, lineCount(cell))
+	}
+	return height
 }
 
 func lineCount(text string) int { return 1 + strings.Count(text, "\n") }
-
-// rowLayout aligns the cells of rows.
-type rowLayout struct {
-	widths []int
-	// width is where lines end on a terminal; 0 is nowhere.
-	width int
-	line  strings.Builder
-}
-
-// row returns cells side by side, on as many lines as the tallest of them has.
-func (l *rowLayout) row(cells []string) string {
-	if !slices.ContainsFunc(cells, func(cell string) bool { return strings.Contains(cell, "\n") }) {
-		return l.lineOf(cells)
-	}
-	var lines []string
-	for n, hasMore := 0, true; hasMore; n++ {
-		hasMore = false
-		line := make([]string, len(cells))
-		for c, cell := range cells {
-			parts := strings.Split(cell, "\n")
-			if n < len(parts) {
-				line[c] = parts[n]
-			}
-			hasMore = hasMore || n+1 < len(parts)
-		}
-		lines = append(lines, l.lineOf(line))
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (l *rowLayout) lineOf(cells []string) string {
-	l.line.Reset()
-	for c, cell := range cells {
-		l.line.WriteString(cell)
-		if c < len(cells)-1 {
-			l.line.WriteString(strings.Repeat(" ", l.widths[c]-widthOf(cell)) + gap)
-		}
-	}
-	return cut(strings.TrimRight(l.line.String(), " "), l.width)
-}
 
 // widthOf is how wide a text is on a terminal.
 func widthOf(text string) int {

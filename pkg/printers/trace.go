@@ -12,6 +12,9 @@ import (
 // its findings, what differs between origin and mirror, and the last events. o.Timeline has
 // all events.
 func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
+	if o.Markdown {
+		return traceMarkdown(w, t, o)
+	}
 	lines := answerLines(t, o)
 	for _, section := range []func(*inspect.Trace, TableOptions) ([]string, error){
 		placementLines, chainLines, traceFindingLines, differenceLines, timelineLines,
@@ -32,12 +35,8 @@ func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
 // answerLines are the state of a Job, the reason and the fix.
 func answerLines(t *inspect.Trace, o TableOptions) []string {
 	p := palette{o.Color}
-	phrase := t.Phrase()
-	if t.Since != nil {
-		phrase += " (" + o.since(homeOf(t).Context, t.Since.Time) + ")"
-	}
 	var lines []string
-	for _, line := range wrapBelow(Safe(nameOf(t))+": ", phrase, o.Width) {
+	for _, line := range wrapBelow(Safe(nameOf(t))+": ", phraseOf(t, o), o.Width) {
 		lines = append(lines, p.bold(line))
 	}
 	if t.Message != "" {
@@ -66,6 +65,14 @@ func answerLines(t *inspect.Trace, o TableOptions) []string {
 		lines = append(lines, fixLines(p.bold(label), f.Prose(), o)...)
 	}
 	return lines
+}
+
+// phraseOf is the state of a Job, and since when.
+func phraseOf(t *inspect.Trace, o TableOptions) string {
+	if t.Since == nil {
+		return t.Phrase()
+	}
+	return t.Phrase() + " (" + o.since(homeOf(t).Context, t.Since.Time) + ")"
 }
 
 // homeOf is the object that a trace is about.

@@ -19,11 +19,17 @@ func titled(heading string, t *table, o TableOptions) ([]string, error) {
 	return append([]string{"", p.bold(heading)}, rows...), nil
 }
 
+const differencesTitle = "Differences between origin and mirror"
+
 func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Differences) == 0 {
 		return nil, nil
 	}
-	columns := []column[inspect.Difference]{
+	return titled(differencesTitle, newTable(differenceColumns(), t.Differences, o), o)
+}
+
+func differenceColumns() []column[inspect.Difference] {
+	return []column[inspect.Difference]{
 		{title: "FIELD", keeps: true, shrinks: true, cell: func(d inspect.Difference) string { return Safe(d.Field) }},
 		{title: "ORIGIN", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Origin) }},
 		{title: "MIRROR", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Mirror) }},
@@ -35,32 +41,40 @@ func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 			return "differs"
 		}},
 	}
-	return titled("Differences between origin and mirror", newTable(columns, t.Differences, o), o)
 }
 
 // recent is how many entries of a timeline are shown unless all are asked for.
 const recent = 5
 
 func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
-	entries, heading := distinct(t.Timeline, o), "Events"
+	entries, heading := shownEntries(t, o)
 	if len(entries) == 0 {
 		return nil, nil
 	}
+	return titled(heading, newTable(timelineColumns(entries, o), entries, o), o)
+}
+
+// shownEntries are the entries of a timeline that are shown, and their heading.
+func shownEntries(t *inspect.Trace, o TableOptions) ([]inspect.TimelineEntry, string) {
+	entries, heading := distinct(t.Timeline, o), "Events"
 	if skipped := len(entries) - recent; skipped > 0 && !o.Timeline {
 		entries = entries[skipped:]
 		heading = fmt.Sprintf("Last events (%d more: --timeline)", skipped)
 	}
+	return entries, heading
+}
+
+func timelineColumns(entries []inspect.TimelineEntry, o TableOptions) []column[inspect.TimelineEntry] {
 	layout := time.TimeOnly
 	if o.Now.Sub(entries[0].Time.Time) > 20*time.Hour {
 		layout = time.DateTime
 	}
-	columns := []column[inspect.TimelineEntry]{
+	return []column[inspect.TimelineEntry]{
 		{title: "TIME", keeps: true, cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
 		{title: "CONTEXT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return absentIfEmpty(e.Context) }},
 		{title: "OBJECT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Object) }},
 		{title: "EVENT", shrinks: true, least: legible, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
 	}
-	return titled(heading, newTable(columns, entries, o), o)
 }
 
 // distinct drops entries that say the same of the same object as the one before them, and

@@ -14,6 +14,9 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	for i := range list.Items {
 		rows = append(rows, pairsOf(&list.Items[i])...)
 	}
+	if o.Markdown {
+		return tableMarkdown(w, pairColumns(o), rows, list.Errors, o)
+	}
 	lines, err := newTable(dimmed(pairColumns(o), p), rows, o).layout(o.Width)
 	if err != nil {
 		return err

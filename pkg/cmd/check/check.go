@@ -134,7 +134,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	suppressed, err := newSuppression(f.suppress, o.rules)
 	var formatErr error
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
-	if err := errors.Join(err, formatErr, f.conflicts()); err != nil {
+	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.conflicts()); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches, Reach: f.ReachFlags()}
@@ -150,7 +150,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	if o.names, err = util.WantedJobs(args, namespace); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), Evidence: len(o.names) > 0, NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color)}
+	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), Evidence: len(o.names) > 0, NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown)}
 	return o, nil
 }
 

@@ -87,7 +87,7 @@ func (f *kindsFlags) toOptions(env util.Environment) (*kindsOptions, error) {
 		return nil, err
 	}
 	o.table = printers.TableOptions{
-		Contexts: len(o.contexts) > 1, Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color),
+		Contexts: len(o.contexts) > 1, Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
 	}
 	return o, nil
 }

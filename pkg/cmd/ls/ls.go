@@ -176,7 +176,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	var codesErr, namesErr error
 	o.filter.Findings, codesErr = f.codes(o.watch)
 	o.names, namesErr = util.WantedJobs(args, "")
-	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch)); err != nil {
+	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch), o.format.RefuseWatch(o.watch)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	for _, n := range o.names {
@@ -196,6 +196,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 		Reasons:    o.reasons,
 		NoHeaders:  f.noHeaders,
 		Color:      env.WantsColor(f.Color),
+		Markdown:   o.format.Is(printers.Markdown),
 	}
 	return o, nil
 }

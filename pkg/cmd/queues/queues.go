@@ -108,7 +108,7 @@ func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOp
 	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, names: names, scope: f.scope(), summary: f.summary, watch: f.watch}
 	var err error
 	o.format, err = printers.NewFormat(f.output, f.noHeaders)
-	if err := errors.Join(err, f.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
+	if err := errors.Join(err, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
@@ -116,7 +116,7 @@ func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOp
 	}
 	o.table = printers.TableOptions{
 		Contexts: len(o.contexts) > 1, Namespaces: o.scope == read.AllNamespaces,
-		Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color),
+		Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
 	}
 	return o, nil
 }

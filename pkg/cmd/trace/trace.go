@@ -136,7 +136,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	var err, formatErr error
 	o.wanted, err = util.WantedJob(args)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid)
-	if err := errors.Join(err, formatErr, f.fileConflicts(o), f.conflicts(o)); err != nil {
+	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
@@ -146,7 +146,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	if !f.AllNamespaces {
 		o.wanted.Namespace = o.contexts[0].Namespace
 	}
-	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Timeline: f.timeline, Color: env.WantsColor(f.Color)}
+	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Timeline: f.timeline, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown)}
 	return o, nil
 }
 
