@@ -188,3 +188,15 @@ func TestAnswerInThreeLines(t *testing.T) {
 	assert.Equal(t, lines[1], "Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).")
 	assert.Assert(t, strings.HasPrefix(lines[2], "Fix: request at most 6 nvidia.com/gpu"), lines[2])
 }
+
+// TestReasonIsSaidOnce: the reason stands at the top of trace, and the finding that has it does
+// not repeat it.
+func TestReasonIsSaidOnce(t *testing.T) {
+	for _, job := range []string{"ml/sweep", "vision/align", "ml/eval", "etl/index"} {
+		namespace, name, _ := strings.Cut(job, "/")
+		out, errOut, _ := run(t, "trace", name, "-n", namespace, "--from", exampleFleet)
+		reason := strings.TrimSuffix(strings.Split(out, "\n")[1], ".")
+		assert.Equal(t, strings.Count(strings.ToLower(out), strings.ToLower(reason)), 1, out, errOut)
+		assert.Assert(t, strings.Contains(out, "the reason above ("), out)
+	}
+}

@@ -3,6 +3,7 @@ package printers
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -112,6 +113,9 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	items := make([]inspect.Finding, len(t.Findings))
 	for i := range t.Findings {
 		items[i] = t.Findings[i]
+		if isSaid(items[i].Message, t.Message) && !o.Wide {
+			items[i].Message = "the reason above"
+		}
 		isKnown := len(items[i].Fixes) > 0
 		for _, f := range items[i].Fixes {
 			isKnown = isKnown && known[string(f.Prose())]
@@ -125,6 +129,11 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		lines = lines[:len(lines)-1]
 	}
 	return lines, nil
+}
+
+// isSaid says whether a finding's message is the reason of the answer, which is a sentence.
+func isSaid(message, reason string) bool {
+	return message != "" && strings.EqualFold(strings.TrimSuffix(message, "."), strings.TrimSuffix(reason, "."))
 }
 
 func absentIfEmpty(text string) string {
