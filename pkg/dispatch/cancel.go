@@ -171,7 +171,7 @@ func contextsOf(clusters []*fleet.Cluster) (names []string) {
 
 // fail ends the origin, unless it has ended already, and returns it as it is then.
 func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructured, err error) {
-	err = retry.RetryOnConflict(contended, func() error {
+	err = retry.RetryOnConflict(contended(), func() error {
 		live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
 		if err != nil {
 			return err

@@ -78,7 +78,7 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 
 // unpin tells an origin that it has no mirror any more, and no pods.
 func (t *task) unpin(ctx context.Context) error {
-	return retry.RetryOnConflict(contended, func() error {
+	return retry.RetryOnConflict(contended(), func() error {
 		live, err := t.origin.get(ctx, t.Kind, t.ref)
 		if err != nil || live == nil || live.GetUID() != t.UID {
 			return err

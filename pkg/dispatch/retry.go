@@ -13,7 +13,9 @@ import (
 
 // contended are the retries of a write to an origin that a running dispatch of it writes, too:
 // some five seconds. Each status that the dispatch copies meanwhile costs one.
-var contended = wait.Backoff{Steps: 9, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5}
+func contended() wait.Backoff {
+	return wait.Backoff{Steps: 9, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5}
+}
 
 // mayPass says whether the same request may succeed later. What a server refuses
 // for what it is will be refused again; but a webhook may answer, and credentials

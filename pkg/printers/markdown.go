@@ -79,11 +79,18 @@ func addTable[T any](d *document, columns []column[T], values []T, o TableOption
 	return nil
 }
 
-// literals escapes what Markdown would take for markup, so that a text from a cluster is
+// literal escapes what Markdown would take for markup, so that a text from a cluster is
 // neither a link nor HTML. A pipe is escaped in tables, where it ends a cell.
-var literals = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", `\<`, "&", `\&`, "~", `\~`)
-
-func literal(text string) string { return literals.Replace(text) }
+func literal(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune("\\`*_[<&~", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
 
 // prose is a text with its commands as code.
 func prose(text command.Prose) string {
@@ -188,8 +195,8 @@ func traceMarkdown(w io.Writer, t *inspect.Trace, o TableOptions) error {
 			text = ": " + text
 		}
 		d.paragraph(label + text)
-		if command := f.Shell(); command != "" {
-			d.code(Safe(command))
+		if line := f.Shell(); line != "" {
+			d.code(Safe(line))
 		}
 	}
 	if len(t.Placements) > 0 {
