@@ -83,6 +83,9 @@ type Job struct {
 	// Message says why it is in its state, with numbers; null if that was not asked for.
 	Message *string `json:"message"`
 
+	// Labels are those of its labels that were asked for; nil if it has none of them. Jobs share
+	// them, and nobody may change them.
+	Labels map[string]string `json:"-"`
 	// Marks are what its labels and annotations tell of its copies; nil if
 	// nothing.
 	Marks *delegation.Marks `json:"-"`

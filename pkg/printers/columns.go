@@ -27,6 +27,8 @@ type TableOptions struct {
 	// Owners shows the owner in a column; a grouped table has it in its header
 	// rows instead.
 	Owners bool
+	// Labels are the labels that have columns of their own.
+	Labels []string
 	Wide   bool
 	// Dispatchers shows who looks after each Job that is dispatched, in a wide table.
 	Dispatchers bool

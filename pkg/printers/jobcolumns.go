@@ -2,6 +2,7 @@ package printers
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -16,7 +17,7 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		// Only Jobs have some.
 		spareCompletions = 4
 	}
-	return []column[*inspect.Job]{
+	columns := []column[*inspect.Job]{
 		{title: "CONTEXT", absent: !o.Contexts, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", absent: !o.Namespaces, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Namespace) }},
 		// The wide table has it further behind.
@@ -42,10 +43,30 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		}},
 		{title: "FINDINGS", wide: true, cell: findings},
 		{title: "UID", wide: true, spare: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
-		// They are not always there and their cells have blanks, so they are the last ones.
-		{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
-		{title: "REASON", absent: !o.Reasons, shrinks: true, least: legible, cell: reason},
 	}
+	for _, label := range o.Labels {
+		columns = append(columns, labelColumn(label))
+	}
+	// Their cells have blanks, so they are the last ones.
+	return append(columns,
+		column[*inspect.Job]{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
+		column[*inspect.Job]{title: "REASON", absent: !o.Reasons, shrinks: true, least: legible, cell: reason},
+	)
+}
+
+// unlabelled is the cell of a Job without the label, as kubectl get has it.
+const unlabelled = "<none>"
+
+// labelColumn is the column of a label, as kubectl get has it: its title is the last part of the
+// label's name.
+func labelColumn(label string) column[*inspect.Job] {
+	title := label[strings.LastIndex(label, "/")+1:]
+	return column[*inspect.Job]{title: strings.ToUpper(Safe(title)), keeps: true, shrinks: true, cell: func(j *inspect.Job) string {
+		if value, isSet := j.Labels[label]; isSet {
+			return Safe(value)
+		}
+		return unlabelled
+	}}
 }
 
 // reason is why a Job is where it is, in a line.

@@ -32,6 +32,7 @@ type listFlags struct {
 	watch, watchOnly, events     bool
 	output                       string
 	noHeaders                    bool
+	labels                       []string
 	sortBy                       string
 }
 
@@ -88,6 +89,9 @@ With -w, -o wide has neither of these three.`,
 
   # Two Jobs
   NAME ls train sweep -n ml
+
+  # Jobs with their team and queue
+  NAME ls -A -L team,kueue.x-k8s.io/queue-name
 
   # Delegated Jobs that no controller has picked up
   NAME ls -A --delegated --status Unclaimed
@@ -146,6 +150,8 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they come in, by contexts, namespaces and names, and not by owners")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "mirrors", "reason", "no-headers")
+	flags.StringSliceVarP(&f.labels, "label-columns", "L", nil, "Labels to show as columns, comma-separated, as kubectl get takes them")
+	util.Describe(cmd, util.ForOutput, cobra.NoFileCompletions, "label-columns")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.metadata.creationTimestamp}' or '{.succeeded}')")
 	// What the model knows (see printers.NewSorter).
 	util.Describe(cmd, util.ForOutput, util.OneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
@@ -164,7 +170,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	o := &listOptions{
 		Environment: env,
 		flags:       f.GlobalFlags,
-		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds},
+		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds, Labels: f.labels},
 		summary:     f.summary, mirrors: f.mirrors,
 		watch: f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
 		restrictions: f.restrictions(),
@@ -192,6 +198,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 		Contexts:   len(o.contexts) > 1,
 		Namespaces: f.AllNamespaces,
 		Kinds:      !o.query.OnlyJobs(),
+		Labels:     f.labels,
 		Wide:       o.format.Wide(),
 		Reasons:    o.reasons,
 		NoHeaders:  f.noHeaders,
@@ -235,6 +242,8 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 		return errors.New("--summary cannot be combined with --watch")
 	case f.summary && format.IsPerJob():
 		return fmt.Errorf("--summary cannot be combined with -o %s: it lists no Jobs", f.output)
+	case f.summary && len(f.labels) > 0:
+		return errors.New("--summary cannot be combined with --label-columns: it lists no Jobs")
 	case f.summary && f.sortBy != "":
 		return errors.New("--summary cannot be combined with --sort-by: it lists no Jobs")
 	case f.events && !format.IsTable() && !format.IsDocument():

@@ -43,12 +43,12 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	return r
 }
 
-// drop removes what readJob does not read, which is most of it.
-func drop(o *batchv1.Job) {
+// drop removes what readJob does not read, which is most of it, but for some labels.
+func drop(o *batchv1.Job, labels []string) {
 	o.Spec.Template = corev1.PodTemplateSpec{}
-	isNoMark := func(key, _ string) bool { return !delegation.IsMark(key) }
-	maps.DeleteFunc(o.Labels, isNoMark)
-	maps.DeleteFunc(o.Annotations, isNoMark)
+	isKept := keepsLabel(labels)
+	maps.DeleteFunc(o.Labels, func(key, _ string) bool { return !isKept(key) })
+	maps.DeleteFunc(o.Annotations, func(key, _ string) bool { return !delegation.IsMark(key) })
 	for i := range o.ManagedFields {
 		o.ManagedFields[i].FieldsV1 = nil
 	}

@@ -90,6 +90,9 @@ func TestEqual(t *testing.T) {
 	assert.Assert(t, equal(&a, &b), "a write that changes nothing is no news")
 	b.Active = 1
 	assert.Assert(t, !equal(&a, &b))
+	b = a
+	b.Labels = map[string]string{"team": "vision"}
+	assert.Assert(t, !equal(&a, &b), "a label that is shown has changed")
 }
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -29,6 +29,8 @@ type jobPage struct {
 	left uint64
 	// size is how many bytes of Jobs were read.
 	size int64
+	// unwanted is what is cut out of each Job.
+	unwanted fields
 	// list has the Jobs where the answer is no protobuf.
 	list *batchv1.JobList
 
@@ -40,22 +42,29 @@ type jobPage struct {
 // protobuf; behind it stands a message of type runtime.Unknown.
 const protobufPrefix = "k8s\x00"
 
-// openJobs asks for Jobs. What is returned has to be read to its end.
-func openJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*jobPage, error) {
-	body, err := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
+// jobCollection is the Jobs of a namespace, or of all, and which of their labels are kept.
+type jobCollection struct {
+	client    rest.Interface
+	namespace string
+	labels    []string
+}
+
+// open asks for Jobs. What is returned has to be read to its end.
+func (c jobCollection) open(ctx context.Context, o metav1.ListOptions) (*jobPage, error) {
+	body, err := c.client.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource("jobs").
 		VersionedParams(&o, scheme.ParameterCodec).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	page, err := newJobPage(body)
+	page, err := newJobPage(body, c.labels)
 	if err != nil {
 		return nil, errors.Join(err, body.Close())
 	}
 	return page, nil
 }
 
-func newJobPage(body io.ReadCloser) (*jobPage, error) {
-	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10)}
+func newJobPage(body io.ReadCloser, labels []string) (*jobPage, error) {
+	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10), unwanted: uninteresting(labels)}
 	start, err := p.in.Peek(len(protobufPrefix))
 	if string(start) == protobufPrefix {
 		_, _ = p.in.Discard(len(protobufPrefix))
@@ -69,7 +78,7 @@ func newJobPage(body io.ReadCloser) (*jobPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.list, err = decodeWhole(whole)
+	p.list, err = decodeWhole(whole, labels)
 	if err == nil {
 		p.ListMeta = p.list.ListMeta
 	}
@@ -77,7 +86,7 @@ func newJobPage(body io.ReadCloser) (*jobPage, error) {
 }
 
 // decodeWhole decodes an answer that is no protobuf.
-func decodeWhole(body []byte) (*batchv1.JobList, error) {
+func decodeWhole(body []byte, labels []string) (*batchv1.JobList, error) {
 	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	if err != nil {
 		return nil, err
@@ -91,7 +100,7 @@ func decodeWhole(body []byte) (*batchv1.JobList, error) {
 		return nil, fmt.Errorf("the server sent a %T instead of a list of Jobs", answer)
 	}
 	for i := range list.Items {
-		drop(&list.Items[i])
+		drop(&list.Items[i], labels)
 	}
 	return list, nil
 }
@@ -145,7 +154,7 @@ func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
 			if number != 2 {
 				return nil
 			}
-			if p.slim, err = cut(p.slim[:0], value, uninteresting); err != nil {
+			if p.slim, err = cut(p.slim[:0], value, p.unwanted); err != nil {
 				return err
 			}
 			job.Reset()

@@ -21,11 +21,13 @@ import (
 // jobsOf is where the batch/v1 Jobs of a query come from, as protobuf where the server has
 // it.
 func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.Kind) fleet.Source[read] {
-	selected, names := q.selected(kind), interner{}
+	selected, names, labels := q.selected(kind), interner{}, newLabelSets(q.Labels)
+	jobs := jobCollection{client: client, namespace: namespace, labels: q.Labels}
 	var before *delegation.Marks
 	readOne := func(job *batchv1.Job) read {
 		r := readJob(kind, job)
 		names.intern(&r.job)
+		r.job.Labels = labels.of(job.Labels)
 		// What is submitted to a queue and was given to no cluster has the same marks.
 		if m := r.job.Marks; m != nil && before != nil && *m == *before {
 			r.job.Marks = before
@@ -35,35 +37,35 @@ func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.K
 		return r
 	}
 	return fleet.Source[read]{
-		Key:  strings.Join([]string{"jobs", namespace, selected.LabelSelector, selected.FieldSelector}, "\n"),
+		Key:  strings.Join(append([]string{"jobs", namespace, selected.LabelSelector, selected.FieldSelector}, q.Labels...), "\n"),
 		What: kind.ResourceName(),
 		List: func(ctx context.Context, visit func(string, read)) (string, error) {
-			return listAllJobs(ctx, client, namespace, selected, func(job *batchv1.Job) {
+			return jobs.list(ctx, selected, func(job *batchv1.Job) {
 				visit(fleet.ObjectKey(job.Namespace, job.Name), readOne(job))
 			})
 		},
 		Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector, o.FieldSelector = selected.LabelSelector, selected.FieldSelector
-			return watchJobs(ctx, client, namespace, o)
+			return jobs.watch(ctx, o)
 		},
 		Decode: func(o runtime.Object) (read, error) {
 			job, ok := o.(*batchv1.Job)
 			if !ok {
 				return read{}, fmt.Errorf("the server sent a %T in a watch of Jobs", o)
 			}
-			drop(job)
+			drop(job, q.Labels)
 			return readOne(job), nil
 		},
 	}
 }
 
-// listAllJobs lists in chunks; the resource version is that of the first. The next chunk
+// list lists in chunks; the resource version is that of the first. The next chunk
 // is asked for as soon as a chunk begins to come in, so that the line is never idle.
-func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions, visit func(*batchv1.Job)) (version string, err error) {
+func (c jobCollection) list(ctx context.Context, o metav1.ListOptions, visit func(*batchv1.Job)) (version string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.Limit = chunk
-	page, err := openChunk(ctx, client, namespace, o)
+	page, err := c.openChunk(ctx, o)
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +77,7 @@ func listAllJobs(ctx context.Context, client rest.Interface, namespace string, o
 		ask := func(jobs int64) {
 			if next == nil && o.Continue != "" {
 				o.Limit = limitFor(before+jobs, size+page.size)
-				next = ahead(ctx, client, namespace, o)
+				next = c.ahead(ctx, o)
 			}
 		}
 		jobs := int64(0)
@@ -117,14 +119,14 @@ func limitFor(jobs, size int64) int64 {
 }
 
 // ahead asks for a chunk while other things are done.
-func ahead(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (wait func() (*jobPage, error)) {
+func (c jobCollection) ahead(ctx context.Context, o metav1.ListOptions) (wait func() (*jobPage, error)) {
 	type answer struct {
 		page *jobPage
 		err  error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		page, err := openChunk(ctx, client, namespace, o)
+		page, err := c.openChunk(ctx, o)
 		answers <- answer{page, err}
 	}()
 	return func() (*jobPage, error) {
@@ -137,12 +139,12 @@ func ahead(ctx context.Context, client rest.Interface, namespace string, o metav
 // was compacted away in between, the server offers a token to go on from the
 // same place in the present state, and that is taken: no object is seen twice,
 // and none that existed all the time is missed.
-func openChunk(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (*jobPage, error) {
-	page, err := openJobs(ctx, client, namespace, o)
+func (c jobCollection) openChunk(ctx context.Context, o metav1.ListOptions) (*jobPage, error) {
+	page, err := c.open(ctx, o)
 	var status apierrors.APIStatus
 	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
 		o.Continue = status.Status().Continue
-		page, err = openJobs(ctx, client, namespace, o)
+		page, err = c.open(ctx, o)
 	}
 	if err != nil {
 		return nil, err
@@ -153,7 +155,7 @@ func openChunk(ctx context.Context, client rest.Interface, namespace string, o m
 	return page, nil
 }
 
-func watchJobs(ctx context.Context, client rest.Interface, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
+func (c jobCollection) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	return c.client.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource("jobs").
 		VersionedParams(&o, scheme.ParameterCodec).Watch(ctx)
 }

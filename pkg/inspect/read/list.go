@@ -32,6 +32,8 @@ type Query struct {
 	LabelSelector, FieldSelector string
 	// Kinds are those to read, as Served takes them.
 	Kinds []string
+	// Labels are the names of those that are kept of each Job.
+	Labels []string
 	// surveys are what clusters serve of these, by their contexts, and lent what all have to
 	// know of, where Across has found that out.
 	surveys map[string]*survey
@@ -255,7 +257,7 @@ func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
 	if err != nil {
 		return err
 	}
-	page, err := openJobs(ctx, client, q.namespace(c), metav1.ListOptions{Limit: 1})
+	page, err := jobCollection{client: client, namespace: q.namespace(c)}.open(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return err
 	}

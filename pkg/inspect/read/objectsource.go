@@ -9,14 +9,15 @@ import (
 
 // objectsOf is where the objects of a query come from that are of any kind, as JSON.
 func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[read] {
-	slim, names := newSlimmer(kind), interner{}
+	slim, names, labels := newSlimmer(kind), interner{}, newLabelSets(q.Labels)
 	source := fleet.Objects(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *slimObject) (string, read) {
 		r, err := slim.read(o)
 		r.err = err
 		names.intern(&r.job)
+		r.job.Labels = labels.of(o.Metadata.Labels)
 		return fleet.ObjectKey(o.Metadata.Namespace, o.Metadata.Name), r
 	})
 	// What is made of objects depends on where their owner stands.
-	source.Key += "\n" + strings.Join(kind.ManagedBy, ".")
+	source.Key += "\n" + strings.Join(append([]string{strings.Join(kind.ManagedBy, ".")}, q.Labels...), "\n")
 	return source
 }

@@ -25,13 +25,15 @@ type part struct {
 
 // uninteresting is what drop removes, of an encoded Job (k8s.io/api: batch/v1 and
 // meta/v1, generated.proto).
-var uninteresting = fields{
-	1: {within: fields{ // metadata
-		11: {unless: delegation.IsMark}, // labels
-		12: {unless: delegation.IsMark}, // annotations
-		17: {within: fields{7: {}}},     // managedFields: fieldsV1
-	}},
-	2: {within: fields{6: {}}}, // spec: template
+func uninteresting(labels []string) fields {
+	return fields{
+		1: {within: fields{ // metadata
+			11: {unless: keepsLabel(labels)}, // labels
+			12: {unless: delegation.IsMark},  // annotations
+			17: {within: fields{7: {}}},      // managedFields: fieldsV1
+		}},
+		2: {within: fields{6: {}}}, // spec: template
+	}
 }
 
 // field returns the last field with that number of an encoded message, which

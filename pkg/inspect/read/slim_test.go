@@ -3,7 +3,9 @@ package read
 import (
 	"bytes"
 	"io"
+	"maps"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -50,12 +52,16 @@ func TestDecodeJobs(t *testing.T) {
 		list, ok := want.(*batchv1.JobList)
 		assert.Assert(t, ok)
 		list.TypeMeta = metav1.TypeMeta{}
+		// A label of the first Job is wanted, if it has any.
+		wanted := slices.Sorted(maps.Keys(list.Items[0].Labels))
+		wanted = wanted[:min(len(wanted), 1)]
 		for i := range list.Items {
-			drop(&list.Items[i])
+			drop(&list.Items[i], wanted)
 		}
+		assert.Equal(t, len(list.Items[0].Labels), len(wanted), "seed %d", seed)
 
 		got := &batchv1.JobList{}
-		assert.NilError(t, decodeJobs(body, got))
+		assert.NilError(t, decodeJobs(body, got, wanted...))
 		assert.Assert(t, equality.Semantic.DeepEqual(got, list), "seed %d", seed)
 		assert.Assert(t, len(got.Items) == 3)
 	}
@@ -84,8 +90,8 @@ func TestDecodeJobsOfSomethingElse(t *testing.T) {
 }
 
 // decodeJobs reads an answer as it is read from a server.
-func decodeJobs(body []byte, into *batchv1.JobList) error {
-	page, err := newJobPage(io.NopCloser(bytes.NewReader(body)))
+func decodeJobs(body []byte, into *batchv1.JobList, labels ...string) error {
+	page, err := newJobPage(io.NopCloser(bytes.NewReader(body)), labels)
 	if err != nil {
 		return err
 	}
@@ -110,7 +116,7 @@ func FuzzDecodeJobs(f *testing.F) {
 			return
 		}
 		for i := range want.Items {
-			drop(&want.Items[i])
+			drop(&want.Items[i], nil)
 		}
 		assert.Assert(t, equality.Semantic.DeepEqual(got, want))
 	})

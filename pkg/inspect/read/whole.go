@@ -59,7 +59,7 @@ func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[
 	names := interner{}
 	return fleet.Objects(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *jobWithoutTemplate) (string, read) {
 		job := &batchv1.Job{ObjectMeta: o.ObjectMeta, Spec: o.Spec.JobSpec, Status: o.Status}
-		drop(job)
+		drop(job, nil)
 		r := readJob(kind, job)
 		names.intern(&r.job)
 		return fleet.ObjectKey(o.Namespace, o.Name), r
