@@ -13,6 +13,16 @@ type Fix struct {
 	// Command does it, as words; empty where no command does. Words in capitals, such as
 	// CONTEXT and FILE, are for the reader to replace.
 	Command []string `json:"command"`
+	// Then are the steps that complete the fix, in their order; absent if there are none.
+	Then []Step `json:"then,omitempty"`
+}
+
+// Step is a further step of a fix.
+type Step struct {
+	// Text says in the imperative what to do; empty if the command says it.
+	Text string `json:"text"`
+	// Command does it, as words; empty where no command does.
+	Command []string `json:"command"`
 }
 
 // or joins alternatives in Prose.
@@ -27,62 +37,94 @@ func Alternatives(fixes []Fix) Prose {
 	return Join(texts, or)
 }
 
-// Fixes splits a text into steps: alternatives, and what each command ends. What follows
-// the last command is a step of its own.
+// Fixes splits a text into alternatives, which "or" joins, and each of them into steps, which a
+// command ends.
 func (p Prose) Fixes() []Fix {
-	var fixes []Fix
+	var f fixer
 	text := ""
 	for _, part := range p.Parts() {
 		if part.IsCommand {
-			fixes = append(fixes, Fix{Text: text, Command: Words(part.Text)})
+			f.add(text, Words(part.Text))
 			text = ""
 			continue
 		}
 		alternatives := strings.Split(part.Text, or)
 		last := len(alternatives) - 1
 		for _, alternative := range alternatives[:last] {
-			if text := step(alternative); text != "" {
-				fixes = append(fixes, Fix{Text: text, Command: []string{}})
-			}
+			f.add(alternative, []string{})
+			f.isOther = true
 		}
-		text = step(alternatives[last])
+		text = alternatives[last]
 	}
-	if text != "" {
-		fixes = append(fixes, Fix{Text: text, Command: []string{}})
-	}
-	return fixes
+	f.add(text, []string{})
+	return f.fixes
 }
 
-// step strips what joins a step to the one before it, and to its command.
-func step(text string) string {
+// fixer collects the fixes of a text.
+type fixer struct {
+	fixes []Fix
+	// isOther is whether the next step begins an alternative.
+	isOther bool
+}
+
+// add adds a step to the last fix, or begins another one.
+func (f *fixer) add(text string, command []string) {
 	text = strings.Trim(text, " ,;:.")
-	for _, conjunction := range []string{"or ", "and "} {
-		text = strings.TrimPrefix(text, conjunction)
+	isOther := f.isOther || len(f.fixes) == 0 || text == "or" || strings.HasPrefix(text, "or ")
+	if text = step(text); text == "" && len(command) == 0 {
+		return
 	}
-	return strings.TrimSpace(text)
+	f.isOther = false
+	if isOther {
+		f.fixes = append(f.fixes, Fix{Text: text, Command: command})
+		return
+	}
+	last := &f.fixes[len(f.fixes)-1]
+	last.Then = append(last.Then, Step{Text: text, Command: command})
+}
+
+// step strips what joins a step to the one before it.
+func step(text string) string {
+	for _, conjunction := range []string{"or", "and", "then"} {
+		if rest, isJoined := strings.CutPrefix(text, conjunction); isJoined && (rest == "" || rest[0] == ' ') {
+			text = strings.TrimSpace(rest)
+		}
+	}
+	return text
 }
 
 // Shell returns the command on one line for a shell, "" if there is none.
-func (f Fix) Shell() string {
-	if len(f.Command) == 0 {
+func (f Fix) Shell() string { return line(f.Command) }
+
+// line returns words on one line for a shell, "" if there are none.
+func line(words []string) string {
+	if len(words) == 0 {
 		return ""
 	}
-	if line := f.Command[len(f.Command)-1]; slices.Equal(f.Command, []string{shell, shellCommand, line}) {
+	if line := words[len(words)-1]; slices.Equal(words, []string{shell, shellCommand, line}) {
 		return line
 	}
-	return Of(f.Command...).Shell()
+	return Of(words...).Shell()
 }
 
-// Prose returns the fix as a text with its command.
+// Prose returns the fix as a text with its commands.
 func (f Fix) Prose() Prose {
-	command := f.Shell()
+	text := prose(f.Text, f.Command)
+	for _, s := range f.Then {
+		text += ", and then " + prose(s.Text, s.Command)
+	}
+	return text
+}
+
+func prose(text string, words []string) Prose {
+	command := line(words)
 	switch {
 	case command == "":
-		return Text(f.Text)
-	case f.Text == "":
+		return Text(text)
+	case text == "":
 		return Prose(mark + command + mark)
 	}
-	return Text(f.Text) + Prose(": "+mark+command+mark)
+	return Text(text) + Prose(": "+mark+command+mark)
 }
 
 // shell and its flag run a pipeline, which has no words of its own.

@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// TestFixes: each command ends a step, without the words that join it to the one before.
+// TestFixes: alternatives are fixes, and what has to be done besides is a step of its fix.
 func TestFixes(t *testing.T) {
 	deletion := command.Kubectl("a", "ns", "delete", "job", "x")
 	words := []string{"kubectl", "--context", "a", "-n", "ns", "delete", "job", "x"}
@@ -17,9 +17,22 @@ func TestFixes(t *testing.T) {
 		text command.Prose
 		want []command.Fix
 	}{
-		"none":         {"", nil},
-		"text alone":   {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
-		"one":          {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
+		"none":       {"", nil},
+		"text alone": {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
+		"one":        {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
+		"steps": {
+			command.Say("see it: %s, and then %s; restart it. Then ask; or wait", deletion, deletion),
+			[]command.Fix{
+				{Text: "see it", Command: words, Then: []command.Step{{Command: words}, {Text: "restart it. Then ask", Command: []string{}}}},
+				{Text: "wait", Command: []string{}},
+			},
+		},
+		"commands that belong together": {
+			command.Say("delete all: %s; %s", deletion, deletion), []command.Fix{{Text: "delete all", Command: words, Then: []command.Step{{Command: words}}}},
+		},
+		"commands that do not": {
+			command.Say("delete one: %s, or %s", deletion, deletion), []command.Fix{{Text: "delete one", Command: words}, {Command: words}},
+		},
 		"alternatives": {command.Say("wait, or delete it: %s; or ask", deletion), []command.Fix{{Text: "wait, or delete it", Command: words}, {Text: "ask", Command: []string{}}}},
 		"alternatives without commands": {
 			command.Say("wait; or run fewer Pods, or smaller ones; or delete it: %s", deletion),
@@ -49,7 +62,9 @@ func TestFixShell(t *testing.T) {
 // TestAlternatives: fixes survive being joined into one text.
 func TestAlternatives(t *testing.T) {
 	fixes := []command.Fix{
-		{Text: "wait", Command: []string{}}, {Text: "raise the quota", Command: []string{"kubectl", "edit", "x"}}, {Text: "ask", Command: []string{}},
+		{Text: "wait", Command: []string{}}, {Text: "raise the quota", Command: []string{"kubectl", "edit", "x"}},
+		{Text: "create it", Command: []string{"kubectl", "create"}, Then: []command.Step{{Command: []string{"kubectl", "bind"}}, {Text: "restart it", Command: []string{}}}},
+		{Text: "ask", Command: []string{}},
 	}
 	assert.DeepEqual(t, command.Alternatives(fixes).Fixes(), fixes)
 	assert.Equal(t, command.Alternatives(nil), command.Prose(""))

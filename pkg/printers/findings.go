@@ -161,12 +161,25 @@ func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
 		lines = append(lines, evidenceLines(f, o)...)
 	}
 	if f.Remedy != "" && !o.Compact {
-		fix := command.Prose(f.Remedy)
-		if len(f.Fixes) > 1 && command.Alternatives(f.Fixes) == fix && !o.Wide && !o.Evidence {
-			// The best of several.
-			fix = f.Fixes[0].Prose()
-		}
-		lines = append(lines, fixLines("  "+p.dim("fix:")+" ", fix, o)...)
+		lines = append(lines, remedyLines(f, o)...)
+	}
+	return lines
+}
+
+// remedyLines are the best fix of a finding, and how many others there are; with evidence, all
+// of them.
+func remedyLines(f *inspect.Finding, o TableOptions) []string {
+	p := palette{o.Color}
+	first, other := "  "+p.dim("fix:")+" ", "  "+p.dim("or:")+"  "
+	if len(f.Fixes) < 2 || command.Alternatives(f.Fixes) != command.Prose(f.Remedy) {
+		return fixLines(first, command.Prose(f.Remedy), o)
+	}
+	lines := fixLines(first, f.Fixes[0].Prose(), o)
+	if !o.Wide && !o.Evidence {
+		return append(lines, other+p.dim(fmt.Sprintf("%d more (-o wide)", len(f.Fixes)-1)))
+	}
+	for _, fix := range f.Fixes[1:] {
+		lines = append(lines, fixLines(other, fix.Prose(), o)...)
 	}
 	return lines
 }

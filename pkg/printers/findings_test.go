@@ -1,0 +1,51 @@
+package printers
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestFindingFixes: a finding shows its best fix and how many others there are, and all of them
+// with evidence.
+func TestFindingFixes(t *testing.T) {
+	fixes := []command.Fix{
+		{Text: "request less", Command: []string{}},
+		{Text: "raise the quota", Command: []string{"kubectl", "edit", "clusterqueue"}},
+		{Text: "create the queue", Command: []string{"kubectl", "create"}, Then: []command.Step{{Command: []string{"kubectl", "label"}}}},
+	}
+	list := inspect.NewFindingList()
+	list.Items = []inspect.Finding{{
+		Code: "JM029", Severity: inspect.Error, Kind: "Job", Namespace: "ml", Name: "sweep", Message: "needs more",
+		Fixes: fixes, Remedy: string(command.Alternatives(fixes)),
+	}}
+	all := []string{
+		"  fix: request less", "  or:  raise the quota: `kubectl edit clusterqueue`", "  or:  create the queue: `kubectl create`, and then `kubectl label`",
+	}
+	for name, tt := range map[string]struct {
+		options TableOptions
+		want    []string
+	}{
+		"usual":      {TableOptions{}, []string{"  fix: request less", "  or:  2 more (-o wide)"}},
+		"wide":       {TableOptions{Wide: true}, all},
+		"a Job":      {TableOptions{Evidence: true}, all},
+		"in a watch": {TableOptions{Compact: true}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			assert.NilError(t, Findings(&b, list, tt.options))
+			var got []string
+			for line := range strings.Lines(b.String()) {
+				if strings.HasPrefix(line, "  fix:") || strings.HasPrefix(line, "  or:") {
+					got = append(got, strings.TrimRight(line, "\n"))
+				}
+			}
+			assert.DeepEqual(t, got, tt.want)
+		})
+	}
+}
