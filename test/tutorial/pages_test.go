@@ -19,7 +19,7 @@ import (
 func written() []string {
 	return []string{
 		"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
-		"docs/tutorial.md", "docs/multikueue.md", "docs/external-controllers.md", "docs/reliability.md",
+		"docs/tutorial.md", "docs/multikueue.md", "docs/external-controllers.md", "docs/reliability.md", "docs/scripting.md",
 	}
 }
 
