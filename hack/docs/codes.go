@@ -28,7 +28,7 @@ is never used for anything else.
 	for _, r := range rules.All() {
 		fmt.Fprintf(&b, "\n## %s\n\n**%s** (%s)\n", r.Code, upper(r.Title), r.Severity)
 		for _, section := range []struct{ heading, text string }{
-			{"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},
+			{"What should hold", upper(r.Holds) + "."}, {"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},
 		} {
 			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, strings.Join(strings.Fields(section.text), " "))
 		}

@@ -115,7 +115,7 @@ const Everything = "everything"
 func NewFindingList() *FindingList {
 	return &FindingList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "FindingList"},
-		Items:    []Finding{}, Errors: []ContextError{},
+		Items:    []Finding{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jstemmer/go-junit-report/v2/junit"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
@@ -15,44 +14,6 @@ import (
 
 // project is where reports say that they come from.
 const project = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
-
-// JUnit writes findings as a JUnit report: a test case for each rule, one for each
-// finding in place of its rule's, and an error for each context that could not be
-// looked at. Findings of severity info do not fail. XML has no way to write most control
-// characters, so texts are those that a terminal would be given.
-func JUnit(w io.Writer, list *inspect.FindingList, all []rules.Rule) error {
-	suite := junit.Testsuite{Name: "kubectl jobs-managedby check", Time: "0"}
-	found := map[string]bool{}
-	for i := range list.Items {
-		f := &list.Items[i]
-		found[f.Code] = true
-		test := junit.Testcase{Classname: Safe(f.Code), Name: Safe(strings.Join([]string{f.Code, f.Context, f.Namespace, f.Kind, f.Name}, " "))}
-		text := SafeLines(strings.Join(append(append([]string{f.Message}, f.Evidence...), "do: "+f.Remedy), "\n"))
-		if f.Severity == inspect.Info {
-			test.SystemOut = &junit.Output{Data: text}
-		} else {
-			test.Failure = &junit.Result{Message: Safe(f.Message), Type: Safe(string(f.Severity)), Data: text}
-		}
-		suite.AddTestcase(test)
-	}
-	for _, r := range all {
-		if !found[r.Code] {
-			suite.AddTestcase(junit.Testcase{Classname: r.Code, Name: r.Code + " " + r.Title})
-		}
-	}
-	for _, e := range list.Errors {
-		suite.AddTestcase(junit.Testcase{
-			Classname: "contexts", Name: Safe(e.Context),
-			Error: &junit.Result{Message: Safe(e.Message), Type: Safe(string(e.Code)), Data: SafeLines(e.Message)},
-		})
-	}
-	var suites junit.Testsuites
-	suites.AddSuite(suite)
-	if _, err := io.WriteString(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"); err != nil {
-		return err
-	}
-	return suites.WriteXML(w)
-}
 
 // SARIF writes findings as a SARIF 2.1.0 report. Objects of clusters have no place
 // in files; the location names them as a path would.

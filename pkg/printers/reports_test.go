@@ -12,7 +12,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -31,9 +30,11 @@ func FuzzJUnit(f *testing.F) {
 				Evidence: []string{text, text + "evidence"}, Remedy: text + "remedy",
 			})
 		}
-		list.Errors = append(list.Errors, inspect.ContextError{Context: text, Code: kubecontext.Code(text), Message: text + "error"})
+		for _, what := range []string{inspect.Everything, text} {
+			list.Unchecked = append(list.Unchecked, inspect.Unchecked{What: what, Contexts: []string{text}, Reason: text + "error"})
+		}
 		var b bytes.Buffer
-		assert.NilError(t, JUnit(&b, list, rules.All()[:1]))
+		assert.NilError(t, JUnit(&b, list, rules.All()[:1], true))
 		assert.Assert(t, utf8.Valid(b.Bytes()))
 		for _, part := range append(tokens(t, b.Bytes()), b.String()) {
 			bad := strings.IndexFunc(part, func(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) })

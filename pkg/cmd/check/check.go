@@ -38,6 +38,8 @@ type checkFlags struct {
 	output    string
 	noHeaders bool
 	selector  string
+	// withPassed adds what passed to a JUnit report.
+	withPassed bool
 }
 
 // checkOptions are what check needs to run, checked.
@@ -52,8 +54,10 @@ type checkOptions struct {
 	judging rules.Options
 	failOn  inspect.Severity
 	watch   bool
-	format  *printers.Format
-	table   printers.TableOptions
+	// withPassed adds what passed to a JUnit report.
+	withPassed bool
+	format     *printers.Format
+	table      printers.TableOptions
 }
 
 // NewCommand makes the command.
@@ -86,7 +90,7 @@ be read is listed as not checked. The exit code is 3 if there is a finding at or
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
   # In CI
-  NAME check -A --fail-on error -o junit > report.xml`, "NAME", env.DisplayName()),
+  NAME check -A --fail-on error -o junit --with-passed > report.xml`, "NAME", env.DisplayName()),
 
 		ValidArgsFunction: ask.Asks(ask.Traced),
 	}
@@ -113,7 +117,8 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print one row per finding, without summary and fixes")
-	util.Describe(cmd, util.ForOutput, nil, "no-headers")
+	flags.BoolVar(&f.withPassed, "with-passed", false, "With -o junit, add a test case for each rule that found nothing")
+	util.Describe(cmd, util.ForOutput, nil, "no-headers", "with-passed")
 }
 
 // severities are what --fail-on can be.
@@ -127,7 +132,7 @@ func severities() []string {
 
 func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptions, error) {
 	o := &checkOptions{
-		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch,
+		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
 		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}
@@ -163,6 +168,8 @@ func (f *checkFlags) conflicts() error {
 		return fmt.Errorf("--fail-on must be error, warning, info or none, not %q", f.failOn)
 	case f.From != "" && f.watch:
 		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
+	case f.withPassed && f.output != junit:
+		return errors.New("--with-passed requires -o junit")
 	case f.watch && (f.output == junit || f.output == sarif):
 		return fmt.Errorf("-o %s cannot be combined with --watch: it writes one report", f.output)
 	}

@@ -151,7 +151,7 @@ func (o *checkOptions) verdict(list *inspect.FindingList) error {
 func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {
 	switch {
 	case o.format.Is(junit):
-		return printers.JUnit(w, list, o.rules)
+		return printers.JUnit(w, list, o.rules, o.withPassed)
 	case o.format.Is(sarif):
 		return printers.SARIF(w, list, o.rules, util.Version())
 	case o.format.IsPerJob():

@@ -16,6 +16,7 @@ import (
 func actorBehind() Rule {
 	return Rule{
 		Code: "JM114", Title: "a controller is behind", Severity: inspect.Info, Goes: true, SumsUp: true,
+		Holds: "every controller keeps up",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
 		},

@@ -19,6 +19,7 @@ const docsLeases = "https://kubernetes.io/docs/concepts/architecture/leases/"
 func nobodyCopies() Rule {
 	return Rule{
 		Code: "JM201", Undated: true, Title: "it was dispatched, and nobody looks after it any more", Severity: inspect.Warning,
+		Holds: "a dispatcher looks after every dispatched Job",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `dispatch copies a Job's status from its mirror, and what is changed on the origin to the mirror, for as long
 as the command runs, and holds a Lease beside the origin while it does. It was stopped, or its terminal or machine was,
@@ -36,6 +37,7 @@ which removes the mirror.`,
 func outcomeNotLanded() Rule {
 	return Rule{
 		Code: "JM202", Undated: true, Title: "how it ended was never told to its origin, and nobody is going to", Severity: inspect.Error,
+		Holds: "the final status of every dispatched Job has reached its origin",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `The mirror has come to its end after dispatch was stopped, or lost the origin's cluster, so that nobody has
 copied that to the origin; only then does the Job count as finished. If the mirror is deleted before that, how the Job

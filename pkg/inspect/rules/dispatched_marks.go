@@ -12,6 +12,7 @@ import (
 func markNamesNothing() Rule {
 	return Rule{
 		Code: "JM205", Title: "a mark of its dispatch names no object", Severity: inspect.Warning,
+		Holds: "the marks of every dispatch name an existing object",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `dispatch writes on an origin where its mirror is, and on the mirror where its origin is: the cluster's uid,
 namespace and name, and of the mirror its uid. Whoever may change the object may change that, and what is there now

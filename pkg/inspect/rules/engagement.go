@@ -19,6 +19,7 @@ func engagement() []Rule {
 func nobodyDelegates() Rule {
 	return Rule{
 		Code: "JM013", Title: "managed by MultiKueue, and nothing dispatches it", Severity: inspect.Error,
+		Holds: "every delegated Job has a queue label",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,
 		},

@@ -14,6 +14,7 @@ import (
 func managedByMissing() Rule {
 	return Rule{
 		Code: "JM012", Title: "submitted to MultiKueue without managedBy", Severity: inspect.Error,
+		Holds: "every Job in a MultiKueue queue has managedBy",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartVersion,
 		},

@@ -101,6 +101,7 @@ func (r *rejection) again() command.Command {
 func kindHasNoAdapter() Rule {
 	return Rule{
 		Code: "JM015", Title: "MultiKueue cannot dispatch this kind", Severity: inspect.Error,
+		Holds: "MultiKueue dispatches every delegated kind",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `MultiKueue copies objects with an adapter for each kind. There is none for this kind, or its integration is
 not enabled in the manager's configuration.`,
@@ -137,6 +138,7 @@ func reportNoAdapter(v *View, r rejection) {
 func customJobsGateOff() Rule {
 	return Rule{
 		Code: "JM016", Title: "MultiKueue's support for other kinds of jobs is off", Severity: inspect.Error,
+		Holds: "MultiKueue's support for delegated kinds is on",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `The kind is named in multiKueue.externalFrameworks, and the manager's feature gate
 MultiKueueAdaptersForCustomJobs, which serves those, is off. It is on by default since Kueue 0.15.`,

@@ -13,6 +13,7 @@ import (
 func noWorkloadMade() Rule {
 	return Rule{
 		Code: "JM017", Title: "Kueue has made no Workload for it", Severity: inspect.Error,
+		Holds: "every queued Job has a Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartEvents,
 		},
@@ -96,6 +97,7 @@ func reportNoWorkload(v *View, s Submission) {
 func managerIsItsWorker() Rule {
 	return Rule{
 		Code: "JM018", Title: "a manager is its own worker", Severity: inspect.Error,
+		Holds: "no manager is its own worker",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets},
 		Why: `The copy of a Workload has the namespace and name of the original, so a management cluster cannot be one of
 its own workers: there, the copy is the original. MultiKueue does not support it, and does not refuse it either.`,

@@ -14,6 +14,7 @@ import (
 func ownerRefused() Rule {
 	return Rule{
 		Code: "JM305", Title: "its kind does not allow its owner", Severity: inspect.Warning,
+		Holds: "every kind allows the owners of its objects",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `Some kinds may have their own controller or MultiKueue as owner, and nobody else: TrainJobs, RayJobs and their
 like, PyTorchJobs, TFJobs, XGBoostJobs and PaddleJobs. Of the last four, only a webhook of their operator sees to that.
@@ -59,6 +60,7 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) Sighting {
 func ownerWithoutDomain() Rule {
 	return Rule{
 		Code: "JM306", Title: "its owner's name has no domain", Severity: inspect.Info,
+		Holds: "the name of every owner has a domain",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The name of an owner is a domain and a path, such as kueue.x-k8s.io/multikueue, so that no two controllers
 go by the same one. The API server and JobSet's webhook insist on that; AppWrapper, Tekton and others take any text. A

@@ -14,6 +14,7 @@ import (
 func takenFromMirror() Rule {
 	return Rule{
 		Code: "JM303", Title: "it is delegated no more, and its mirror runs on", Severity: inspect.Error,
+		Holds: "no mirror runs for an object that is no longer delegated",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Why: `Somebody took managedBy off the origin, or wrote it anew without the field, after its mirror had been made.
 Of a Job that cannot be done, but of other kinds it can: the rule that guards a RayJob's managedBy is skipped where the
@@ -69,6 +70,7 @@ func ownerNotSet(j *inspect.Job) string {
 func writtenBlind() Rule {
 	return Rule{
 		Code: "JM304", Title: "it was written through a version that has no managedBy", Severity: inspect.Error,
+		Holds: "every object was written through a version that has managedBy",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,
 		},

@@ -15,6 +15,7 @@ import (
 func templateForNobody() Rule {
 	return Rule{
 		Code: "JM307", Title: "nobody takes up what it makes", Severity: inspect.Warning,
+		Holds: "the objects of every delegated template are picked up",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `A CronJob makes its Jobs for the owner that its jobTemplate names, and goes by their status alone: a Job that
 nobody takes up counts as active for ever. With concurrencyPolicy Forbid no later run begins then; with Allow one more

@@ -18,6 +18,7 @@ func lives() []Rule {
 func deletionHangs() Rule {
 	return Rule{
 		Code: "JM111", Title: "its deletion waits for a finalizer", Severity: inspect.Warning,
+		Holds: "every deletion completes",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
 		Why: `A Job that is deleted stays until each of its finalizers is taken off, by who has put it on. That
 controller does not run any more, or waits for something itself. Also, pods that a delegated Job controls are never
@@ -91,6 +92,7 @@ const shortest = time.Minute
 func shortTTL() Rule {
 	return Rule{
 		Code: "JM112", Title: "its mirror may be deleted before its end is heard of", Severity: inspect.Warning,
+		Holds: "no mirror is deleted before its end is known",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The mirror has a short ttlSecondsAfterFinished. Its cluster deletes it so many seconds after it has
 finished, whether its last status was copied to the origin by then or not; the origin would then say forever that it

@@ -14,6 +14,7 @@ const maxSkew = 30 * time.Second
 func clocksApart() Rule {
 	return Rule{
 		Code: "JM113", Title: "the clocks of clusters that share Jobs differ", Severity: inspect.Warning,
+		Holds: "the clocks of clusters that share Jobs agree",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `An origin's status is copied from another cluster, with that one's times. Where the clocks differ, a
 ttlSecondsAfterFinished counts from the wrong moment, so that the origin is deleted too early or too late, and the

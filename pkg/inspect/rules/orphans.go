@@ -21,6 +21,7 @@ func orphans() []Rule {
 func originGone() Rule {
 	return Rule{
 		Code: "JM053", Undated: true, Title: "its origin is gone, and it is still on the worker", Severity: inspect.Warning,
+		Holds: "no mirror outlives its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -160,6 +161,7 @@ func deleteBoth(mirror *inspect.Job, workload string) command.Prose {
 func withoutWorkload() Rule {
 	return Rule{
 		Code: "JM057", Undated: true, Title: "a mirror without a Workload, which Kueue never collects", Severity: inspect.Warning,
+		Holds: "every mirror of MultiKueue has a Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -18,6 +18,7 @@ func isLiveMirror(m inspect.Mirror) bool {
 func cutOff() Rule {
 	return Rule{
 		Code: "JM054", Undated: true, Title: "left on a cluster whose MultiKueueCluster is gone", Severity: inspect.Warning,
+		Holds: "no mirror is left on a cluster whose MultiKueueCluster is gone",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -74,6 +75,7 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting
 func rejectedLeaves() Rule {
 	return Rule{
 		Code: "JM058", Title: "MultiKueue has rejected it, and its copies are left on workers", Severity: inspect.Warning,
+		Holds: "no rejected Job has copies on workers",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -128,6 +130,7 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 func keptByWorkload() Rule {
 	return Rule{
 		Code: "JM062", Undated: true, Title: "its origin is gone, but the Workload keeps it running", Severity: inspect.Warning,
+		Holds: "no Workload keeps a mirror without origin running",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

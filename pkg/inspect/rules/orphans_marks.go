@@ -11,6 +11,7 @@ import (
 func renamedOrigin() Rule {
 	return Rule{
 		Code: "JM059", Title: "left from before multiKueue.origin was changed", Severity: inspect.Warning,
+		Holds: "no mirror is left from an earlier multiKueue.origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -63,6 +64,7 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, origins ...*insp
 func sharedOrigin() Rule {
 	return Rule{
 		Code: "JM060", Title: "two management clusters share a worker under one name", Severity: inspect.Error,
+		Holds: "every management cluster has a name of its own on each worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -16,6 +16,7 @@ import (
 func podsLeft() Rule {
 	return Rule{
 		Code: "JM061", Undated: true, Title: "pods are left after their mirror was deleted", Severity: inspect.Warning,
+		Holds: "no Pods outlive their mirror",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `Who deletes a Job without saying what is to become of its pods leaves these, for so it is with batch/v1:
 nothing controls them any more, nothing ends them, and they use up the worker's resources beside those of the next

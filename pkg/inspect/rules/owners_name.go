@@ -14,6 +14,7 @@ import (
 func ownerMistyped() Rule {
 	return Rule{
 		Code: "JM102", Title: "the name of its owner looks like a typo", Severity: inspect.Error,
+		Holds: "every owner is spelled correctly",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The API server takes any name in managedBy; nothing checks that there is such a controller. This one is
 known to nobody, and one or two letters away from one that is, or it is the last part of one. A Job's managedBy cannot be changed, nor can that of most

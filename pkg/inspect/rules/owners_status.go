@@ -17,6 +17,7 @@ import (
 func statusStale() Rule {
 	return Rule{
 		Code: "JM104", Title: "its status is not copied from the mirror", Severity: inspect.Warning,
+		Holds: "the status of every mirror is copied to its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -153,6 +154,7 @@ func (v *View) awaitsOwner(p inspect.Pair, m inspect.Mirror, duty inspect.Duty, 
 func endUnheard() Rule {
 	return Rule{
 		Code: "JM110", Title: "its mirror has finished, and it never heard of it", Severity: inspect.Error,
+		Holds: "the end of every mirror has reached its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

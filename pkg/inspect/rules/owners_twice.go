@@ -14,6 +14,7 @@ import (
 func twoMirrors() Rule {
 	return Rule{
 		Code: "JM107", Title: "it runs on several clusters at once", Severity: inspect.Error,
+		Holds: "every Job runs on one cluster only",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `An origin has one mirror. Here its owner made another one without deleting the first: it could not reach
 the first one's cluster, or lost sight of it, or two of its controllers run. The work is done twice, and the origin
@@ -76,6 +77,7 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 func olderMirror() Rule {
 	return Rule{
 		Code: "JM108", Title: "the mirror of an older Job of the same name is still there", Severity: inspect.Error,
+		Holds: "no mirror of an older Job blocks a Job",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The origin was deleted and created again under the same name, and nobody deleted the mirror of the old one.
 It runs what nobody asks for any more, and keeps the place that the new mirror may need.`,
@@ -116,6 +118,7 @@ const builtIn = "kube-controller-manager"
 func podsOfOrigin() Rule {
 	return Rule{
 		Code: "JM109", Title: "the built-in controller runs it too", Severity: inspect.Error,
+		Holds: "the built-in controller leaves delegated Jobs alone",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `The built-in Job controller leaves a Job with managedBy alone; here it does not. The feature gate
 JobManagedBy is off in kube-controller-manager but not in the API server, or an older kube-controller-manager leads

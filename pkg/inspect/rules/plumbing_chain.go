@@ -127,6 +127,7 @@ func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
 func fleetPartlyUnusable() Rule {
 	return Rule{
 		Code: "JM011", Title: "only a part of the workers can be used", Severity: inspect.Warning,
+		Holds: "all workers of a queue are usable",
 		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
 		Why: `A MultiKueueConfig names several workers, and some of them are missing or misconfigured. Kueue goes on with
 the others, so nothing looks wrong, but the fleet is smaller than it was meant to be until somebody repairs it. A worker

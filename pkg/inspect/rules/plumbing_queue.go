@@ -17,6 +17,7 @@ import (
 func chainBroken() Rule {
 	return Rule{
 		Code: "JM008", Title: "a queue leads to no worker", Severity: inspect.Error,
+		Holds: "every MultiKueue queue leads to a worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
 		},
@@ -167,6 +168,7 @@ func brokenChecks(v *View, f *inspect.Facts, q *kueue.ClusterQueue) (missing, in
 func queueShapeRefused() Rule {
 	return Rule{
 		Code: "JM009", Title: "a ClusterQueue uses MultiKueue in a way that Kueue refuses", Severity: inspect.Error,
+		Holds: "Kueue accepts every ClusterQueue with MultiKueue",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks},
 		Why: `A ClusterQueue may have one MultiKueue check, for all of its flavors, and no ProvisioningRequest check beside
 it on the management cluster. Kueue takes one that does otherwise out of service.`,

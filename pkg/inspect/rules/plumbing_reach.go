@@ -17,6 +17,7 @@ import (
 func workerOutOfReach() Rule {
 	return Rule{
 		Code: "JM004", Title: "a worker is out of the manager's reach",
+		Holds: "the manager reaches every worker",
 		Why: `The manager gets no connection to the API server of a worker: the cluster or the way to it is down, its
 address has changed, or the certificate that it shows is not signed by the authority in the kubeconfig. The manager
 tries again and again, at last every five minutes. Jobs that run there go on, but their status stands still; after
@@ -98,6 +99,7 @@ func onWorker(v *View, b brokenWorker, words ...string) command.Command {
 func kindMissingOnWorker() Rule {
 	return Rule{
 		Code: "JM005", Title: "a kind that Kueue is set up for is missing on a worker",
+		Holds: "every worker serves the kinds that Kueue is set up for",
 		Why: `The manager watches on each worker every kind that its integrations.frameworks lists. If the worker does not
 serve one of them, the whole worker is unusable, for Jobs of every kind.`,
 		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and a message such as
@@ -115,6 +117,7 @@ manager's integrations.frameworks.`,
 func workerForbids() Rule {
 	return Rule{
 		Code: "JM006", Title: "a worker forbids the manager what it needs",
+		Holds: "every worker grants the manager the rights that it needs",
 		Why: `The manager logs in to the worker, and its role there does not allow to list and watch one of the kinds that
 the manager is set up for. One kind is enough to make the worker unusable for all. The role that Kueue's sample script
 makes does not name every kind that is enabled by default.`,
@@ -146,6 +149,7 @@ func allow(v *View, b brokenWorker) command.Prose {
 func workerKueueTooOld() Rule {
 	return Rule{
 		Code: "JM007", Title: "a worker has no Kueue, or one that is too old",
+		Holds: "every worker has a recent Kueue",
 		Why: `The manager speaks kueue.x-k8s.io/v1beta2 to its workers. A worker without Kueue does not serve it, nor does
 one with a Kueue before 0.15.`,
 		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and the message no

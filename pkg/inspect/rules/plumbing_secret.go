@@ -15,6 +15,7 @@ const setup = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/"
 func kubeconfigMissing() Rule {
 	return Rule{
 		Code: "JM001", Title: "the kubeconfig of a worker cannot be read",
+		Holds: "the manager can read the kubeconfig of every worker",
 		Why: `A MultiKueueCluster names a Secret in Kueue's own namespace, or a file in the manager's container, that
 holds the kubeconfig of the worker. The Secret does not exist, is in another namespace, or keeps the kubeconfig under
 another key than kubeconfig; or the file is missing or outside /etc/multikueue/kubeconfigs. A Secret that does
@@ -55,6 +56,7 @@ func newKubeconfig(b brokenWorker, by string) command.Prose {
 func kubeconfigRefused() Rule {
 	return Rule{
 		Code: "JM002", Title: "the kubeconfig of a worker is refused",
+		Holds: "Kueue accepts the kubeconfig of every worker",
 		Why: `Kueue takes no kubeconfig that could read files of the manager or run programs in it, or that does not
 check the server's certificate. It refuses tokenFile, exec plugins, auth providers, user name and password,
 insecure-skip-tls-verify, a certificate-authority that is a file, and a server that is neither a host name nor an
@@ -72,6 +74,7 @@ client-key-data, and replace the Secret's content.`,
 func credentialsRefused() Rule {
 	return Rule{
 		Code: "JM003", Title: "a worker does not accept the manager's credentials",
+		Holds: "every worker accepts the manager's credentials",
 		Why: `The worker answers, and does not know who the manager is: the token or the client certificate in the
 kubeconfig has expired or was revoked, or its service account was deleted. Tokens of service accounts that kubectl
 create token makes last an hour unless told otherwise.`,
@@ -88,6 +91,7 @@ again.`,
 func clusterProfileUnusable() Rule {
 	return Rule{
 		Code: "JM010", Title: "a worker's ClusterProfile cannot be used",
+		Holds: "the ClusterProfile of every worker is usable",
 		Why: `The MultiKueueCluster names a ClusterProfile in place of a kubeconfig. That takes the manager's feature gate
 MultiKueueClusterProfile, which is off by default, a ClusterProfile of that name in Kueue's namespace, and an access
 provider in the manager's configuration that knows how to log in to it.`,

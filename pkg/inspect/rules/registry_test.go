@@ -24,16 +24,18 @@ func TestRegistry(t *testing.T) {
 			silent[c.code] = true
 		}
 	}
-	seen := map[string]bool{}
+	seen, holds := map[string]bool{}, map[string]bool{}
 	last := ""
 	for _, r := range rules.All() {
 		assert.Assert(t, !seen[r.Code], "%s is there twice", r.Code)
 		assert.Assert(t, r.Code > last, "%s stands behind %s", r.Code, last)
 		seen[r.Code], last = true, r.Code
 		assert.Assert(t, regexp.MustCompile(`^JM\d{3}$`).MatchString(r.Code), r.Code)
-		for _, text := range []string{r.Title, r.Why, r.Shows, r.Remedy, r.Link, string(r.Severity)} {
+		for _, text := range []string{r.Title, r.Holds, r.Why, r.Shows, r.Remedy, r.Link, string(r.Severity)} {
 			assert.Assert(t, text != "", "%s says everything", r.Code)
 		}
+		assert.Assert(t, !holds[r.Holds], "%s: %q is another rule's", r.Code, r.Holds)
+		holds[r.Holds] = true
 		assert.Assert(t, len(r.Reads) > 0 && r.Detect != nil, r.Code)
 		assert.Assert(t, fires[r.Code], "%s has a case on which it fires", r.Code)
 		assert.Assert(t, silent[r.Code], "%s has a case on which it stays silent", r.Code)

@@ -19,7 +19,9 @@ type Rule struct {
 	// JM063 are the numbers of the catalogue (reference: multikueue.md D).
 	Code string
 	// Title names what is wrong in a few words.
-	Title    string
+	Title string
+	// Holds says what is true where the rule finds nothing. Reports of what passed name it.
+	Holds    string
 	Severity inspect.Severity
 	// Reads are the parts that it judges by. Where one of them could not be read,
 	// the rule does not judge what hangs on it, and the user is told so.

@@ -25,6 +25,7 @@ const (
 func evictedOnWorker() Rule {
 	return Rule{
 		Code: "JM045", Title: "the worker evicted it", Severity: inspect.Info,
+		Holds: "no worker has evicted a Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
@@ -79,6 +80,7 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 func evictionHangs() Rule {
 	return Rule{
 		Code: "JM046", Title: "an eviction does not come to its end, and quota is held", Severity: inspect.Error,
+		Holds: "every eviction has come to its end",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -17,6 +17,7 @@ const retriedGone = "Admitting remote no longer exists"
 func deletedByTTL() Rule {
 	return Rule{
 		Code: "JM039", Title: "a worker's TTL deleted the mirror, and the Job runs again", Severity: inspect.Error,
+		Holds: "no TTL of a worker deletes a mirror too early",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -99,6 +100,7 @@ func goneSighting(s Submission) Sighting {
 func mirrorVanished() Rule {
 	return Rule{
 		Code: "JM048", Title: "the mirror was deleted on the worker, and the Job starts from scratch", Severity: inspect.Warning,
+		Holds: "no mirror was deleted on its worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

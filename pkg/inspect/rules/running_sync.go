@@ -22,6 +22,7 @@ const (
 func outOfSync() Rule {
 	return Rule{
 		Code: "JM036", Title: "the worker changed its mirror", Severity: inspect.Error,
+		Holds: "workers leave their mirrors unchanged",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -154,6 +155,7 @@ func (v *View) changedThere(p inspect.Pair, worker *inspect.Facts) (evidence []s
 func staleCopy() Rule {
 	return Rule{
 		Code: "JM037", Title: "what is left of a changed mirror blocks the Job", Severity: inspect.Error,
+		Holds: "no remains of a changed mirror block a Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -206,6 +208,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 func ownerNotFound() Rule {
 	return Rule{
 		Code: "JM038", Title: "its Workload was ended as if the Job were gone", Severity: inspect.Error,
+		Holds: "no Workload of an existing Job was ended",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `On the worker somebody deleted the mirror, and Kueue there ended its Workload with reason OwnerNotFound.
 Some versions of MultiKueue take that for the end of the Job and copy it to the origin's Workload, although the origin

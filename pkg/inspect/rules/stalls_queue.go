@@ -13,6 +13,7 @@ import (
 func queueOutOfService() Rule {
 	return Rule{
 		Code: "JM128", Title: "a queue is out of service", Severity: inspect.Warning, Setup: true,
+		Holds: "every queue is in service",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
 		},

@@ -20,6 +20,7 @@ func steps() []Rule {
 func stepNotTaken() Rule {
 	return Rule{
 		Code: "JM129", Title: "Kueue does not take the next step", Severity: inspect.Error,
+		Holds: "Kueue has taken the next step for every Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},

@@ -11,6 +11,7 @@ import (
 func namespaceMissing() Rule {
 	return Rule{
 		Code: "JM024", Title: "the namespace is missing on workers", Severity: inspect.Error,
+		Holds: "the namespace of every Job exists on the workers",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
 			inspect.PartNamespaces,
@@ -27,6 +28,7 @@ namespaces. Where there is none, the copy is refused, and only the log of Kueue 
 func copyRefused() Rule {
 	return Rule{
 		Code: "JM025", Title: "a worker has no copy of its Workload", Severity: inspect.Error,
+		Holds: "the workers have a copy of every Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
 			inspect.PartNamespaces,

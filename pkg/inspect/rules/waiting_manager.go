@@ -16,6 +16,7 @@ import (
 func heldOnManager() Rule {
 	return Rule{
 		Code: "JM019", Title: "held in its queue on the management cluster", Severity: inspect.Error,
+		Holds: "no Job is held in its queue on the management cluster",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues, inspect.PartNamespaces,
 			inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,

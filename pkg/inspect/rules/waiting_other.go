@@ -11,6 +11,7 @@ import (
 func heldOtherwise() Rule {
 	return Rule{
 		Code: "JM116", Title: "a worker holds it for something else than room", Severity: inspect.Warning,
+		Holds: "no worker holds a Job for anything but quota",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

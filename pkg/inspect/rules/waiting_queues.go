@@ -8,6 +8,7 @@ import (
 func localQueueMissing() Rule {
 	return Rule{
 		Code: "JM026", Title: "the LocalQueue is missing on workers", Severity: inspect.Error,
+		Holds: "the LocalQueue of every Job exists on the workers",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
@@ -26,6 +27,7 @@ ClusterQueue there.`,
 func clusterQueueUnusable() Rule {
 	return Rule{
 		Code: "JM027", Title: "the queue is stopped, or its ClusterQueue is missing, on workers", Severity: inspect.Error,
+		Holds: "the queues of every Job are active on the workers",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
@@ -47,6 +49,7 @@ condition Active of the queue there tells why.`,
 func namespaceExcluded() Rule {
 	return Rule{
 		Code: "JM028", Title: "the ClusterQueue on workers takes nothing from its namespace", Severity: inspect.Error,
+		Holds: "the ClusterQueues on the workers accept the namespace of every Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 			inspect.PartNamespaces,

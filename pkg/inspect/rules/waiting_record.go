@@ -14,6 +14,7 @@ import (
 func admissionNotRecorded() Rule {
 	return Rule{
 		Code: "JM022", Title: "a worker runs it, and its management cluster takes no note", Severity: inspect.Error,
+		Holds: "the management cluster records every Job that a worker runs",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -11,6 +11,7 @@ import (
 func workersUnread() Rule {
 	return Rule{
 		Code: "JM135", Title: "waits for a worker that was not read", Severity: inspect.Info,
+		Holds: "every worker that a Job waits for was read",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},

@@ -13,6 +13,7 @@ import (
 func workersCheckPending() Rule {
 	return Rule{
 		Code: "JM030", Title: "a worker's own admission check keeps it waiting", Severity: inspect.Warning,
+		Holds: "the admission checks of workers keep no Job waiting",
 		// A ProvisioningRequest has to bring up nodes.
 		GracePeriod: 15 * time.Minute,
 		Reads: []inspect.Part{
@@ -72,6 +73,7 @@ func workersCheck(w *waiter, o Copy, state kueue.CheckState) Sighting {
 func kueueDownOnWorker() Rule {
 	return Rule{
 		Code: "JM031", Title: "Kueue on a worker does not look at its Workload", Severity: inspect.Error,
+		Holds: "Kueue on the workers reconciles every Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
@@ -124,6 +126,7 @@ func reportKueueDown(v *View, w *waiter, o Copy) {
 func preemptionGated() Rule {
 	return Rule{
 		Code: "JM033", Title: "a worker may not preempt for it yet", Severity: inspect.Info,
+		Holds:       "workers may preempt for every Job",
 		GracePeriod: round,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
