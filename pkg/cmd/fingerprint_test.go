@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestFingerprints: a problem has the same fingerprint in a later run, whatever its age and the
+// order of contexts, and no two problems share one.
+func TestFingerprints(t *testing.T) {
+	eachRecording(t, func(t *testing.T, name, dir string) {
+		t.Helper()
+		if strings.HasPrefix(name, "burst-") {
+			return
+		}
+		want := fingerprints(t, dir)
+		soon := fingerprints(t, changed(t, name, time.Second, false))
+		assert.DeepEqual(t, soon, want)
+		reversed := fingerprints(t, changed(t, name, 0, true))
+		assert.DeepEqual(t, slices.Sorted(maps.Values(reversed)), slices.Sorted(maps.Values(want)))
+		later := fingerprints(t, changed(t, name, time.Hour, false))
+		for problem, fingerprint := range later {
+			// With time, rules find more, and find it of more objects.
+			if before, isKnown := want[problem]; isKnown {
+				assert.Equal(t, fingerprint, before, problem)
+			}
+		}
+	})
+}
+
+// changed is a copy of a recording that was taken later, or whose contexts have another order.
+func changed(t *testing.T, name string, later time.Duration, isReversed bool) string {
+	t.Helper()
+	return copyOf(t, name, func(text string) string {
+		var snapshot struct {
+			APIVersion string           `json:"apiVersion"`
+			Kind       string           `json:"kind"`
+			TakenAt    time.Time        `json:"takenAt"`
+			Contexts   []map[string]any `json:"contexts"`
+		}
+		assert.NilError(t, yaml.UnmarshalStrict([]byte(text), &snapshot))
+		snapshot.TakenAt = snapshot.TakenAt.Add(later)
+		if isReversed {
+			slices.Reverse(snapshot.Contexts)
+		}
+		changed, err := yaml.Marshal(snapshot)
+		assert.NilError(t, err)
+		return string(changed)
+	})
+}
+
+// fingerprints are those of all problems of a recording, by what they are about.
+func fingerprints(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	var list inspect.FindingList
+	decode(t, &list, "check", "-A", "--from", dir, "-o", "json", "--fail-on", "none", "--grace", "0s")
+	all, known := map[string]string{}, map[string]bool{}
+	for _, f := range list.Items {
+		problem := strings.Join([]string{f.Code, f.Context, f.Kind, f.Namespace, f.Name}, " ")
+		assert.Assert(t, f.Fingerprint != "" && !known[f.Fingerprint], problem)
+		all[problem], known[f.Fingerprint] = f.Fingerprint, true
+	}
+	return all
+}
