@@ -145,7 +145,7 @@ func TestCompletedWithoutClusters(t *testing.T) {
 		{"color behind =", []string{"ls", "--color=a"}, "auto always", "4"},
 		{"formats", []string{"ls", "-o", "j"}, "json jsonpath= jsonpath-as-json= jsonpath-file=", "4"},
 		{"formats that go on", []string{"ls", "-o", "cust"}, "custom-columns= custom-columns-file=", "6"},
-		{"formats of trace", []string{"trace", "-o", "m"}, "mermaid", "4"},
+		{"formats of trace", []string{"trace", "-o", "me"}, "mermaid", "4"},
 		{"formats of check", []string{"check", "--output", "s"}, "sarif", "4"},
 		{"formats of dispatch", []string{"dispatch", "-o", ""}, "json yaml kyaml", "4"},
 		{"formats of dispatch, dry", []string{"dispatch", "--dry-run", "-o", ""}, "json yaml kyaml name", "4"},
