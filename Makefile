@@ -4,6 +4,11 @@
 BIN := bin
 CLUSTERS := $(BIN)/clusters
 CONTROLLERS := $(BIN)/controllers
+KUEUE := $(BIN)/kueue
+# The Kueue of tests and the demo, and the older ones that tests run on at night: one from
+# before Kueue recorded the cluster of a Workload, and two between.
+KUEUE_VERSION := v0.19.2
+OLDER_KUEUES := v0.18.4 v0.16.2 v0.12.10
 TOOLS := $(BIN)/tools
 RELEASE_TOOLS := $(addprefix $(TOOLS)/,goreleaser krew validate-krew-manifest)
 PLUGIN := $(BIN)/kubectl-jobmanagedby
@@ -27,7 +32,7 @@ RACE_ENV := CGO_ENABLED=1 GOFLAGS="$(filter-out -trimpath,$(GOFLAGS))" GORACE=at
 # Tests wait for clusters more than they compute, so more of them run at once than
 # there are processors.
 GOTEST = $(RACE_ENV) $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json -- $(RACE) -timeout 30m
-CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/controllers ./test/tutorial
+CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/kueue ./test/controllers ./test/tutorial
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
 
 GO_FILES := $(shell find cmd internal pkg -name '*.go' -not -name '*_test.go') go.mod go.sum
@@ -60,10 +65,14 @@ clusters: ## Build the control plane for tests and the demo, once
 controllers: ## Build the controllers of JobSet and Kubeflow Trainer for tests, once
 	@test/controllers/install.sh $(CONTROLLERS)
 
+.PHONY: kueue
+kueue: ## Build Kueue for tests and the demo, once
+	@test/kueue/install.sh $(KUEUE) $(KUEUE_VERSION)
+
 .PHONY: demo
 demo: build ## Show the plugin on three real clusters, and leave them up
-	@test/clusters/install.sh -q $(CLUSTERS) || test/demo/first-look.sh $(PLUGIN)
-	@$(MAKE) --no-print-directory clusters
+	@{ test/clusters/install.sh -q $(CLUSTERS) && test/kueue/install.sh -q $(KUEUE) $(KUEUE_VERSION); } || test/demo/first-look.sh $(PLUGIN)
+	@$(MAKE) --no-print-directory clusters kueue
 	@go run ./test/demo
 
 .PHONY: demo-down
@@ -71,7 +80,7 @@ demo-down: clusters ## Take the demo's clusters down
 	@go run ./test/demo -down
 
 .PHONY: examples
-examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fleet, and its pictures
+examples: build clusters kueue ## Write examples/fleet anew, a bundle of the demo's fleet, and its pictures
 	@go run ./test/demo -record examples/fleet
 	@go run ./test/demo -down
 	@go test ./test/readme -update
@@ -79,7 +88,7 @@ examples: build clusters ## Write examples/fleet anew, a bundle of the demo's fl
 
 .PHONY: test
 # Those with clusters first: they wait, and what computes goes on beside them.
-test: build clusters controllers $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
+test: build clusters controllers kueue $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
 	$(GOTEST) -p 3 -parallel 24 $(CLUSTER_TESTS) ./pkg/inspect/rules ./pkg/cmd ./...
 	$(SLOWEST)
 	@$(MAKE) --no-print-directory validation
@@ -90,7 +99,7 @@ test-unit: $(TOOLS)/gotestsum ## Run the tests that need no cluster
 	$(SLOWEST)
 
 .PHONY: test-clusters
-test-clusters: build clusters controllers $(TOOLS)/gotestsum ## Run the tests that need clusters
+test-clusters: build clusters controllers kueue $(TOOLS)/gotestsum ## Run the tests that need clusters
 	$(GOTEST) -parallel 24 $(CLUSTER_TESTS)
 	$(SLOWEST)
 
@@ -103,12 +112,12 @@ validation: ## Test that Kubernetes' own validation takes every status that disp
 	cd test/validation && go test ./...
 
 .PHONY: churn
-churn: build clusters ## Have check look at healthy Jobs that come and go, briefly
-	CHURN=1 $(RACE_ENV) go test $(RACE) -count=1 -timeout 10m -v -run TestNoFalseAlarms ./test/e2e
+churn: build clusters kueue ## Have check look at healthy Jobs that come and go, briefly
+	CHURN=1 $(RACE_ENV) go test $(RACE) -count=1 -timeout 10m -v -run TestNoFalseAlarms ./test/kueue
 
 .PHONY: churn-long
-churn-long: build clusters ## The same for longer, with bursts of 100 Jobs and a slow MultiKueue
-	CHURN=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 30m -v -run TestNoFalseAlarms ./test/e2e
+churn-long: build clusters kueue ## The same for longer, with bursts of 100 Jobs and a slow MultiKueue
+	CHURN=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 30m -v -run TestNoFalseAlarms ./test/kueue
 
 .PHONY: test-faults
 test-faults: build clusters ## Have faults of all sorts befall dispatches; SEED=N repeats a schedule
@@ -126,13 +135,10 @@ test-skew: build clusters ## Have clusters of Kubernetes 1.31 to 1.37 work toget
 	VERSIONS=management=v1.33.13,worker-1=v1.35.4,worker-2=v1.31.0 $(SKEW)
 	VERSIONS=management=v1.35.4,worker-2=v1.33.13 $(SKEW) -run TestSkew
 
-# One from before Kueue wrote down to which cluster it has given a Workload, and a newer one.
-KUEUES := v0.12.10 v0.16.2
-
 .PHONY: test-kueue
-test-kueue: clusters ## Run the plugin on a live MultiKueue, of older and newer versions of Kueue; builds them, once
-	test/kueue/install.sh $(BIN)/kueue $(KUEUES)
-	for version in $(KUEUES); do KUEUE=$(CURDIR)/$(BIN)/kueue/$$version go test -count=1 -timeout 30m -v ./test/kueue || exit; done
+test-kueue: clusters ## Run the tests against a real MultiKueue of older versions of Kueue; builds them, once
+	test/kueue/install.sh $(BIN)/older-kueues $(OLDER_KUEUES)
+	for version in $(OLDER_KUEUES); do KUEUE=$(CURDIR)/$(BIN)/older-kueues/$$version go test -count=1 -timeout 30m -v ./test/kueue || exit; done
 
 # For how long each is looked for. What breaks something is left below the package's
 # testdata/fuzz, where go test finds it from then on.

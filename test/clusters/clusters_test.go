@@ -24,12 +24,30 @@ const crashIn = "CLUSTERS_TEST_CRASH_IN"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashIn); dir != "" {
-		if _, err := clusters.Up(context.Background(), config(dir, "doomed")); err != nil {
+		set, err := clusters.Up(context.Background(), config(dir, "doomed"))
+		if err == nil {
+			err = adoptSleeper(set)
+		}
+		if err != nil {
 			panic(err)
 		}
 		panic("as told")
 	}
 	os.Exit(m.Run())
+}
+
+// adoptSleeper starts a program beside the clusters that does not end by itself.
+func adoptSleeper(set *clusters.Set) error {
+	script := filepath.Join(set.Dir(), "sleeper")
+	if err := os.WriteFile(script, []byte("while :; do sleep 1; done\n"), 0o644); err != nil {
+		return err
+	}
+	sleeper := exec.CommandContext(context.Background(), "sh", script)
+	if err := sleeper.Start(); err != nil {
+		return err
+	}
+	_, err := set.Adopt("sleeper", sleeper.Process.Pid)
+	return err
 }
 
 func config(dir string, names ...string) clusters.Config {
@@ -114,8 +132,7 @@ func TestNothingIsLeftAfterAPanic(t *testing.T) {
 	assertGone(t, dir)
 }
 
-// assertGone waits until the folder and all processes that were started from it
-// are gone.
+// assertGone waits until the directory and all processes that work in it are gone.
 func assertGone(t *testing.T, dir string) {
 	t.Helper()
 	var left string
@@ -124,7 +141,7 @@ func assertGone(t *testing.T, dir string) {
 		out, psErr := exec.CommandContext(ctx, "ps", "-eo", "args").Output()
 		left = ""
 		for line := range strings.Lines(string(out)) {
-			if strings.HasPrefix(line, dir) {
+			if strings.Contains(line, dir+"/") {
 				left += line
 			}
 		}

@@ -9,11 +9,24 @@ import (
 	"syscall"
 )
 
-// remove takes down all clusters of the work folder $2 with the programs in $1,
-// then removes the folder $3. A kwokctl that was still busy creating one when
-// its parent died is waited for: what it starts would be missed otherwise.
+// remove ends the adopted processes, takes down all clusters of the work folder $2 with
+// the programs in $1, then removes the folder $3. A kwokctl that was still busy creating
+// one when its parent died is waited for: what it starts would be missed otherwise.
 const remove = `
 export KWOK_WORKDIR="$2"
+runs() {
+	case "$(ps -o stat= -p "$1")" in '' | Z*) return 1 ;; esac
+}
+for file in "$3"/adopted/*; do
+	[ -f "$file" ] || continue
+	kill "$(cat "$file")" 2>/dev/null
+	tries=0
+	while runs "$(cat "$file")"; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 50 ] || kill -9 "$(cat "$file")" 2>/dev/null
+		sleep 0.1
+	done
+done
 if [ -f "$3/kwokctl.pid" ]; then
 	while kill -0 "$(cat "$3/kwokctl.pid")" 2>/dev/null; do sleep 0.2; done
 fi

@@ -54,14 +54,14 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 	}
 	resource, o := refused(p)
 	r, err := controller.Program{
-		Name: string(p), Dir: filepath.Join(scratch, cluster+"-"+string(p)), Webhooks: webhooks, Resource: resource, Refused: o,
-		Command: func(port int) []string {
+		Name: string(p), Webhooks: webhooks, Resource: resource, Refused: o,
+		Command: func(_ string, port int) ([]string, error) {
 			return []string{
 				manager, "--kubeconfig", set.Kubeconfig, "--context", cluster,
 				"--webhook-port", strconv.Itoa(port), "--cert-dir", ".", string(p),
-			}
+			}, nil
 		},
-	}.Start(ctx, dynamicClient(cluster))
+	}.Start(ctx, set, cluster)
 	if err != nil {
 		return nil, fmt.Errorf("controllers on %s: %w", cluster, err)
 	}

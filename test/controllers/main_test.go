@@ -26,12 +26,9 @@ const (
 	worker     = "worker"
 )
 
-// set are the clusters, and scratch is a folder for what the controllers need. The
-// worker runs all controllers, and the manager those of JobSet, which heed managedBy.
-var (
-	set     *clusters.Set
-	scratch string
-)
+// set are the clusters. The worker runs all controllers, and the manager those of JobSet,
+// which heed managedBy.
+var set *clusters.Set
 
 // TestMain makes commands of this test binary, so that kubectl finds the plugin on PATH.
 func TestMain(m *testing.M) {
@@ -52,12 +49,12 @@ func (w withControllers) Run() int {
 }
 
 func (w withControllers) run(ctx context.Context) (code int, err error) {
-	if scratch, err = os.MkdirTemp("", "jobmanagedby-controllers-"); err != nil {
+	dir, err := os.MkdirTemp("", "jobmanagedby-controllers-")
+	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	set, err = clusters.Up(ctx, clusters.Config{
-		Programs: "../../bin/clusters", Dir: scratch + "/clusters", Names: []string{management, worker}, Nodes: 1,
+		Programs: "../../bin/clusters", Dir: dir, Names: []string{management, worker}, Nodes: 1,
 	})
 	if err != nil {
 		return 0, err

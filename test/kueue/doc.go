@@ -1,4 +1,4 @@
-// Package kueue tests the plugin on a live MultiKueue: one cluster manages, two work, and on
-// each runs Kueue's own program, of the version in the folder that the environment variable
-// KUEUE names (make test-kueue). What package multikueue plays elsewhere, it does itself here.
+// Package kueue tests the plugin on a live MultiKueue of Kueue's own programs: one cluster
+// manages, two work. The environment variable KUEUE names the directory of another version
+// than the one that make kueue builds (make test-kueue).
 package kueue

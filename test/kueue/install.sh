@@ -1,21 +1,27 @@
 #!/bin/sh
-# install.sh DIR VERSION... puts into DIR/VERSION, as a link, a folder with Kueue's own program
-# of that version, and what its module brings to be installed in clusters: crds and webhooks.
-# It is built from the Go module proxy, once, into the user's cache folder (some 4 minutes of
-# computing).
+# install.sh [-q] DIR VERSION... puts into DIR/VERSION, as a link, a directory with Kueue's own
+# program of that version, and what its module has for clusters: crds and webhooks. DIR/current
+# is a link to the first version. Kueue is built from the Go module proxy, once, into the user's
+# cache directory (9 minutes of computing for v0.19).
+#
+# install.sh -q builds nothing: it ends with 1 if that is still to be done.
 set -eu
 
-dir=${1:?usage: install.sh DIR VERSION...}
+ask=no
+[ "${1:-}" != -q ] || { ask=yes; shift; }
+dir=${1:?usage: install.sh [-q] DIR VERSION...}
 shift
+first=${1:?usage: install.sh [-q] DIR VERSION...}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
 . "$here/../clusters/build.sh"
 
-for version in "$@"; do (
+for version in "$@"; do
 	cache=${XDG_CACHE_HOME:-${HOME:?HOME or XDG_CACHE_HOME has to be set}/.cache}/kubectl-jobmanagedby/kueue-$version-$(cksum <"$here/install.sh" | tr ' ' -)
-	if [ ! -x "$cache/kueue" ]; then
+	[ "$ask" = no ] || { [ -x "$cache/kueue" ] && continue || exit 1; }
+	[ -x "$cache/kueue" ] || (
 		module=$(cd / && go mod download -json "sigs.k8s.io/kueue@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
 		mkdir -p "$cache/crds" "$cache/webhooks"
 		cp -f "$module"/config/components/crd/bases/*.yaml "$cache/crds"
@@ -23,10 +29,11 @@ for version in "$@"; do (
 		rm -rf "$cache/source"
 		cp -R "$module" "$cache/source"
 		chmod -R u+w "$cache"
-		# It wants certificates for its metrics in a folder that only root can make.
+		# It wants certificates for its metrics in a directory that only root can make.
 		sed 's#"/etc/kueue/metrics/certs"#"."#' "$module/cmd/kueue/main.go" >"$cache/source/cmd/kueue/main.go"
-		build "$cache" "$cache/source" "Kueue $version" "" ./cmd/kueue
+		build "$cache" "$cache/source" "Kueue $version, whose MultiKueue places Jobs on the clusters of tests and the demo" "" ./cmd/kueue
 		rm -rf "$cache/source"
-	fi
+	)
 	link "$cache" "$version"
-) done
+done
+[ "$ask" = yes ] || link "$first" current

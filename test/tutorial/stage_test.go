@@ -63,7 +63,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, dir: dir}
 	root, err := filepath.Abs("../..")
 	assert.NilError(t, err)
-	for name, target := range map[string]string{"bin/clusters": "bin/clusters", "test/demo": "test/demo", "examples": "examples"} {
+	for name, target := range map[string]string{"bin/clusters": "bin/clusters", "bin/kueue": "bin/kueue", "test/demo": "test/demo", "examples": "examples"} {
 		link := filepath.Join(dir, name)
 		assert.NilError(t, os.MkdirAll(filepath.Dir(link), 0o755))
 		assert.NilError(t, os.Symlink(filepath.Join(root, target), link))

@@ -63,7 +63,7 @@ func follow(t *testing.T, name string, least int) {
 // TestMakeIsAsInTheMakefile holds what stands in for make against the Makefile.
 func TestMakeIsAsInTheMakefile(t *testing.T) {
 	makefile := read(t, "Makefile")
-	for _, recipe := range []string{"\ndemo: build ## ", "\n\t@$(MAKE) --no-print-directory clusters\n", "\n\t@go run ./test/demo\n", "\ndemo-down: clusters ## ", "\n\t@go run ./test/demo -down\n"} {
+	for _, recipe := range []string{"\ndemo: build ## ", "\n\t@$(MAKE) --no-print-directory clusters kueue\n", "\n\t@go run ./test/demo\n", "\ndemo-down: clusters ## ", "\n\t@go run ./test/demo -down\n"} {
 		assert.Assert(t, strings.Contains(makefile, recipe), "the Makefile has no %q", recipe)
 	}
 }

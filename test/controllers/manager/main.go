@@ -7,7 +7,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -39,13 +38,7 @@ func projects() map[string]controllers {
 }
 
 func main() {
-	ctx, stop := context.WithCancel(ctrl.SetupSignalHandler())
-	// It goes with whoever has started it, however that ends.
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

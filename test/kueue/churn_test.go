@@ -1,0 +1,177 @@
+package kueue
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+)
+
+// churnGrace covers what MultiKueue itself takes between two steps, about five seconds.
+const churnGrace = 5 * time.Second
+
+// churn is how many healthy Jobs come and go while check looks.
+type churn struct {
+	// lasts is for how long, and jobs is how many there are at the end.
+	lasts time.Duration
+	jobs  int
+	// bursts of so many Jobs at once wait for a Kueue that sends qps requests a second.
+	bursts, burst, qps int
+}
+
+// churnOf is the short form, or the one that was asked for.
+func churnOf(t *testing.T) churn {
+	t.Helper()
+	switch os.Getenv("CHURN") {
+	case "":
+		t.Skip("make churn runs it, by itself: what it leaves on the clusters slows all other tests down")
+	case "long":
+		return churn{lasts: time.Minute, jobs: 1000, bursts: 3, burst: 100, qps: 3}
+	}
+	return churn{lasts: 15 * time.Second, jobs: 300, bursts: 1, burst: 20, qps: 2}
+}
+
+// TestNoFalseAlarms has check look at healthy Jobs in all phases of their lives, over and
+// over, and wants no finding but that MultiKueue is behind.
+func TestNoFalseAlarms(t *testing.T) {
+	size := churnOf(t)
+	const ns = "churn"
+	c := client(t, management)
+	ctx, cancel := context.WithTimeout(t.Context(), size.lasts)
+	defer cancel()
+	var lived atomic.Int64
+	lives, living := errgroup.WithContext(ctx)
+	for n := range 12 {
+		lives.Go(func() error {
+			for i := 0; living.Err() == nil; i++ {
+				// A life that has begun is lived to its end.
+				if err := live(context.WithoutCancel(ctx), c, ns, fmt.Sprintf("job-%d-%d", n, i)); err != nil {
+					return err
+				}
+				lived.Add(1)
+			}
+			return nil
+		})
+	}
+	looks := 0
+	for living.Err() == nil {
+		findsAtMostDelay(t, ns)
+		looks++
+	}
+	assert.NilError(t, lives.Wait())
+	t.Logf("%d Jobs lived while check looked %d times", lived.Load(), looks)
+	fill(t, c, ns, size.jobs-int(lived.Load()))
+	findsAtMostDelay(t, ns)
+}
+
+// TestNoFalseAlarmsOfASlowMultiKueue has check look at bursts of healthy Jobs that Kueue is
+// slow with, and wants no finding but that MultiKueue is behind.
+func TestNoFalseAlarmsOfASlowMultiKueue(t *testing.T) {
+	size := churnOf(t)
+	const ns = "churn-slow"
+	c := client(t, management)
+	assert.NilError(t, multiKueue.Throttle(t.Context(), size.qps))
+	t.Cleanup(func() { assert.NilError(t, multiKueue.Throttle(context.Background(), 0)) })
+	looks, behind := 0, 0
+	for b := range size.bursts {
+		lives, living := errgroup.WithContext(t.Context())
+		for n := range size.burst {
+			lives.Go(func() error { return live(living, c, ns, fmt.Sprintf("job-%d-%d", b, n)) })
+		}
+		done := make(chan error, 1)
+		go func() { done <- lives.Wait() }()
+		for ended := false; !ended; {
+			behind += findsAtMostDelay(t, ns)
+			looks++
+			select {
+			case err := <-done:
+				assert.NilError(t, err)
+				ended = true
+			default:
+			}
+		}
+	}
+	t.Logf("check looked %d times, and saw MultiKueue behind %d times", looks, behind)
+	assert.Assert(t, behind > 0, "check never saw that MultiKueue is behind")
+}
+
+// findsAtMostDelay runs check, which may find that MultiKueue is behind and nothing else above
+// info. It returns how often it found that.
+func findsAtMostDelay(t *testing.T, ns string) (behind int) {
+	t.Helper()
+	for _, f := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", churnGrace.String()).Items {
+		assert.Assert(t, f.Severity == inspect.Info || f.Code == "JM114" && f.Severity == inspect.Warning,
+			"%s %s %s: %s\n%s", f.Code, f.Severity, f.Name, f.Message, strings.Join(f.Evidence, "\n"))
+		if f.Code == "JM114" {
+			behind++
+		}
+	}
+	return behind
+}
+
+// live submits a Job to MultiKueue and waits until it has completed.
+func live(ctx context.Context, c kubernetes.Interface, ns, name string) error {
+	job := fixture.New(ns, name, fixture.ManagedBy(string(delegation.MultiKueue)), fixture.Labels(delegation.QueueNameLabel, queue),
+		fixture.Suspended(), fixture.Limits(corev1.ResourceCPU, "100m"), fixture.RunsFor("1s"))
+	jobs := c.BatchV1().Jobs(ns)
+	if _, err := jobs.Create(ctx, job, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+		j, err := jobs.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && isComplete(j), err
+	})
+	if err != nil {
+		return fmt.Errorf("job %s: %w", name, err)
+	}
+	return nil
+}
+
+func isComplete(j *batchv1.Job) bool {
+	for _, c := range j.Status.Conditions {
+		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// fill adds healthy Jobs of other owners until there are enough.
+func fill(t *testing.T, c kubernetes.Interface, ns string, n int) {
+	t.Helper()
+	var group errgroup.Group
+	group.SetLimit(16)
+	for i := range max(0, n) {
+		group.Go(func() error {
+			_, err := c.BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, fmt.Sprintf("plain-%d", i), fixture.Suspended()), metav1.CreateOptions{})
+			return err
+		})
+	}
+	assert.NilError(t, group.Wait())
+}
+
+// client makes a client of one of the clusters.
+func client(t *testing.T, cluster string) kubernetes.Interface {
+	t.Helper()
+	config, err := set.Config(cluster)
+	assert.NilError(t, err)
+	config.QPS = -1
+	c, err := kubernetes.NewForConfig(config)
+	assert.NilError(t, err)
+	return c
+}
