@@ -81,20 +81,25 @@ func (p Probe) may(ctx context.Context, namespace, verb string, what schema.Grou
 	})
 }
 
-// Find returns an object, or nil if there is none. It may be of any of several
-// versions, of which a server serves some or none.
+// Find returns an object, or nil if there is none. It may be of any of several versions, of
+// which a server serves some or none. The first one that is served decides: a server warns of
+// older ones.
 func (p Probe) Find(ctx context.Context, namespace, name string, versions ...schema.GroupVersionResource) (*unstructured.Unstructured, error) {
+	type answer struct {
+		object   *unstructured.Unstructured
+		isServed bool
+	}
 	for _, resource := range versions {
 		question := fmt.Sprintf("find %s %s/%s", resource, namespace, name)
-		found, err := recall(ctx, p, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
-			found, err := p.Get(ctx, resource, namespace, name)
+		found, err := recall(ctx, p, question, func(ctx context.Context) (answer, error) {
+			object, err := p.Get(ctx, resource, namespace, name)
 			if kubecontext.IsUnserved(err) {
-				return nil, nil
+				return answer{}, nil
 			}
-			return found, err
+			return answer{object, true}, err
 		})
-		if found != nil || err != nil {
-			return found, err
+		if found.isServed || err != nil {
+			return found.object, err
 		}
 	}
 	return nil, nil
