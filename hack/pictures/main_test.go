@@ -50,7 +50,10 @@ func TestTheTerminalIsAsWideAsAskedFor(t *testing.T) {
 		assert.NilError(t, err)
 		widest := 0
 		for _, l := range lines {
-			widest = max(widest, utf8.RuneCountInString(l.plain()))
+			// A command's argument is not broken, however long it is.
+			if !strings.Contains(l.plain(), `"apiVersion"`) {
+				widest = max(widest, utf8.RuneCountInString(l.plain()))
+			}
 		}
 		assert.Assert(t, widest <= int(width) && widest > int(width)-10, "%d columns are used of %d", widest, width)
 	}

@@ -133,7 +133,7 @@ func TestReasonRefuses(t *testing.T) {
 func TestReasonsAgreeWithTrace(t *testing.T) {
 	waiting := map[inspect.JobReason]bool{
 		inspect.ReasonOverLimit: true, inspect.ReasonNoFlavor: true, inspect.ReasonQuotaInUse: true, inspect.ReasonBehindInQueue: true,
-		inspect.ReasonNotOffered: true, inspect.ReasonNotAdmitted: true,
+		inspect.ReasonNotOffered: true, inspect.ReasonNotAdmitted: true, inspect.ReasonFinding: true,
 	}
 	compared := 0
 	compare := func(t *testing.T, dir string) {

@@ -15,4 +15,6 @@ show ls -A --from examples/fleet
 show trace finetune -n vision --from examples/fleet
 show check -A --from examples/fleet --grace 0s --fail-on none
 echo
-echo "Now for the same on three clusters of your own. Their Kubernetes is built first, once:"
+echo "Next, the same on three clusters of your own, with real controllers. Two things are built for"
+echo "them, once: Kubernetes (about 6 minutes on two cores) and Kueue, whose MultiKueue places the"
+echo "demo's Jobs (about 5 minutes)."

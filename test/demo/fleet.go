@@ -15,7 +15,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
 
 const (
@@ -24,12 +23,15 @@ const (
 	worker2    = "worker-2"
 )
 
-var (
-	multiKueues = fixture.ManagedBy(string(delegation.MultiKueue))
-	queued      = fixture.Labels(delegation.QueueNameLabel, multikueue.Queue)
-)
+// delegated makes a Job of MultiKueue's, whose pods have a GPU each. It runs for hours.
+func delegated(namespace, name, queue string, pods int32, options ...fixture.Option) *batchv1.Job {
+	return fixture.New(namespace, name, append([]fixture.Option{
+		fixture.ManagedBy(string(delegation.MultiKueue)), fixture.Labels(delegation.QueueNameLabel, queue),
+		fixture.Pods(pods), fixture.Limits("nvidia.com/gpu", "1"), fixture.RunsFor("2h"),
+	}, options...)...)
+}
 
-// fleet is what each cluster is filled with.
+// fleet is what each cluster is filled with, next to what is submitted to MultiKueue.
 var fleet = map[string][]*batchv1.Job{
 	management: {
 		// Built-in ones.
@@ -37,15 +39,8 @@ var fleet = map[string][]*batchv1.Job{
 		fixture.New("ops", "migrate", fixture.Pods(2), fixture.RunsFor("2h")),
 		fixture.New("ops", "report", fixture.Fails()),
 		fixture.New("ops", "cleanup", fixture.Suspended()),
-		// MultiKueue's: one that runs on worker-1, one that no worker has room for, and
-		// one that names no queue, so that nobody will ever pick it up.
-		fixture.New("ml", "train", fixture.Pods(4), fixture.RunsFor("2h"), multiKueues, queued),
-		fixture.New("ml", "sweep", fixture.Pods(8), fixture.RunsFor("2h"), fixture.Suspended(), multiKueues, queued),
-		fixture.New("ml", "eval", fixture.Pods(2), multiKueues),
-		// More that wait for a place (holdBack).
-		fixture.New("vision", "finetune", fixture.Pods(6), fixture.Suspended(), multiKueues, queued),
-		fixture.New("vision", "score", fixture.Pods(2), fixture.Suspended(), multiKueues, queued),
-		fixture.New("vision", "align", fixture.Pods(4), fixture.InOne("example.com/rack"), fixture.Suspended(), multiKueues, queued),
+		// One that names MultiKueue and no queue: Kueue ignores it.
+		fixture.New("ml", "eval", fixture.Pods(2), fixture.ManagedBy(string(delegation.MultiKueue))),
 		// Other owners: one that is there, one that is not.
 		fixture.New("etl", "import", fixture.Pods(3), fixture.ManagedBy("flows.example.com/runner")),
 		fixture.New("etl", "export", fixture.ManagedBy("flows.example.com/runner")),
@@ -78,7 +73,7 @@ var settled = []struct {
 
 func fill(ctx context.Context, set *clusters.Set) error {
 	clients := map[string]kubernetes.Interface{}
-	for cluster, jobs := range fleet {
+	for _, cluster := range []string{management, worker1, worker2} {
 		config, err := set.Config(cluster)
 		if err != nil {
 			return err
@@ -86,6 +81,15 @@ func fill(ctx context.Context, set *clusters.Set) error {
 		if clients[cluster], err = kubernetes.NewForConfig(config); err != nil {
 			return err
 		}
+	}
+	if err := equip(ctx, clients); err != nil {
+		return fmt.Errorf("give nodes accelerators: %w", err)
+	}
+	m, err := startKueue(ctx, set)
+	if err != nil {
+		return err
+	}
+	for cluster, jobs := range fleet {
 		if err := fixture.Create(ctx, clients[cluster], jobs...); err != nil {
 			return fmt.Errorf("cluster %s: %w", cluster, err)
 		}
@@ -95,15 +99,16 @@ func fill(ctx context.Context, set *clusters.Set) error {
 			return fmt.Errorf("cluster %s: %w", s.cluster, err)
 		}
 	}
-	if err := equip(ctx, clients); err != nil {
-		return fmt.Errorf("give nodes accelerators: %w", err)
+	if err := submit(ctx, m, clients); err != nil {
+		return fmt.Errorf("submit Jobs to MultiKueue: %w", err)
 	}
-	if err := playMultiKueue(ctx, set, clients[worker1]); err != nil {
-		return fmt.Errorf("play MultiKueue: %w", err)
-	}
-	// The runner of flows.example.com writes what it does itself.
+	return playRunner(ctx, clients[management])
+}
+
+// playRunner writes what the invented owner flows.example.com/runner would.
+func playRunner(ctx context.Context, client kubernetes.Interface) error {
 	start := metav1.NewTime(time.Now().Truncate(time.Second))
-	if err := writeStatus(ctx, clients[management], "etl", "import", batchv1.JobStatus{
+	if err := writeStatus(ctx, client, "etl", "import", batchv1.JobStatus{
 		StartTime: &start, Active: 2, Ready: new(int32(2)), Succeeded: 1,
 	}); err != nil {
 		return err
@@ -112,7 +117,7 @@ func fill(ctx context.Context, set *clusters.Set) error {
 	done := func(t batchv1.JobConditionType) batchv1.JobCondition {
 		return batchv1.JobCondition{Type: t, Status: corev1.ConditionTrue, Reason: "CompletionsReached", LastTransitionTime: end}
 	}
-	return writeStatus(ctx, clients[management], "etl", "export", batchv1.JobStatus{
+	return writeStatus(ctx, client, "etl", "export", batchv1.JobStatus{
 		StartTime: &start, CompletionTime: &end, Succeeded: 1,
 		Conditions: []batchv1.JobCondition{done(batchv1.JobSuccessCriteriaMet), done(batchv1.JobComplete)},
 	})

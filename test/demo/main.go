@@ -19,6 +19,7 @@ import (
 
 var (
 	programs = flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	kueues   = flag.String("kueue", "bin/kueue/current", "folder with Kueue's program")
 	plugins  = flag.String("plugins", "bin", "folder with the plugin's links")
 	dir      = flag.String("dir", ".demo", "folder of the clusters")
 	record   = flag.String("record", "", "also write a bundle of the fleet into this folder, which is replaced")
@@ -55,11 +56,12 @@ func up(ctx context.Context) error {
 	}
 	fmt.Println("bringing up management, worker-1 and worker-2 (a few seconds each)")
 	set, err := clusters.Up(ctx, clusters.Config{
-		Programs: *programs, Dir: *dir, Names: []string{management, worker1, worker2}, Nodes: 3, Keep: true,
+		Programs: *programs, Dir: *dir, Names: []string{management, worker1, worker2}, Nodes: 4, Keep: true,
 	})
 	if err != nil {
 		return err
 	}
+	fmt.Println("running Kueue on each, and submitting Jobs to its MultiKueue (half a minute)")
 	if err := errors.Join(addLogs(ctx, set), fill(ctx, set)); err != nil {
 		return errors.Join(err, set.Down())
 	}
@@ -126,8 +128,8 @@ The clusters stay up. In this shell:
   kubectl jobs-managedby ls -A --delegated --status Unclaimed
   kubectl jobs-managedby ls -A --all-contexts -w
   kubectl jobs-managedby trace -A
-  kubectl jobs-managedby trace sweep -n ml       # never; in vision: finetune waits,
-  kubectl jobs-managedby trace score -n vision   # score fits, and of align nobody knows
+  kubectl jobs-managedby trace sweep -n ml       # too large; in vision: finetune waits for
+  kubectl jobs-managedby trace score -n vision   # another Job, score lacks a queue, align a rack
   kubectl jobs-managedby check -A --grace 0s
   kubectl jobs-managedby recreate eval -n ml --managed-by '' --dry-run=client
   kubectl jobs-managedby ls -A -o json

@@ -9,25 +9,32 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// accelerators are those of each worker's nodes, in their order; of which there are four a
-// node. Nodes after them have none.
-var accelerators = map[string][]string{
-	worker1: {"a100", "a100"},
-	worker2: {"a100", "a100", "h100"},
+// accelerator is what a node has.
+type accelerator struct {
+	kind string
+	gpus int
+	// rack is where the node is, if that matters.
+	rack string
+}
+
+// accelerators are those of each worker's nodes, in their order. Nodes after them have none.
+var accelerators = map[string][]accelerator{
+	worker1: {{"a100", 4, ""}, {"a100", 4, ""}},
+	worker2: {{"a100", 4, ""}, {"a100", 4, ""}, {"h100", 2, "rack-1"}, {"h100", 2, "rack-2"}},
 }
 
 func equip(ctx context.Context, clients map[string]kubernetes.Interface) error {
-	for cluster, kinds := range accelerators {
+	for cluster, equipment := range accelerators {
 		list, err := clients[cluster].CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("cluster %s: %w", cluster, err)
 		}
-		if len(list.Items) < len(kinds) {
-			return fmt.Errorf("cluster %s has %d nodes, and %d are to have accelerators", cluster, len(list.Items), len(kinds))
+		if len(list.Items) < len(equipment) {
+			return fmt.Errorf("cluster %s has %d nodes, and %d are to have accelerators", cluster, len(list.Items), len(equipment))
 		}
-		for i, kind := range kinds {
-			patch := fmt.Appendf(nil, `{"metadata": {"labels": {"accelerator": %q}},
-				"status": {"capacity": {"nvidia.com/gpu": "4"}, "allocatable": {"nvidia.com/gpu": "4"}}}`, kind)
+		for i, a := range equipment {
+			patch := fmt.Appendf(nil, `{"metadata": {"labels": {"accelerator": %q, "example.com/rack": %q}},
+				"status": {"capacity": {"nvidia.com/gpu": "%[3]d"}, "allocatable": {"nvidia.com/gpu": "%[3]d"}}}`, a.kind, a.rack, a.gpus)
 			for _, subresources := range [][]string{nil, {"status"}} {
 				if _, err := clients[cluster].CoreV1().Nodes().Patch(ctx, list.Items[i].Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresources...); err != nil {
 					return fmt.Errorf("cluster %s: %w", cluster, err)

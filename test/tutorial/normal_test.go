@@ -17,7 +17,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<clock>"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "<uid>"},
 	// The end of a Workload's name is made of a uid, that of a pod's of chance.
-	{regexp.MustCompile(`\bjob-(align|finetune|score|sweep|train)-[0-9a-f]{5}\b`), "job-$1-<hash>"},
+	{regexp.MustCompile(`\bjob-(align|finetune|score|sweep|train|train-old)-[0-9a-f]{5}\b`), "job-$1-<hash>"},
 	// The order of Workloads of one second is chance, and the first one has no such line.
 	{regexp.MustCompile(`(?m)^.*: number \d+ of \d+ in .* \(computed\).*\n`), ""},
 	// So is the order of events of one second, and which of them are the last.
