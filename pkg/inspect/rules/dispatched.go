@@ -18,7 +18,7 @@ const docsLeases = "https://kubernetes.io/docs/concepts/architecture/leases/"
 
 func nobodyCopies() Rule {
 	return Rule{
-		Code: "JM201", Undated: true, Title: "it was dispatched, and nobody looks after it any more", Severity: inspect.Warning,
+		Code: "JM201", Undated: true, Title: "dispatched, but no dispatcher runs", Severity: inspect.Warning,
 		Holds: "a dispatcher looks after every dispatched Job",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `dispatch copies a Job's status from its mirror, and what is changed on the origin to the mirror, for as long
@@ -36,7 +36,7 @@ which removes the mirror.`,
 
 func outcomeNotLanded() Rule {
 	return Rule{
-		Code: "JM202", Undated: true, Title: "how it ended was never told to its origin, and nobody is going to", Severity: inspect.Error,
+		Code: "JM202", Undated: true, Title: "the final status was never copied to the origin", Severity: inspect.Error,
 		Holds: "the final status of every dispatched Job has reached its origin",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `The mirror has come to its end after dispatch was stopped, or lost the origin's cluster, so that nobody has

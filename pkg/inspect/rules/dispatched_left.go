@@ -11,7 +11,7 @@ import (
 
 func takenBack() Rule {
 	return Rule{
-		Code: "JM203", Undated: true, Title: "its dispatch was taken back, and nobody runs it", Severity: inspect.Warning,
+		Code: "JM203", Undated: true, Title: "its dispatch was undone, and nothing runs it", Severity: inspect.Warning,
 		Holds: "every cancelled dispatch has a new owner",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `dispatch was interrupted, or came to its --timeout, with --on-interrupt=delete: it removed the mirror, and
@@ -52,7 +52,7 @@ func reportTakenBack(v *View, x unattended) {
 
 func mirrorKept() Rule {
 	return Rule{
-		Code: "JM204", Undated: true, Title: "its mirror has done its work, and nothing deletes it", Severity: inspect.Info,
+		Code: "JM204", Undated: true, Title: "the mirror has finished, and nothing deletes it", Severity: inspect.Info,
 		Holds: "every finished mirror of a dispatch is deleted",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Why: `Once the end of a Job has landed on the origin, dispatch gives the mirror a ttlSecondsAfterFinished, or

@@ -11,7 +11,7 @@ import (
 
 func markNamesNothing() Rule {
 	return Rule{
-		Code: "JM205", Title: "a mark of its dispatch names no object", Severity: inspect.Warning,
+		Code: "JM205", Title: "a dispatch annotation names no object", Severity: inspect.Warning,
 		Holds: "the marks of every dispatch name an existing object",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `dispatch writes on an origin where its mirror is, and on the mirror where its origin is: the cluster's uid,

@@ -18,7 +18,7 @@ func engagement() []Rule {
 
 func nobodyDelegates() Rule {
 	return Rule{
-		Code: "JM013", Title: "managed by MultiKueue, and nothing dispatches it", Severity: inspect.Error,
+		Code: "JM013", Title: "managed by MultiKueue, but in none of its queues", Severity: inspect.Error,
 		Holds: "every delegated Job has a queue label",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,

@@ -25,7 +25,7 @@ func knownOwners() sets.Set[delegation.Owner] {
 
 func ownerUnknown() Rule {
 	return Rule{
-		Code: "JM014", Title: "nobody knows its owner", Severity: inspect.Error,
+		Code: "JM014", Title: "unknown owner", Severity: inspect.Error,
 		Holds: "every owner is known",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `managedBy names a controller, and the built-in one therefore leaves the Job alone. The API server takes any

@@ -137,7 +137,7 @@ func reportNoAdapter(v *View, r rejection) {
 
 func customJobsGateOff() Rule {
 	return Rule{
-		Code: "JM016", Title: "MultiKueue's support for other kinds of jobs is off", Severity: inspect.Error,
+		Code: "JM016", Title: "MultiKueue's support for this kind is disabled", Severity: inspect.Error,
 		Holds: "MultiKueue's support for delegated kinds is on",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `The kind is named in multiKueue.externalFrameworks, and the manager's feature gate

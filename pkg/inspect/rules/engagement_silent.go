@@ -12,7 +12,7 @@ import (
 
 func noWorkloadMade() Rule {
 	return Rule{
-		Code: "JM017", Title: "Kueue has made no Workload for it", Severity: inspect.Error,
+		Code: "JM017", Title: "Kueue created no Workload for the Job", Severity: inspect.Error,
 		Holds: "every queued Job has a Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartEvents,

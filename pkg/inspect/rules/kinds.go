@@ -19,7 +19,7 @@ func kinds() []Rule {
 
 func fieldIgnored() Rule {
 	return Rule{
-		Code: "JM301", Title: "its own controller ignores managedBy, and runs it too", Severity: inspect.Error,
+		Code: "JM301", Title: "its own controller ignores managedBy and runs it as well", Severity: inspect.Error,
 		Holds: "no other controller runs a delegated object that ignores managedBy",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `The kind has managedBy, and its controller on the origin's cluster does not heed it: Kubeflow Trainer does from
@@ -48,7 +48,7 @@ there; what is on the worker goes on. Until then submit TrainJobs to no queue th
 
 func begunBefore() Rule {
 	return Rule{
-		Code: "JM302", Title: "its own controller runs it too", Severity: inspect.Error,
+		Code: "JM302", Title: "its own controller runs it as well", Severity: inspect.Error,
 		Holds: "the controllers of all kinds leave delegated objects alone",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `The kind's own controller leaves alone what is delegated, but does not undo what it did before. Of many kinds

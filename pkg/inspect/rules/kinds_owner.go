@@ -13,7 +13,7 @@ import (
 
 func ownerRefused() Rule {
 	return Rule{
-		Code: "JM305", Title: "its kind does not allow its owner", Severity: inspect.Warning,
+		Code: "JM305", Title: "the kind does not allow this owner", Severity: inspect.Warning,
 		Holds: "every kind allows the owners of its objects",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `Some kinds may have their own controller or MultiKueue as owner, and nobody else: TrainJobs, RayJobs and their
@@ -59,7 +59,7 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) Sighting {
 
 func ownerWithoutDomain() Rule {
 	return Rule{
-		Code: "JM306", Title: "its owner's name has no domain", Severity: inspect.Info,
+		Code: "JM306", Title: "the owner's name has no domain", Severity: inspect.Info,
 		Holds: "the name of every owner has a domain",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The name of an owner is a domain and a path, such as kueue.x-k8s.io/multikueue, so that no two controllers

@@ -13,7 +13,7 @@ import (
 
 func takenFromMirror() Rule {
 	return Rule{
-		Code: "JM303", Title: "it is delegated no more, and its mirror runs on", Severity: inspect.Error,
+		Code: "JM303", Title: "no longer delegated, but the mirror runs", Severity: inspect.Error,
 		Holds: "no mirror runs for an object that is no longer delegated",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Why: `Somebody took managedBy off the origin, or wrote it anew without the field, after its mirror had been made.
@@ -69,7 +69,7 @@ func ownerNotSet(j *inspect.Job) string {
 
 func writtenBlind() Rule {
 	return Rule{
-		Code: "JM304", Title: "it was written through a version that has no managedBy", Severity: inspect.Error,
+		Code: "JM304", Title: "written through an API version without managedBy", Severity: inspect.Error,
 		Holds: "every object was written through a version that has managedBy",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,

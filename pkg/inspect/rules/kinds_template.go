@@ -14,7 +14,7 @@ import (
 
 func templateForNobody() Rule {
 	return Rule{
-		Code: "JM307", Title: "nobody takes up what it makes", Severity: inspect.Warning,
+		Code: "JM307", Title: "no controller picks up the objects it creates", Severity: inspect.Warning,
 		Holds: "the objects of every delegated template are picked up",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `A CronJob makes its Jobs for the owner that its jobTemplate names, and goes by their status alone: a Job that

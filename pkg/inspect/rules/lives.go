@@ -17,7 +17,7 @@ func lives() []Rule {
 
 func deletionHangs() Rule {
 	return Rule{
-		Code: "JM111", Title: "its deletion waits for a finalizer", Severity: inspect.Warning,
+		Code: "JM111", Title: "a finalizer blocks its deletion", Severity: inspect.Warning,
 		Holds: "every deletion completes",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
 		Why: `A Job that is deleted stays until each of its finalizers is taken off, by who has put it on. That
@@ -91,7 +91,7 @@ const shortest = time.Minute
 
 func shortTTL() Rule {
 	return Rule{
-		Code: "JM112", Title: "its mirror may be deleted before its end is heard of", Severity: inspect.Warning,
+		Code: "JM112", Title: "the mirror may be deleted before its end is copied", Severity: inspect.Warning,
 		Holds: "no mirror is deleted before its end is known",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The mirror has a short ttlSecondsAfterFinished. Its cluster deletes it so many seconds after it has

@@ -20,7 +20,7 @@ func orphans() []Rule {
 
 func originGone() Rule {
 	return Rule{
-		Code: "JM053", Undated: true, Title: "its origin is gone, and it is still on the worker", Severity: inspect.Warning,
+		Code: "JM053", Undated: true, Title: "orphan: the origin is gone, and the mirror is not", Severity: inspect.Warning,
 		Holds: "no mirror outlives its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -160,7 +160,7 @@ func deleteBoth(mirror *inspect.Job, workload string) command.Prose {
 
 func withoutWorkload() Rule {
 	return Rule{
-		Code: "JM057", Undated: true, Title: "a mirror without a Workload, which Kueue never collects", Severity: inspect.Warning,
+		Code: "JM057", Undated: true, Title: "a mirror without a Workload, which Kueue never deletes", Severity: inspect.Warning,
 		Holds: "every mirror of MultiKueue has a Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -74,7 +74,7 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting
 
 func rejectedLeaves() Rule {
 	return Rule{
-		Code: "JM058", Title: "MultiKueue has rejected it, and its copies are left on workers", Severity: inspect.Warning,
+		Code: "JM058", Title: "rejected by MultiKueue, with copies left on workers", Severity: inspect.Warning,
 		Holds: "no rejected Job has copies on workers",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -129,7 +129,7 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 
 func keptByWorkload() Rule {
 	return Rule{
-		Code: "JM062", Undated: true, Title: "its origin is gone, but the Workload keeps it running", Severity: inspect.Warning,
+		Code: "JM062", Undated: true, Title: "the origin is gone, but the Workload keeps the mirror", Severity: inspect.Warning,
 		Holds: "no Workload keeps a mirror without origin running",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -63,7 +63,7 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, origins ...*insp
 
 func sharedOrigin() Rule {
 	return Rule{
-		Code: "JM060", Title: "two management clusters share a worker under one name", Severity: inspect.Error,
+		Code: "JM060", Title: "two managers share a worker under one name", Severity: inspect.Error,
 		Holds: "every management cluster has a name of its own on each worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -15,7 +15,7 @@ import (
 
 func olderIncarnation() Rule {
 	return Rule{
-		Code: "JM063", Title: "the mirror of an older Job of the same name is still there", Severity: inspect.Error,
+		Code: "JM063", Title: "the mirror of an older Job of the same name still exists", Severity: inspect.Error,
 		Holds: "no mirror of an older Job of MultiKueue blocks a Job",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Why: `The origin was deleted and created again under the same name, and the mirror of the old one was not cleaned

@@ -15,7 +15,7 @@ import (
 
 func podsLeft() Rule {
 	return Rule{
-		Code: "JM061", Undated: true, Title: "pods are left after their mirror was deleted", Severity: inspect.Warning,
+		Code: "JM061", Undated: true, Title: "Pods remain after their mirror was deleted", Severity: inspect.Warning,
 		Holds: "no Pods outlive their mirror",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `Who deletes a Job without saying what is to become of its pods leaves these, for so it is with batch/v1:

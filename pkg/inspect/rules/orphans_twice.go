@@ -147,7 +147,7 @@ func (x *misplaced) tellAlone(s *Sighting) {
 
 func takenOut() Rule {
 	return Rule{
-		Code: "JM055", Title: "runs on a cluster that was taken out of the MultiKueueConfig", Severity: inspect.Error,
+		Code: "JM055", Title: "runs on a cluster removed from the MultiKueueConfig", Severity: inspect.Error,
 		Holds: "no Job runs on a cluster outside the MultiKueueConfig",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
@@ -181,7 +181,7 @@ before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is l
 
 func cameBack() Rule {
 	return Rule{
-		Code: "JM056", Title: "still runs on a cluster that it was taken from", Severity: inspect.Error,
+		Code: "JM056", Title: "still runs on a worker that Kueue moved it away from", Severity: inspect.Error,
 		Holds: "no Job still runs on a cluster that it was taken from",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,

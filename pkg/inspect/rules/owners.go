@@ -56,7 +56,7 @@ func others(kinds sets.Set[string], j *inspect.Job) string {
 
 func notTakenUp() Rule {
 	return Rule{
-		Code: "JM101", Title: "its owner has not taken it up", Severity: inspect.Error,
+		Code: "JM101", Title: "the owner has not picked it up", Severity: inspect.Error,
 		Holds: "the owner of every Job has picked it up",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `managedBy names a controller that exists, and the built-in one therefore leaves the Job alone. But that

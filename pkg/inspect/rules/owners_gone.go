@@ -12,7 +12,7 @@ import (
 
 func mirrorGone() Rule {
 	return Rule{
-		Code: "JM105", Undated: true, Title: "its mirror is gone, and it does not say so", Severity: inspect.Error,
+		Code: "JM105", Undated: true, Title: "the mirror is gone, but the status says otherwise", Severity: inspect.Error,
 		Holds: "the mirror of every started Job exists",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -153,7 +153,7 @@ func remedyOfGone(j *inspect.Job, x spot) command.Prose {
 
 func dispatchedOriginGone() Rule {
 	return Rule{
-		Code: "JM106", Undated: true, Title: "its origin is gone, and it runs on", Severity: inspect.Warning,
+		Code: "JM106", Undated: true, Title: "the origin is gone, but the mirror runs", Severity: inspect.Warning,
 		Holds: "no mirror runs without its origin",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `Deleting an origin deletes nothing on another cluster: no owner reference reaches across. Its owner has to

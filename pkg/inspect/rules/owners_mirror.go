@@ -11,7 +11,7 @@ import (
 
 func mirrorDelegated() Rule {
 	return Rule{
-		Code: "JM103", Title: "a mirror that is itself delegated will never run", Severity: inspect.Error,
+		Code: "JM103", Title: "a mirror that is itself delegated never runs", Severity: inspect.Error,
 		Holds: "no mirror is itself delegated",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartChecks},
 		Why: `A mirror is there to be run by the built-in controller of its cluster, and must not have managedBy.

@@ -13,7 +13,7 @@ import (
 
 func ownerMistyped() Rule {
 	return Rule{
-		Code: "JM102", Title: "the name of its owner looks like a typo", Severity: inspect.Error,
+		Code: "JM102", Title: "the owner looks like a typo", Severity: inspect.Error,
 		Holds: "every owner is spelled correctly",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The API server takes any name in managedBy; nothing checks that there is such a controller. This one is

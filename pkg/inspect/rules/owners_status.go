@@ -16,7 +16,7 @@ import (
 
 func statusStale() Rule {
 	return Rule{
-		Code: "JM104", Title: "its status is not copied from the mirror", Severity: inspect.Warning,
+		Code: "JM104", Title: "the mirror's status is not copied", Severity: inspect.Warning,
 		Holds: "the status of every mirror is copied to its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -153,7 +153,7 @@ func (v *View) awaitsOwner(p inspect.Pair, m inspect.Mirror, duty inspect.Duty, 
 
 func endUnheard() Rule {
 	return Rule{
-		Code: "JM110", Title: "its mirror has finished, and it never heard of it", Severity: inspect.Error,
+		Code: "JM110", Title: "the mirror finished, but the origin does not show it", Severity: inspect.Error,
 		Holds: "the end of every mirror has reached its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

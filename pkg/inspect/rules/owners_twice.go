@@ -13,7 +13,7 @@ import (
 
 func twoMirrors() Rule {
 	return Rule{
-		Code: "JM107", Title: "it runs on several clusters at once", Severity: inspect.Error,
+		Code: "JM107", Title: "runs on several clusters at once", Severity: inspect.Error,
 		Holds: "every Job runs on one cluster only",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `An origin has one mirror. Here its owner made another one without deleting the first: it could not reach
@@ -76,7 +76,7 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) Sighti
 
 func olderMirror() Rule {
 	return Rule{
-		Code: "JM108", Title: "the mirror of an older Job of the same name is still there", Severity: inspect.Error,
+		Code: "JM108", Title: "the mirror of an older Job of the same name still exists", Severity: inspect.Error,
 		Holds: "no mirror of an older Job blocks a Job",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The origin was deleted and created again under the same name, and nobody deleted the mirror of the old one.
@@ -117,7 +117,7 @@ const builtIn = "kube-controller-manager"
 
 func podsOfOrigin() Rule {
 	return Rule{
-		Code: "JM109", Title: "the built-in controller runs it too", Severity: inspect.Error,
+		Code: "JM109", Title: "the built-in controller runs it as well", Severity: inspect.Error,
 		Holds: "the built-in controller leaves delegated Jobs alone",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `The built-in Job controller leaves a Job with managedBy alone; here it does not. The feature gate

@@ -126,7 +126,7 @@ func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
 
 func fleetPartlyUnusable() Rule {
 	return Rule{
-		Code: "JM011", Title: "only a part of the workers can be used", Severity: inspect.Warning,
+		Code: "JM011", Title: "only some workers can be used", Severity: inspect.Warning,
 		Holds: "all workers of a queue are usable",
 		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
 		Why: `A MultiKueueConfig names several workers, and some of them are missing or misconfigured. Kueue goes on with

@@ -167,7 +167,7 @@ func brokenChecks(v *View, f *inspect.Facts, q *kueue.ClusterQueue) (missing, in
 
 func queueShapeRefused() Rule {
 	return Rule{
-		Code: "JM009", Title: "a ClusterQueue uses MultiKueue in a way that Kueue refuses", Severity: inspect.Error,
+		Code: "JM009", Title: "Kueue refuses how a ClusterQueue uses MultiKueue", Severity: inspect.Error,
 		Holds: "Kueue accepts every ClusterQueue with MultiKueue",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks},
 		Why: `A ClusterQueue may have one MultiKueue check, for all of its flavors, and no ProvisioningRequest check beside

@@ -16,7 +16,7 @@ import (
 
 func workerOutOfReach() Rule {
 	return Rule{
-		Code: "JM004", Title: "a worker is out of the manager's reach",
+		Code: "JM004", Title: "the manager cannot reach a worker",
 		Holds: "the manager reaches every worker",
 		Why: `The manager gets no connection to the API server of a worker: the cluster or the way to it is down, its
 address has changed, or the certificate that it shows is not signed by the authority in the kubeconfig. The manager
@@ -98,7 +98,7 @@ func onWorker(v *View, b brokenWorker, words ...string) command.Command {
 
 func kindMissingOnWorker() Rule {
 	return Rule{
-		Code: "JM005", Title: "a kind that Kueue is set up for is missing on a worker",
+		Code: "JM005", Title: "a worker lacks a kind that Kueue is configured for",
 		Holds: "every worker serves the kinds that Kueue is set up for",
 		Why: `The manager watches on each worker every kind that its integrations.frameworks lists. If the worker does not
 serve one of them, the whole worker is unusable, for Jobs of every kind.`,
@@ -116,7 +116,7 @@ manager's integrations.frameworks.`,
 
 func workerForbids() Rule {
 	return Rule{
-		Code: "JM006", Title: "a worker forbids the manager what it needs",
+		Code: "JM006", Title: "the manager lacks permissions on a worker",
 		Holds: "every worker grants the manager the rights that it needs",
 		Why: `The manager logs in to the worker, and its role there does not allow to list and watch one of the kinds that
 the manager is set up for. One kind is enough to make the worker unusable for all. The role that Kueue's sample script

@@ -14,7 +14,7 @@ const setup = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/"
 
 func kubeconfigMissing() Rule {
 	return Rule{
-		Code: "JM001", Title: "the kubeconfig of a worker cannot be read",
+		Code: "JM001", Title: "a worker's kubeconfig cannot be read",
 		Holds: "the manager can read the kubeconfig of every worker",
 		Why: `A MultiKueueCluster names a Secret in Kueue's own namespace, or a file in the manager's container, that
 holds the kubeconfig of the worker. The Secret does not exist, is in another namespace, or keeps the kubeconfig under
@@ -55,7 +55,7 @@ func newKubeconfig(b brokenWorker, by string) command.Prose {
 
 func kubeconfigRefused() Rule {
 	return Rule{
-		Code: "JM002", Title: "the kubeconfig of a worker is refused",
+		Code: "JM002", Title: "Kueue refuses a worker's kubeconfig",
 		Holds: "Kueue accepts the kubeconfig of every worker",
 		Why: `Kueue takes no kubeconfig that could read files of the manager or run programs in it, or that does not
 check the server's certificate. It refuses tokenFile, exec plugins, auth providers, user name and password,
@@ -73,7 +73,7 @@ client-key-data, and replace the Secret's content.`,
 
 func credentialsRefused() Rule {
 	return Rule{
-		Code: "JM003", Title: "a worker does not accept the manager's credentials",
+		Code: "JM003", Title: "a worker rejects the manager's credentials",
 		Holds: "every worker accepts the manager's credentials",
 		Why: `The worker answers, and does not know who the manager is: the token or the client certificate in the
 kubeconfig has expired or was revoked, or its service account was deleted. Tokens of service accounts that kubectl

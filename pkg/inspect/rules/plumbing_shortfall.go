@@ -20,7 +20,7 @@ func readsOfShortfall() []inspect.Part {
 
 func managerGivesTooMuch() Rule {
 	return Rule{
-		Code: "JM133", Title: "a manager's queue gives quota for what no worker can take", Severity: inspect.Info,
+		Code: "JM133", Title: "a manager's queue has quota that no worker can serve", Severity: inspect.Info,
 		Holds: "workers can take what the quota of every manager's queue gives",
 		Reads: readsOfShortfall(),
 		Why: `What is submitted is given quota on the management cluster first, and then waits for quota on a worker. Where
@@ -37,7 +37,7 @@ quota of the largest ClusterQueue behind it, in all flavors together. Cohorts, w
 
 func resourceUncovered() Rule {
 	return Rule{
-		Code: "JM134", Title: "no worker has quota of a resource that is given", Severity: inspect.Warning,
+		Code: "JM134", Title: "no worker has quota for a resource of the queue", Severity: inspect.Warning,
 		Holds: "a worker has quota of every resource that a manager's queue gives",
 		Reads: readsOfShortfall(),
 		Why: `The manager's ClusterQueue gives quota of a resource that no ClusterQueue of its workers covers. What asks

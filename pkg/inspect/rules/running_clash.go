@@ -12,7 +12,7 @@ import (
 
 func foreignJob() Rule {
 	return Rule{
-		Code: "JM034", Title: "another Job of the same name is in the way on the worker", Severity: inspect.Error,
+		Code: "JM034", Title: "another Job of the same name exists on the worker", Severity: inspect.Error,
 		Holds: "no other Job blocks the name of a mirror",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -94,7 +94,7 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 
 func mirrorRefused() Rule {
 	return Rule{
-		Code: "JM035", Title: "a worker admitted it, and no mirror is made there", Severity: inspect.Error,
+		Code: "JM035", Title: "a worker admitted it, but no mirror was created", Severity: inspect.Error,
 		Holds: "every admitted Job has a mirror",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -11,7 +11,7 @@ import (
 
 func versionSkew() Rule {
 	return Rule{
-		Code: "JM040", Title: "the worker's Kueue made a second Workload for the mirror", Severity: inspect.Error,
+		Code: "JM040", Title: "the worker's Kueue created a second Workload for the mirror", Severity: inspect.Error,
 		Holds: "every mirror has one Workload",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `A mirror names the Workload that it runs under: from Kueue 0.18 on in an annotation, before in a label. A
@@ -66,7 +66,7 @@ func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 
 func resizeNotApplied() Rule {
 	return Rule{
-		Code: "JM050", Title: "a change of its size does not reach the mirror", Severity: inspect.Error,
+		Code: "JM050", Title: "a change of size does not reach the mirror", Severity: inspect.Error,
 		Holds: "every change of size reaches the mirror",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -145,7 +145,7 @@ func reportSize(v *View, s Submission, m inspect.Mirror) {
 
 func otherPriority() Rule {
 	return Rule{
-		Code: "JM052", Title: "it has another priority on the worker", Severity: inspect.Info,
+		Code: "JM052", Title: "the priority differs on the worker", Severity: inspect.Info,
 		Holds: "every Job has the same priority on its worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartSecrets,

@@ -79,7 +79,7 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 
 func evictionHangs() Rule {
 	return Rule{
-		Code: "JM046", Title: "an eviction does not come to its end, and quota is held", Severity: inspect.Error,
+		Code: "JM046", Title: "an eviction does not finish and holds quota", Severity: inspect.Error,
 		Holds: "every eviction has come to its end",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

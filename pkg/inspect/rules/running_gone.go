@@ -99,7 +99,7 @@ func goneSighting(s Submission) Sighting {
 
 func mirrorVanished() Rule {
 	return Rule{
-		Code: "JM048", Title: "the mirror was deleted on the worker, and the Job starts from scratch", Severity: inspect.Warning,
+		Code: "JM048", Title: "the mirror was deleted, and the Job restarts from scratch", Severity: inspect.Warning,
 		Holds: "no mirror was deleted on its worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

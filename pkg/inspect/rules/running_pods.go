@@ -17,7 +17,7 @@ import (
 
 func podsCannotStart() Rule {
 	return Rule{
-		Code: "JM049", Title: "the mirror's pods cannot start", Severity: inspect.Error,
+		Code: "JM049", Title: "the mirror's Pods cannot start", Severity: inspect.Error,
 		Holds: "the Pods of every mirror start",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartEvents},
 		// A controller that says what it is refused is at work, though it writes no status.

@@ -14,7 +14,7 @@ import (
 
 func heldBack() Rule {
 	return Rule{
-		Code: "JM041", Title: "it runs on the worker, and its origin is still suspended", Severity: inspect.Warning,
+		Code: "JM041", Title: "runs on the worker, but the origin is still suspended", Severity: inspect.Warning,
 		Holds: "every Job that runs on a worker is resumed on its origin",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -99,7 +99,7 @@ func orNothing(value string) string {
 
 func statusRefused() Rule {
 	return Rule{
-		Code: "JM042", Title: "the API server keeps the origin from being resumed", Severity: inspect.Error,
+		Code: "JM042", Title: "the API server refuses to resume the origin", Severity: inspect.Error,
 		Holds: "the API server lets every origin be resumed",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartVersion,
@@ -153,7 +153,7 @@ func keepsSuspended(text string) bool {
 
 func admittedNowhere() Rule {
 	return Rule{
-		Code: "JM047", Title: "admitted on the management cluster, and on no worker", Severity: inspect.Warning,
+		Code: "JM047", Title: "admitted by the manager, but by no worker", Severity: inspect.Warning,
 		Holds: "every Job that its manager admitted is admitted on a worker",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -21,7 +21,7 @@ const (
 
 func outOfSync() Rule {
 	return Rule{
-		Code: "JM036", Title: "the worker changed its mirror", Severity: inspect.Error,
+		Code: "JM036", Title: "the worker changed the mirror", Severity: inspect.Error,
 		Holds: "workers leave their mirrors unchanged",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -154,7 +154,7 @@ func (v *View) changedThere(p inspect.Pair, worker *inspect.Facts) (evidence []s
 
 func staleCopy() Rule {
 	return Rule{
-		Code: "JM037", Title: "what is left of a changed mirror blocks the Job", Severity: inspect.Error,
+		Code: "JM037", Title: "remains of a changed mirror block the Job", Severity: inspect.Error,
 		Holds: "no remains of a changed mirror block a Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -207,7 +207,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 
 func ownerNotFound() Rule {
 	return Rule{
-		Code: "JM038", Title: "its Workload was ended as if the Job were gone", Severity: inspect.Error,
+		Code: "JM038", Title: "the Workload ended as if the Job were deleted", Severity: inspect.Error,
 		Holds: "no Workload of an existing Job was ended",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `On the worker somebody deleted the mirror, and Kueue there ended its Workload with reason OwnerNotFound.

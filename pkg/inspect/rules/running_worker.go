@@ -23,7 +23,7 @@ const workerLost = 15 * time.Minute
 
 func workerUnreachable() Rule {
 	return Rule{
-		Code: "JM043", Title: "the worker that runs it is lost to its manager", Severity: inspect.Warning,
+		Code: "JM043", Title: "the manager lost the worker that runs it", Severity: inspect.Warning,
 		Holds: "the manager reaches the workers that run Jobs",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -125,7 +125,7 @@ func counted(n *int32) string {
 
 func workerMisconfigured() Rule {
 	return Rule{
-		Code: "JM044", Title: "the worker that runs it cannot be reached as it is set up", Severity: inspect.Error,
+		Code: "JM044", Title: "the connection to the worker that runs it is misconfigured", Severity: inspect.Error,
 		Holds: "the workers that run Jobs are set up as the manager reaches them",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -12,7 +12,7 @@ import (
 
 func startedAgainAndAgain() Rule {
 	return Rule{
-		Code: "JM127", Title: "it is started again and again", Severity: inspect.Warning,
+		Code: "JM127", Title: "restarts again and again", Severity: inspect.Warning,
 		Holds: "no Job is started again and again",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,

@@ -10,7 +10,7 @@ import (
 
 func deactivated() Rule {
 	return Rule{
-		Code: "JM124", Title: "its Workload was deactivated", Severity: inspect.Info,
+		Code: "JM124", Title: "the Workload was deactivated", Severity: inspect.Info,
 		Holds: "no Workload is deactivated",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

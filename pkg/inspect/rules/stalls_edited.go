@@ -10,7 +10,7 @@ import (
 
 func editedWhileAdmitted() Rule {
 	return Rule{
-		Code: "JM125", Title: "its size was changed while it is admitted", Severity: inspect.Error,
+		Code: "JM125", Title: "its size was changed while admitted", Severity: inspect.Error,
 		Holds: "no admitted Job was resized",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `Kueue has admitted the Job for as many pods as it had then. Where the number is changed later, Kueue stops

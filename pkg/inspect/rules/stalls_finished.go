@@ -16,7 +16,7 @@ import (
 
 func finishedEarly() Rule {
 	return Rule{
-		Code: "JM123", Title: "Kueue has given it up, though it never ended", Severity: inspect.Error,
+		Code: "JM123", Title: "Kueue gave it up, though it never finished", Severity: inspect.Error,
 		Holds: "Kueue has given up no unfinished Job",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Why: `Kueue declares a Workload finished where it cannot start what it was made for, and never comes back to it:

@@ -13,7 +13,7 @@ import (
 
 func mirrorNotTakenUp() Rule {
 	return Rule{
-		Code: "JM121", Title: "nobody on the worker takes up the mirror", Severity: inspect.Error,
+		Code: "JM121", Title: "no controller on the worker picks up the mirror", Severity: inspect.Error,
 		Holds: "a controller on the worker has picked up every mirror",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `A mirror is not delegated: the built-in controller of its kind has to run it, on the worker. There it

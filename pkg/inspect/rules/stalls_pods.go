@@ -13,7 +13,7 @@ import (
 
 func podsNotTakenUp() Rule {
 	return Rule{
-		Code: "JM122", Title: "nobody takes up the mirror's pods", Severity: inspect.Error,
+		Code: "JM122", Title: "no controller picks up the mirror's Pods", Severity: inspect.Error,
 		Holds: "the Pods of every mirror are picked up",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Why: `Once a mirror's pods are there, the scheduler of the worker has to say where they run, or why they cannot,

@@ -12,7 +12,7 @@ import (
 
 func sameClusterTwice() Rule {
 	return Rule{
-		Code: "JM126", Title: "one cluster stands in the configuration under several names", Severity: inspect.Error, Setup: true,
+		Code: "JM126", Title: "one cluster is configured under several names", Severity: inspect.Error, Setup: true,
 		Holds: "every worker has one name in the configuration",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartSecrets,

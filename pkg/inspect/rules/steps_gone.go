@@ -11,7 +11,7 @@ import (
 
 func partGone() Rule {
 	return Rule{
-		Code: "JM131", Undated: true, Title: "a part of its way is gone", Severity: inspect.Error,
+		Code: "JM131", Undated: true, Title: "a part of its chain is missing", Severity: inspect.Error,
 		Holds: "everything between a Job and its mirror exists",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartPods,

@@ -12,7 +12,7 @@ import (
 
 func runsOn() Rule {
 	return Rule{
-		Code: "JM130", Title: "its mirror runs on, though it is not to run any more", Severity: inspect.Warning,
+		Code: "JM130", Title: "the mirror runs, though the Job must not", Severity: inspect.Warning,
 		Holds: "no mirror runs on after its Job was stopped",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,

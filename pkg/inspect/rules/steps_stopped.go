@@ -13,7 +13,7 @@ import (
 
 func actorStopped() Rule {
 	return Rule{
-		Code: "JM132", Title: "a controller stands still", Severity: inspect.Error, SumsUp: true,
+		Code: "JM132", Title: "a controller makes no progress", Severity: inspect.Error, SumsUp: true,
 		Holds: "every controller is at work",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,

@@ -31,7 +31,7 @@ func checkText(workload Object, state kueue.CheckState) string {
 
 func noQuotaOnWorkers() Rule {
 	return Rule{
-		Code: "JM029", Title: "no worker has quota for it", Severity: inspect.Error,
+		Code: "JM029", Title: "no worker has enough quota", Severity: inspect.Error,
 		Holds: "a worker has quota for every Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,

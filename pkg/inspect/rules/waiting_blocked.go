@@ -13,7 +13,7 @@ import (
 
 func waitsBehind() Rule {
 	return Rule{
-		Code: "JM115", Title: "it waits behind another one in a worker's queue", Severity: inspect.Info,
+		Code: "JM115", Title: "waits behind another Job in a worker's queue", Severity: inspect.Info,
 		Holds: "no Job waits behind another one in a worker's queue",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,

@@ -12,7 +12,7 @@ import (
 
 func otherCheckPending() Rule {
 	return Rule{
-		Code: "JM020", Title: "another admission check has not answered", Severity: inspect.Warning,
+		Code: "JM020", Title: "another AdmissionCheck has not answered", Severity: inspect.Warning,
 		Holds: "all other admission checks have answered",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,

@@ -27,7 +27,7 @@ namespaces. Where there is none, the copy is refused, and only the log of Kueue 
 
 func copyRefused() Rule {
 	return Rule{
-		Code: "JM025", Title: "a worker has no copy of its Workload", Severity: inspect.Error,
+		Code: "JM025", Title: "a worker has no copy of the Workload", Severity: inspect.Error,
 		Holds: "the workers have a copy of every Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,

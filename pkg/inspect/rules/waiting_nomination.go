@@ -15,7 +15,7 @@ const round = 5 * time.Minute
 
 func nobodyNominates() Rule {
 	return Rule{
-		Code: "JM021", Title: "no cluster was nominated for it", Severity: inspect.Error,
+		Code: "JM021", Title: "no cluster was nominated", Severity: inspect.Error,
 		Holds: "every waiting Job has nominated clusters",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
@@ -62,7 +62,7 @@ func detectNobodyNominates(v *View) {
 
 func nominatedUnreachable() Rule {
 	return Rule{
-		Code: "JM023", Title: "nominated for nothing but unreachable clusters", Severity: inspect.Error,
+		Code: "JM023", Title: "only unreachable clusters are nominated", Severity: inspect.Error,
 		Holds: "every waiting Job is nominated for a reachable cluster",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
@@ -113,7 +113,7 @@ func detectNominatedUnreachable(v *View) {
 
 func nominatedInPart() Rule {
 	return Rule{
-		Code: "JM032", Title: "offered to some of the clusters only", Severity: inspect.Info,
+		Code: "JM032", Title: "offered to some clusters only", Severity: inspect.Info,
 		Holds:       "every waiting Job is offered to all clusters",
 		GracePeriod: round,
 		Reads: []inspect.Part{

@@ -10,7 +10,7 @@ import (
 
 func heldOtherwise() Rule {
 	return Rule{
-		Code: "JM116", Title: "a worker holds it for something else than room", Severity: inspect.Warning,
+		Code: "JM116", Title: "a worker holds it for a reason other than quota", Severity: inspect.Warning,
 		Holds: "no worker holds a Job for anything but quota",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

@@ -26,7 +26,7 @@ ClusterQueue there.`,
 
 func clusterQueueUnusable() Rule {
 	return Rule{
-		Code: "JM027", Title: "the queue is stopped, or its ClusterQueue is missing, on workers", Severity: inspect.Error,
+		Code: "JM027", Title: "the queue on workers is stopped or has no ClusterQueue", Severity: inspect.Error,
 		Holds: "the queues of every Job are active on the workers",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
@@ -48,7 +48,7 @@ condition Active of the queue there tells why.`,
 
 func namespaceExcluded() Rule {
 	return Rule{
-		Code: "JM028", Title: "the ClusterQueue on workers takes nothing from its namespace", Severity: inspect.Error,
+		Code: "JM028", Title: "the ClusterQueue on workers excludes the namespace", Severity: inspect.Error,
 		Holds: "the ClusterQueues on the workers accept the namespace of every Job",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,

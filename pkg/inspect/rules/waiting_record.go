@@ -13,7 +13,7 @@ import (
 
 func admissionNotRecorded() Rule {
 	return Rule{
-		Code: "JM022", Title: "a worker runs it, and its management cluster takes no note", Severity: inspect.Error,
+		Code: "JM022", Title: "runs on a worker, but the manager does not record it", Severity: inspect.Error,
 		Holds: "the management cluster records every Job that a worker runs",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,

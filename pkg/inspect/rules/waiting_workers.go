@@ -12,7 +12,7 @@ import (
 
 func workersCheckPending() Rule {
 	return Rule{
-		Code: "JM030", Title: "a worker's own admission check keeps it waiting", Severity: inspect.Warning,
+		Code: "JM030", Title: "a worker's own AdmissionCheck keeps it waiting", Severity: inspect.Warning,
 		Holds: "the admission checks of workers keep no Job waiting",
 		// A ProvisioningRequest has to bring up nodes.
 		GracePeriod: 15 * time.Minute,
@@ -72,7 +72,7 @@ func workersCheck(w *waiter, o Copy, state kueue.CheckState) Sighting {
 
 func kueueDownOnWorker() Rule {
 	return Rule{
-		Code: "JM031", Title: "Kueue on a worker does not look at its Workload", Severity: inspect.Error,
+		Code: "JM031", Title: "Kueue on a worker ignores the Workload", Severity: inspect.Error,
 		Holds: "Kueue on the workers reconciles every Workload",
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
