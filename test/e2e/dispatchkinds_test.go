@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
 
 // TestDispatchKinds dispatches objects of other kinds than Job. Nobody runs them: the
@@ -281,10 +281,11 @@ func kindsAsMultiKueue(t *testing.T) {
 
 	config, err := set.Config(management)
 	assert.NilError(t, err)
-	kueue, err := multikueue.NewCluster(t.Context(), management, config, "v1beta2")
+	crds, err := kinds.Read(os.DirFS(kueueProgram), "crds")
 	assert.NilError(t, err)
+	assert.NilError(t, kinds.InstallAll(t.Context(), config, crds))
 	_, told, code = run(t, append(to, "--as-multikueue")...)
-	assert.NilError(t, kueue.Remove(t.Context()))
+	assert.NilError(t, kinds.RemoveAll(t.Context(), config, crds))
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(told, "context \"management\": Kueue is installed", "Leave it to MultiKueue") && !contains(told, "recreate the Job"), told)
 	assert.Assert(t, l.get(worker1) == nil)

@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
@@ -201,17 +200,19 @@ func (l *lines) ends(last string) {
 
 func TestLogsFindTheCluster(t *testing.T) {
 	const ns = "logs"
-	manager, paris, tokyo := sharesKueue(t, ns)
+	sharesKueue(t, ns)
 	playKubelet(t, management, ns)
 	one := playKubelet(t, worker1, ns)
 	indexed := func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
-	createJobs(t, management, submitted(ns, "train", fixture.Pods(2), indexed), submitted(ns, "sweep", fixture.Suspended()), submitted(ns, "done"))
+	createJobs(t, management, submitted(ns, "done"))
+	one.succeed(ns, one.pods(ns, "done", 1)...)
+	waitFinished(t, management, ns, "done")
+	createJobs(t, management, submitted(ns, "train", fixture.Pods(2), indexed))
+	waitReady(t, management, ns, "train", 2)
+	createJobs(t, management, submitted(ns, "sweep", fixture.Pods(3)))
 	createJobs(t, management, fixture.New(ns, "alone", fixture.RunsFor("2h")))
 	createJobs(t, management, fixture.New(ns, "twice", fixture.RunsFor("2h")))
 	createJobs(t, worker2, fixture.New(ns, "twice", fixture.RunsFor("2h")))
-	_, err := manager.Dispatch(t.Context(), ns, "train", paris)
-	assert.NilError(t, err)
-	assert.NilError(t, manager.Hold(t.Context(), ns, "sweep", "insufficient quota for gpu", paris, tokyo))
 	pods := one.pods(ns, "train", 2)
 	for i, pod := range pods {
 		one.write(pod, fmt.Sprintf("epoch 1 of %d\n", i), "epoch 2 \x1b[1m\xff")
@@ -240,7 +241,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom nobody runs", func(t *testing.T) {
 		_, told := logsOf(t, 1, "sweep", "-n", ns, healthy)
-		assert.Equal(t, told, "error: no logs of sweep: no worker admits it. worker-1, worker-2: needs more than the limit: insufficient quota for gpu\n")
+		assert.Equal(t, told, "error: no logs of sweep: no worker admits it. worker-1: needs 3 nvidia.com/gpu, limit 2 (flavor a100); worker-2: needs 3 nvidia.com/gpu, limit 0 (flavor a100)\n")
 	})
 	t.Run("of whom is not delegated", func(t *testing.T) {
 		runningPods(t, management, ns, "alone", 1)
@@ -256,11 +257,6 @@ func TestLogsFindTheCluster(t *testing.T) {
 		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; name the namespace with -n\n")
 	})
 	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
-		_, err := manager.Dispatch(t.Context(), ns, "done", paris)
-		assert.NilError(t, err)
-		one.succeed(ns, one.pods(ns, "done", 1)...)
-		waitFinished(t, worker1, ns, "done")
-		assert.NilError(t, manager.Finish(t.Context(), ns, "done", paris))
 		waitGone(t, worker1, ns, "done")
 		for _, follow := range []string{"-f=false", "-f"} {
 			_, told := logsOf(t, 1, "done", "-n", ns, healthy, follow)
@@ -273,13 +269,12 @@ func TestLogsFindTheCluster(t *testing.T) {
 // cluster, to the end.
 func TestLogsFollow(t *testing.T) {
 	const ns = "logs-follow"
-	manager, paris, tokyo := sharesKueue(t, ns)
+	sharesKueue(t, ns)
 	one, two := playKubelet(t, worker1, ns), playKubelet(t, worker2, ns)
-	createJobs(t, management, submitted(ns, "train", fixture.Suspended()))
-	assert.NilError(t, manager.Hold(t.Context(), ns, "train", "insufficient quota for gpu", paris, tokyo))
+	createJobs(t, management, submitted(ns, "train"))
 	l := followsLogs(t, "train", "-n", ns, healthy)
-	l.expect("^note: waiting for pods: no worker admits it. worker-1, worker-2: needs more than the limit")
-	assert.NilError(t, manager.Admit(t.Context(), ns, "train", paris, tokyo))
+	l.expect("^note: waiting for pods: no worker admits it. worker-1, worker-2: needs 1 nvidia.com/gpu, limit 0")
+	setQuota(t, worker1, ns, "1")
 	l.expect("^note: reading the pods of job logs-follow/train on worker-1; its origin is on management$")
 	pod := one.pods(ns, "train", 1)[0]
 	one.write(pod, "first\n", "second\n")
@@ -289,23 +284,17 @@ func TestLogsFollow(t *testing.T) {
 	assert.DeepEqual(t, l.expect("^third$"), []string(nil))
 
 	// It is evicted there, and given to the other one.
-	policy := metav1.DeletePropagationBackground
-	assert.NilError(t, client(t, worker1).BatchV1().Jobs(ns).Delete(t.Context(), "train", metav1.DeleteOptions{PropagationPolicy: &policy}))
-	waitGone(t, worker1, ns, "train")
 	one.change(func() { one.ended[pod] = true })
-	origin, err := manager.Mirror(t.Context(), ns, "train")
-	assert.NilError(t, err)
-	assert.NilError(t, manager.Delete(t.Context(), "Workload", ns, delegation.Job().WorkloadNames("train", string(origin.UID), "")[0]))
-	_, err = manager.Dispatch(t.Context(), ns, "train", tokyo)
-	assert.NilError(t, err)
+	setQuota(t, worker2, ns, "1")
+	shell(t, "kubectl --context "+worker1+" patch clusterqueues.kueue.x-k8s.io "+ns+` --type merge -p '{"spec":{"stopPolicy":"HoldAndDrain"}}'`)
+	waitGone(t, worker1, ns, "train")
 	l.expect("^note: reading the pods of job logs-follow/train on worker-2; its origin is on management$")
 	again := two.pods(ns, "train", 1)[0]
 	two.write(again, "once more\n")
 	l.expect("^worker-2 " + again + " main once more$")
 	two.write(again, "done\n")
 	two.succeed(ns, again)
-	waitFinished(t, worker2, ns, "train")
-	assert.NilError(t, manager.Finish(t.Context(), ns, "train", tokyo))
+	waitFinished(t, management, ns, "train")
 	l.expect("^worker-2 " + again + " main done$")
 	l.ends("note: job logs-follow/train has ended: Complete( on worker-2)?")
 }

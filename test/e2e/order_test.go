@@ -18,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
 // serveVisibility has an API server serve the API by which Kueue tells the order of its
@@ -72,25 +72,18 @@ spec:
 func TestTraceTellsKueuesOwnOrder(t *testing.T) {
 	serving(t, alone, worker2)
 	const ns = "ordered"
-	config, err := set.Config(worker2)
+	m, err := kueue.Start(t.Context(), set, kueue.Config{Program: kueueProgram, Manager: worker2})
 	assert.NilError(t, err)
-	kueue, err := multikueue.NewCluster(t.Context(), "tokyo", config, "v1beta2")
-	assert.NilError(t, err)
-	t.Cleanup(func() { assert.NilError(t, kueue.Remove(context.Background())) })
-	assert.NilError(t, kueue.AddQueues(t.Context(), false, ns))
-	createJobs(t, worker2, fixture.New(ns, "train", fixture.Labels(delegation.QueueNameLabel, multikueue.Queue), fixture.Suspended()))
+	t.Cleanup(func() { assert.NilError(t, m.Remove(context.Background())) })
+	addGPUs(t, m, ns, map[string]string{worker2: "1"})
+	createJobs(t, worker2, fixture.New(ns, "train", fixture.Labels(delegation.QueueNameLabel, gpuQueue), fixture.Limits("nvidia.com/gpu", "9")))
 	c := client(t, worker2)
 	job, err := c.BatchV1().Jobs(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)
 	name := delegation.Job().WorkloadNames("train", string(job.UID), "")[0]
-	assert.NilError(t, kueue.Add(t.Context(), fmt.Sprintf(`
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: Workload
-metadata: {name: %s, namespace: %s, labels: {kueue.x-k8s.io/job-uid: %s}}
-spec:
-  queueName: %s
-  podSets: [{name: main, count: 1, template: {spec: {containers: [{name: main, resources: {requests: {gpu: "9"}}}]}}}]
-`, name, ns, job.UID, multikueue.Queue)))
+	for _, condition := range []string{"create", "condition=QuotaReserved=false"} {
+		assert.NilError(t, m.Await(t.Context(), worker2, "-n", ns, "workloads.kueue.x-k8s.io/"+name, "--for="+condition))
+	}
 
 	position := func() inspect.QueuePosition {
 		t.Helper()
@@ -99,7 +92,7 @@ spec:
 		assert.Assert(t, tr.Placements[0].Position != nil, "%+v", tr.Placements[0])
 		return *tr.Placements[0].Position
 	}
-	computed := inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 1, Of: 1, Ahead: []string{}, Source: inspect.Computed}
+	computed := inspect.QueuePosition{ClusterQueue: ns, Place: 1, Of: 1, Ahead: []string{}, Source: inspect.Computed}
 	assert.DeepEqual(t, position(), computed)
 
 	pending := func(items ...string) string {
@@ -110,12 +103,12 @@ spec:
 	serveVisibility(t, worker2, map[string]string{
 		"": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"visibility.kueue.x-k8s.io/v1beta2","resources":[]}`,
 		"/namespaces/" + ns + "/localqueues/gpu/pendingworkloads": pending(ours),
-		"/clusterqueues/cluster-queue/pendingworkloads":           pending(first, `{"metadata":{"name":"bare","namespace":"other"},"positionInClusterQueue":1}`, ours),
+		"/clusterqueues/" + ns + "/pendingworkloads":              pending(first, `{"metadata":{"name":"bare","namespace":"other"},"positionInClusterQueue":1}`, ours),
 	})
-	told := inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
+	told := inspect.QueuePosition{ClusterQueue: ns, Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
 	assert.DeepEqual(t, position(), told)
 	out, _ := succeeds(t, "trace", "train", "-n", ns, "--contexts", worker2, "-o", "wide")
-	assert.Assert(t, contains(out, "worker-2: number 3 of 3 in ClusterQueue cluster-queue (by Kueue's visibility API), behind other/sweep, other/bare"), out)
+	assert.Assert(t, contains(out, "worker-2: number 3 of 3 in ClusterQueue "+ns+" (by Kueue's visibility API), behind other/sweep, other/bare"), out)
 
 	// By Kueue's own roles, who submits may ask for the order of LocalQueues alone; who may not
 	// ask for that either gets what can be computed, which is nothing without the Workloads of
@@ -132,6 +125,6 @@ spec:
 		return tr.Placements[0].Position
 	}
 	allowAs(t, c, ns, "submitter", "submitter", "visibility.kueue.x-k8s.io", "localqueues/pendingworkloads")
-	assert.DeepEqual(t, as("submitter"), &inspect.QueuePosition{ClusterQueue: "cluster-queue", Place: 3, Ahead: []string{}, Source: inspect.ByKueue})
+	assert.DeepEqual(t, as("submitter"), &inspect.QueuePosition{ClusterQueue: ns, Place: 3, Ahead: []string{}, Source: inspect.ByKueue})
 	assert.Assert(t, as("visitor") == nil)
 }

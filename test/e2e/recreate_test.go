@@ -218,21 +218,19 @@ func TestRecreateAsks(t *testing.T) {
 // worker runs.
 func TestRecreateForMultiKueue(t *testing.T) {
 	const ns = "recreate-kueue"
-	manager, paris, _ := sharesKueue(t, ns)
-	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
-	queue := submitted(ns, "any").Labels[delegation.QueueNameLabel]
+	sharesKueue(t, ns)
+	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Limits("nvidia.com/gpu", "1"), fixture.RunsFor("2h")))
 	backup, _ := toFile(t)
-	_, told, code := run(t, recreated(ns, "--managed-by", string(delegation.MultiKueue), "--queue", queue, "--yes", backup)...)
+	_, told, code := run(t, recreated(ns, "--managed-by", string(delegation.MultiKueue), "--queue", gpuQueue, "--yes", backup)...)
 	assert.Equal(t, code, 0, told)
 	job := jobOf(t, management, ns, "train")
-	assert.Assert(t, ownerIs(string(delegation.MultiKueue))(job) && *job.Spec.Suspend && job.Labels[delegation.QueueNameLabel] == queue, "%+v", job)
+	assert.Assert(t, ownerIs(string(delegation.MultiKueue))(job) && job.Labels[delegation.QueueNameLabel] == gpuQueue, "%+v", job)
 
-	_, err := manager.Dispatch(t.Context(), ns, "train", paris)
-	assert.NilError(t, err)
+	waitReady(t, management, ns, "train", 1)
 	backup, _ = toFile(t)
 	_, told, code = run(t, recreated(ns, "--managed-by", "", "--queue", "", "--yes", backup)...)
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "runs on the worker cluster paris of MultiKueue"), told)
+	assert.Assert(t, contains(told, "job recreate-kueue/train is running: 1 pod is active"), told)
 }
 
 // TestRecreateInAFullQuota: the old Job makes room for the new one.

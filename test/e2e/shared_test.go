@@ -1,14 +1,9 @@
 package e2e
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"testing"
-
-	"gotest.tools/v3/assert"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
 
 // shared is something of a cluster that is the same for all of its users. Tests that
@@ -76,53 +71,3 @@ func serving(t *testing.T, is string, clusters ...string) {
 
 // all are the clusters, in the order in which tests take what is shared of them.
 var all = []string{management, worker1, worker2}
-
-// kueue are the namespaces of tests that share a healthy MultiKueue.
-var kueue = []string{"traced", "recreate-kueue", "logs", "logs-follow"}
-
-// sharesKueue runs a test beside others, with a MultiKueue in whose objects of clusters
-// it changes nothing.
-func sharesKueue(t *testing.T, ns string) (manager, one, two *multikueue.Cluster) {
-	t.Helper()
-	assert.Assert(t, slices.Contains(kueue, ns))
-	serving(t, "Kueue's", management, worker1)
-	served[worker2].enter(t, "Kueue's", func() func() {
-		kueues = startKueue(t, kueue...)
-		return func() {
-			for _, c := range kueues {
-				if err := c.Remove(context.Background()); err != nil {
-					panic(err)
-				}
-			}
-		}
-	})
-	return kueues[0], kueues[1], kueues[2]
-}
-
-// kueues are the clusters of the MultiKueue that tests share, the manager first.
-var kueues []*multikueue.Cluster
-
-// playKueue plays a MultiKueue for a test alone.
-func playKueue(t *testing.T, namespaces ...string) (manager, one, two *multikueue.Cluster) {
-	t.Helper()
-	clusters := startKueue(t, namespaces...)
-	for _, c := range clusters {
-		t.Cleanup(func() { assert.NilError(t, c.Remove(context.Background())) })
-	}
-	return clusters[0], clusters[1], clusters[2]
-}
-
-func startKueue(t *testing.T, namespaces ...string) []*multikueue.Cluster {
-	t.Helper()
-	var clusters []*multikueue.Cluster
-	for i, name := range []string{"manager", "paris", "tokyo"} {
-		config, err := set.Config(all[i])
-		assert.NilError(t, err)
-		c, err := multikueue.NewCluster(t.Context(), name, config, "v1beta1", "v1beta2")
-		assert.NilError(t, err)
-		assert.NilError(t, c.AddQueues(t.Context(), i == 0, namespaces...))
-		clusters = append(clusters, c)
-	}
-	assert.NilError(t, clusters[0].Manage(t.Context(), clusters[1:]...))
-	return clusters
-}

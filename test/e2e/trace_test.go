@@ -18,15 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
-
-// submitted is a Job as it is submitted to MultiKueue.
-func submitted(namespace, name string, options ...fixture.Option) *batchv1.Job {
-	return fixture.New(namespace, name, append([]fixture.Option{
-		fixture.ManagedBy(string(delegation.MultiKueue)), fixture.Labels(delegation.QueueNameLabel, multikueue.Queue), fixture.RunsFor("2h"),
-	}, options...)...)
-}
 
 // trace runs the plugin and returns the trace it prints as JSON.
 func trace(t *testing.T, args ...string) inspect.Trace {
@@ -43,16 +35,14 @@ const healthy = "--contexts=" + management + "," + worker1 + "," + worker2
 
 func TestTraceOverLiveClusters(t *testing.T) {
 	const ns = "traced"
-	manager, paris, tokyo := sharesKueue(t, ns)
+	sharesKueue(t, ns)
 	c := client(t, management)
+	// The orphan leaves no quota on tokyo.
 	createJobs(t, management, submitted(ns, "train", fixture.Pods(4)))
-	createJobs(t, management, submitted(ns, "sweep", fixture.Suspended()))
-	mirror, err := manager.Dispatch(t.Context(), ns, "train", paris)
+	waitReady(t, management, ns, "train", 4)
+	createJobs(t, management, submitted(ns, "sweep"))
+	mirror, err := client(t, worker1).BatchV1().Jobs(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)
-	assert.NilError(t, manager.Hold(t.Context(), ns, "sweep", "insufficient quota for gpu", paris, tokyo))
-	assert.NilError(t, tokyo.Orphan(t.Context(), ns, "forgotten", mirror))
-	waitReady(t, worker1, ns, "train", 4)
-	assert.NilError(t, manager.CopyStatus(t.Context(), ns, "train", paris))
 
 	t.Run("the way", func(t *testing.T) {
 		tr := trace(t, "train", "-n", ns, healthy)
@@ -66,7 +56,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.DeepEqual(t, hopStates(tr), []string{
 			"Job/train management Running",
 			"LocalQueue/gpu management Active",
-			"ClusterQueue/cluster-queue management Active",
+			"ClusterQueue/traced management Active",
 			"Workload/" + workloadName(tr.Origin) + " management Admitted",
 			"AdmissionCheck/multikueue management Ready",
 			"MultiKueueConfig/fleet management 2 clusters",
@@ -115,15 +105,13 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Equal(t, *jobs["forgotten"].Message, "It is a mirror on worker-2. Its origin is unknown: not read: broken and dead.")
 	})
 	t.Run("queues", func(t *testing.T) {
-		// Other tests use the ClusterQueues, too.
-		queues := queuesOf(t, healthy)
-		assert.Equal(t, queues[management].Name, "cluster-queue")
+		queues := queuesOf(t, ns, healthy)
 		assert.Equal(t, *queues[management].Nominal, "1000")
 		assert.DeepEqual(t, queues[management].Workers.Clusters, []string{"paris", "tokyo"})
 		assert.Equal(t, queues[management].Workers.Nominal, "8")
 		assert.Assert(t, queues[worker1].Workers == nil && *queues[worker1].Nominal == "4")
-		queues = queuesOf(t, "-n", ns, healthy)
-		assert.Equal(t, queues[management].ClusterQueue, "cluster-queue")
+		queues = queuesOf(t, ns, "-n", ns, healthy)
+		assert.Equal(t, queues[management].Name, gpuQueue)
 		assert.Equal(t, *queues[worker1].Used, "4")
 		// The orphan holds its quota still.
 		assert.Equal(t, *queues[worker2].Used, "4")
@@ -134,7 +122,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		out, told := succeeds(t, "queues", "-n", ns, "--context", worker1, "--as", "teammate")
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		assert.Equal(t, len(lines), 2, out)
-		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu cluster-queue - a100 nvidia.com/gpu ? 4 ? 1"))
+		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu traced - a100 nvidia.com/gpu ? 4 ? 1"))
 		assert.Assert(t, contains(told, "note: teammate may not read clusterqueues, workloads"), told)
 	})
 	t.Run("what may not be looked at leaves the rest standing", func(t *testing.T) {
@@ -183,15 +171,16 @@ func TestTraceOfManyPods(t *testing.T) {
 	assert.Equal(t, tr.Mirrors[0].Context, worker2)
 }
 
-// queuesOf are the first rows of each context.
-func queuesOf(t *testing.T, args ...string) map[string]inspect.QueueQuota {
+// queuesOf are the rows of a ClusterQueue, or of the first LocalQueue that leads to it, by their
+// context.
+func queuesOf(t *testing.T, clusterQueue string, args ...string) map[string]inspect.QueueQuota {
 	t.Helper()
 	out, _ := succeeds(t, append([]string{"queues", "-o", "json"}, args...)...)
 	var list inspect.QueueList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	queues := map[string]inspect.QueueQuota{}
 	for _, q := range list.Items {
-		if _, isKnown := queues[q.Context]; !isKnown {
+		if _, isKnown := queues[q.Context]; !isKnown && (q.Name == clusterQueue || q.ClusterQueue == clusterQueue) {
 			queues[q.Context] = q
 		}
 	}

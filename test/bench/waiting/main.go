@@ -25,9 +25,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/measure"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/multikueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/multikueue"
 )
 
 const (
