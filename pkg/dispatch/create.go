@@ -118,7 +118,7 @@ func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstru
 // isHeldBack says whether the mirror waits for what its pods need, and not for its
 // user.
 func (t *task) isHeldBack() bool {
-	return !t.isSupplied && t.made != "" && t.mirrorNow != nil && t.Plan != nil &&
+	return len(t.Dependencies) > 0 && !t.isSupplied && t.made != "" && t.mirrorNow != nil && t.Plan != nil &&
 		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend
 }
 

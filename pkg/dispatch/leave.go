@@ -32,12 +32,27 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	case !t.options.DeleteOnInterrupt && t.isHeldBack():
 		t.end(end, nil, nil, command.Say("its mirror on %s does not start before the same command is run again, because not all that its pods need may be there", on))
 	case !t.options.DeleteOnInterrupt:
-		t.end(end, nil, nil, command.Say("its mirror on %s goes on running, and its status is not copied any more", on))
+		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is not copied any more", on, t.mirrorState()))
 	case object.HasFinished(t.Kind, t.mirrorNow):
 		t.end(end, nil, nil, command.Say("its mirror on %s has finished, and is kept until the origin is told so", on))
 	default:
 		t.takeBack(ctx, end)
 	}
+}
+
+// mirrorState says what a mirror does that is left.
+func (t *task) mirrorState() string {
+	switch {
+	case object.HasFinished(t.Kind, t.mirrorNow):
+		return "has finished"
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend && t.mirrorNow.GetLabels()[delegation.QueueNameLabel] != "":
+		return "stays suspended until Kueue there admits it"
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend:
+		return "stays suspended: a webhook suspended it, as Kueue does if it manages all Jobs"
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend:
+		return "stays suspended"
+	}
+	return "goes on running"
 }
 
 // tellEnd ends the task of a Job whose end has landed on the origin, and says
@@ -65,7 +80,7 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 		err = t.removeMirror(ctx, "")
 	}
 	if err != nil {
-		t.end(end, nil, nil, command.Say("its mirror on %s goes on running, because it could not be removed: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s %s, because it could not be removed: %v", on, t.mirrorState(), err))
 		return
 	}
 	if err := t.unpin(ctx); err != nil {

@@ -44,6 +44,8 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 		return nil
 	case q.toMultiKueue:
 		isMultiKueues = true
+		// Nothing is created that can never run.
+		found.Blocking = true
 		found.Message = fmt.Sprintf("is one of MultiKueue's, which rejects %s that dispatch manages: it stays suspended for good, and its mirror with it", object.WithArticle(c.kind.Kind))
 	case !q.exists:
 		found.Message = fmt.Sprintf("does not exist, so Kueue may keep the %s suspended until it does, and its mirror with it", c.kind.Kind)
@@ -56,12 +58,28 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 	case c.Create:
 		found.Remedy = command.Say("leave the label %s out of the file", delegation.QueueNameLabel)
 	case isMultiKueues:
-		found.Remedy = command.Say("let MultiKueue run it: %s; or take it out of the queue while it is suspended, and resume it then: %s",
-			command.PluginFor(c.kind, "recreate", c.origin.Context, namespace, name).With("--managed-by", string(delegation.MultiKueue)), leave)
+		found.Remedy = command.Say("take it out of the queue: %s%s; or let MultiKueue run it: %s",
+			leave, c.resumed(), command.PluginFor(c.kind, "recreate", c.origin.Context, namespace, name).With("--managed-by", string(delegation.MultiKueue)))
 	default:
-		found.Remedy = command.Say("take it out of the queue while it is suspended, and resume it then: %s", leave)
+		found.Remedy = command.Say("take it out of the queue: %s%s", leave, c.resumed())
 	}
 	return []Problem{found}
+}
+
+// resumed is the step that resumes an origin which Kueue has suspended: once it is in no queue,
+// Kueue leaves it as it is.
+func (c *check) resumed() command.Prose {
+	path, held := object.Hold(c.kind)
+	if path == nil || !object.StateOf(c.kind, c.Request.Origin).Suspend {
+		return ""
+	}
+	var value any
+	if held == true {
+		value = false
+	}
+	o := c.Request.Origin
+	return command.Say(", and then resume it: %s",
+		c.origin.Kubectl(o.GetNamespace(), "patch", command.KindName(c.kind), o.GetName(), "--type=merge", "-p", command.Patch(value, path...)))
 }
 
 // mirrorQueue is about a mirror that the user wants to be in a queue.
@@ -81,7 +99,7 @@ func (c *check) mirrorQueue(ctx context.Context) []Problem {
 		found.Remedy = command.Say("see which there are: %s", c.worker.Kubectl(c.namespace(), "get", "localqueues.kueue.x-k8s.io"))
 	case q.toMultiKueue:
 		found.Message = "is one of MultiKueue's, which does not take mirrors of dispatch: it stays suspended for good"
-		found.Remedy = command.Say("name a queue of that cluster's own with --set-labels %s=QUEUE", delegation.QueueNameLabel)
+		found.Remedy = c.nameQueue("name a queue of that cluster's own")
 	default:
 		return nil
 	}
@@ -98,8 +116,18 @@ func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
 	return []Problem{{
 		Context: c.worker.Context,
 		Message: "a webhook suspends the mirror, as Kueue does if it manages all Jobs: the mirror may need a queue to start",
-		Remedy:  command.Say("name a queue with --set-labels %s=QUEUE", delegation.QueueNameLabel),
+		Remedy:  c.nameQueue("name a queue"),
 	}}
+}
+
+// nameQueue is how to put a mirror into a queue. Kueue lets nobody change the queue of a Job
+// that is there.
+func (c *check) nameQueue(how string) command.Prose {
+	remedy := command.Say("%s with --set-labels %s=QUEUE", command.Text(how), delegation.QueueNameLabel)
+	if c.Request.Create {
+		return remedy
+	}
+	return command.Say("%s; a mirror that is already there keeps its queue: end it with cancel first", remedy)
 }
 
 // queue asks Kueue about a LocalQueue.
@@ -119,6 +147,12 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 		}
 		return queue{}, nil
 	})
+}
+
+// IsMultiKueues returns whether a LocalQueue is known to give Jobs to MultiKueue.
+func (p Probe) IsMultiKueues(ctx context.Context, namespace, name string) bool {
+	q, err := p.queue(ctx, namespace, name)
+	return err == nil && q.toMultiKueue
 }
 
 // isMultiKueue says whether a ClusterQueue is known to have a check of MultiKueue's. Few

@@ -64,9 +64,25 @@ func TestQueues(t *testing.T) {
 				}
 				assert.Equal(t, len(found), 1)
 				assert.Assert(t, strings.Contains(found[0].Message, want), "%v", found)
-				assert.Assert(t, !found[0].Blocking && found[0].Object == "LocalQueue ml/"+tt.queue)
+				assert.Equal(t, found[0].Object, "LocalQueue ml/"+tt.queue)
+				assert.Equal(t, found[0].Blocking, want == "stays suspended for good", "nothing is created that never runs")
 			}
 		})
+	}
+}
+
+// TestLeavesMultiKueuesQueue: the fix takes the origin out of the queue and resumes it, which
+// Kueue does not do then.
+func TestLeavesMultiKueuesQueue(t *testing.T) {
+	cluster := withKueue(t, "v1beta2")
+	job := dispatchtest.SmallJob(t)
+	job.SetLabels(map[string]string{delegation.QueueNameLabel: "far"})
+	dispatchtest.Set(t, job, "spec.suspend", true)
+	c := &check{kind: delegation.Job(), mirror: job, Request: Request{Origin: job}, origin: cluster, worker: cluster}
+	fixes := c.originQueue(t.Context())[0].Remedy.Fixes()
+	assert.Equal(t, len(fixes), 3)
+	for i, want := range []string{" label job ", `'{"spec":{"suspend":false}}'`, " recreate "} {
+		assert.Assert(t, strings.Contains(fixes[i].Shell(), want), fixes[i].Shell())
 	}
 }
 

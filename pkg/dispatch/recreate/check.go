@@ -159,6 +159,10 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}
+	if queue := p.New.GetLabels()[delegation.QueueNameLabel]; p.options.owner() != delegation.MultiKueue && queue != "" && asked.IsMultiKueues(ctx, namespace, queue) {
+		return command.Errorf("context %q: LocalQueue %q gives %ss to MultiKueue, which rejects those of other owners for good. Take the new %s out of it with --queue '', or override with --force",
+			r.Cluster.Context, queue, p.kind().Kind, p.kind().Kind)
+	}
 	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
 		return nil
 	}
