@@ -24,12 +24,12 @@ func TestCheckOfRecordings(t *testing.T) {
 		t.Helper()
 		out, errOut, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
 		golden.Assert(t, out, "check/"+name+".txt")
-		healthy := name == "running" || name == "starting"
+		healthy := name == "running" || name == "starting" || name == "priority-class-unread"
 		// What is told for information fails nothing.
 		isInfo := name == "deactivated" || name == "preempted-on-worker" || strings.HasPrefix(name, "burst-") || name == "strict-fifo-head-blocks"
 		assert.Equal(t, code == util.ExitOK, healthy || isInfo, errOut)
 		if healthy {
-			assert.Equal(t, out+errOut, "No findings in 1 delegated Job on 3 clusters\n")
+			assert.Assert(t, strings.HasPrefix(out, "No findings in ") && errOut == "", out+errOut)
 		}
 		out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "json")
 		fits(t, "findinglist", out)

@@ -137,7 +137,12 @@ func checkOwn(t *testing.T, words []string) {
 	t.Helper()
 	called := given(t, words[0], words[1:]...)
 	read := map[string]string{}
-	called.Flags().Visit(func(flag *pflag.Flag) { read[flag.Name] = flag.Value.String() })
+	called.Flags().Visit(func(flag *pflag.Flag) {
+		read[flag.Name] = flag.Value.String()
+		if list, isList := flag.Value.(pflag.SliceValue); isList {
+			read[flag.Name] = strings.Join(list.GetSlice(), ",")
+		}
+	})
 	meant, args := map[string]string{}, []string{}
 	for i := 1; i < len(words); i++ {
 		name, value, hasValue := strings.Cut(words[i], "=")

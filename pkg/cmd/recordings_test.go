@@ -46,6 +46,9 @@ func tracedJob(recording string) string {
 	some := map[string]string{
 		"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
 		"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind",
+		"manager-cannot-record-the-worker": "d15-a", "workers-only-user": "p1-0", "mirror-without-multikueue-label": "a03-label",
+		"priority-class-unread": "pc", "many-edits-one-timed-out": "a20-met", "many-quota-faults": "d19",
+		"dispatch-origin-in-multikueue-queue": "p1-201", "jobsets": "d15-a",
 	}
 	return cmp.Or(some[recording], "train")
 }
@@ -57,7 +60,10 @@ func TestTraceOfRecordings(t *testing.T) {
 		out, errOut, code := run(t, "trace", tracedJob(name), "--from", dir, "-o", "wide")
 		golden.Assert(t, out, "trace/"+name+".txt")
 		want := util.ExitOK
-		if name == "worker-lost" {
+		switch name {
+		case "workers-only-user":
+			want = util.ExitPartial
+		case "worker-lost":
 			// Its mirror is there.
 			want = util.ExitPartial
 			assert.Assert(t, strings.HasPrefix(errOut, "note: context \"kwok-w1\": "), errOut)
@@ -81,6 +87,14 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 		"same-cluster-under-two-names":       {"kwok-w2"},
 		"origin-edited-while-running":        {"kwok-w1"},
 		"pods-unschedulable":                 {"kwok-w1"},
+		"manager-cannot-record-the-worker":   {"kwok-w1"},
+		"mirror-without-multikueue-label":    {"kwok-w1"},
+		"priority-class-unread":              {"kwok-w1"},
+		"workers-only-user":                  {"w1"},
+		"jobsets":                            {"kwok-w1"},
+	}
+	relations := map[string]inspect.Relation{
+		"mirror-without-multikueue-label": inspect.ByWorkload,
 	}
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
@@ -91,11 +105,11 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 		assert.Assert(t, !decoder.More(), "it is one document")
 		fits(t, "trace", out)
 		assert.Equal(t, trace.Kind, "Trace")
-		assert.Equal(t, trace.Origin == nil, name == "origin-deleted-controller-down")
+		assert.Equal(t, trace.Origin == nil, name == "origin-deleted-controller-down" || name == "workers-only-user")
 		var found []string
 		for _, m := range trace.Mirrors {
 			found = append(found, m.Context)
-			assert.Equal(t, m.Relation, inspect.ByMultiKueue)
+			assert.Equal(t, m.Relation, cmp.Or(relations[name], inspect.ByMultiKueue))
 			assert.Equal(t, m.Current, trace.Origin != nil)
 		}
 		assert.DeepEqual(t, found, mirrors[name])
@@ -114,12 +128,14 @@ func TestMirrorsOfRecordings(t *testing.T) {
 		"running": "kwok-w1", "service-account-missing-on-workers": "kwok-w1", "starting": "kwok-w2", "worker-lost": "kwok-w1",
 		"unknown-owner": "-", "worker-job-controller-down": "kwok-w2", "same-cluster-under-two-names": "kwok-w2",
 		"origin-edited-while-running": "kwok-w1", "pods-unschedulable": "kwok-w1",
+		"manager-cannot-record-the-worker": "kwok-w1", "mirror-without-multikueue-label": "kwok-w1", "priority-class-unread": "kwok-w1",
+		"jobsets": "kwok-w1",
 	}
 	manager := map[string]string{
 		// Where MultiKueue has taken the mirror back, the manager's own objects name
 		// the cluster that it gave the Job to.
 		"cluster-removed-from-config": "kwok-w2", "mirror-mutated-on-worker": "-", "unknown-owner": "?",
-		"same-cluster-under-two-names": "-",
+		"same-cluster-under-two-names": "-", "manager-cannot-record-the-worker": "-", "jobsets": "-",
 	}
 	cell := func(t *testing.T, job string, args ...string) string {
 		t.Helper()
@@ -133,7 +149,7 @@ func TestMirrorsOfRecordings(t *testing.T) {
 	}
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
-		if name == "managed-by-missing" || name == "wrong-queue" || name == "origin-deleted-controller-down" {
+		if name == "managed-by-missing" || name == "wrong-queue" || name == "origin-deleted-controller-down" || name == "workers-only-user" {
 			assert.Equal(t, cell(t, tracedJob(name), "--from", dir), "no Job")
 			return
 		}

@@ -66,6 +66,8 @@ func originMessage(j *Job) string {
 		owner = "what is made of it is " + owner
 	case j.Row().IsUnmanaged():
 		owner = "of a kind without managedBy, which MultiKueue tells by its marks"
+	case j.IsPart():
+		owner = fmt.Sprintf("made by %s %s", j.Controller.Kind, j.Controller.Name)
 	case j.ManagedBy.IsBuiltIn():
 		owner = "not delegated"
 	case j.Status == delegation.Unclaimed:
@@ -89,8 +91,11 @@ func (w *way) orphan() {
 	if place := j.Marks.Origin; !place.IsZero() {
 		h.Namespace, h.Name = place.Namespace, place.Name
 	}
-	if unseen := w.inventory.Unseen(); len(unseen) > 0 {
-		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin may be where nobody looked: "+Some(unseen)
+	switch unseen := w.inventory.Unseen(); {
+	case len(unseen) > 0:
+		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin may be in an unread context: "+Some(unseen)
+	case !w.inventory.knowsManagerOf(j):
+		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin is unknown: no management cluster was read"
 	}
 	w.add(0, h)
 	if f := w.inventory.Facts(j.Context); f != nil {
@@ -118,6 +123,8 @@ func (w *way) mirror(depth, i int) {
 		h.Health, h.Message = HealthBad, "the mirror of an older "+m.Job.Kind+" of this name"
 	case w.chosen != "" && w.chosen != m.Job.Context:
 		h.Health, h.Message = HealthBad, "a mirror where there should be none: MultiKueue has given the "+m.Job.Kind+" to "+w.chosen
+	case m.Relation == ByWorkload:
+		h.Health, h.Message = HealthBad, "its mirror, without label "+delegation.MultiKueueOriginLabel
 	case m.Relation == ByName:
 		h.Message = "its mirror, as far as the name tells"
 	case w.trace.Mirrors[i].InStep && w.inventory.isBehind(w.pair.Origin, m):

@@ -249,7 +249,11 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 	x, isMap := a.(map[string]any)
 	y, bothMaps := b.(map[string]any)
 	if isMap && bothMaps {
+		isMeta := strings.HasSuffix(path, ".metadata.labels") || strings.HasSuffix(path, ".metadata.annotations")
 		for _, key := range sets.List(sets.KeySet(x).Union(sets.KeySet(y))) {
+			if isMeta && delegation.IsKueuesInTemplate(key) {
+				continue
+			}
 			c.walk(path+"."+key, x[key], y[key], without)
 		}
 		return

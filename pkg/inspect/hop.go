@@ -121,6 +121,8 @@ func WorkloadHop(f *Facts, w *kueue.Workload) Hop {
 	finished, evicted := w.Condition(kueue.Finished), w.Condition(kueue.Evicted)
 	quota := w.Condition(kueue.QuotaReserved)
 	switch {
+	case w.DeletionTimestamp != nil:
+		return by("Terminating", HealthWaiting, &metav1.Condition{LastTransitionTime: *w.DeletionTimestamp}, "waits for "+strings.Join(w.Finalizers, ", "))
 	case w.Is(kueue.Finished):
 		health := HealthOK
 		// An elastic one is replaced by another when its size changes.

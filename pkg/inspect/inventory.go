@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -47,10 +48,37 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 		f.askParts()
 		f.SetDispatchers(now)
 	}
-	return &Inventory{
+	v := &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),
 		contexts: map[clusterName]string{},
 	}
+	for i := range v.Pairs.Pairs {
+		v.adoptByWorkload(&v.Pairs.Pairs[i])
+	}
+	return v
+}
+
+// adoptByWorkload makes mirrors of namesakes that control a copy of the origin's Workload:
+// somebody removed all other marks from them.
+func (v *Inventory) adoptByWorkload(p *Pair) {
+	if len(p.Namesakes) == 0 || p.Origin.ManagedBy != delegation.MultiKueue {
+		return
+	}
+	p.Namesakes = slices.DeleteFunc(p.Namesakes, func(j *Job) bool {
+		f := v.Facts(j.Context)
+		for _, name := range p.Origin.WorkloadNames() {
+			w := f.Workload(j.Namespace, name)
+			if w == nil || w.Labels[delegation.MultiKueueOriginLabel] == "" {
+				continue
+			}
+			if owner := metav1.GetControllerOf(w); owner != nil && string(owner.UID) == j.UID {
+				p.add(j, ByWorkload, true)
+				return true
+			}
+		}
+		return false
+	})
+	slices.SortStableFunc(p.Mirrors, byUse)
 }
 
 // WithoutGaps is the inventory, for what is judged by what is not there: without

@@ -104,6 +104,9 @@ type Job struct {
 	// StatusWriters are the managers that have written its status, by
 	// managedFields.
 	StatusWriters []string `json:"-"`
+	// SpecWriters are the managers that have written anything but the status of a mirror, by
+	// its managed fields.
+	SpecWriters []string `json:"-"`
 	// Object is the whole object, where one Job was asked for and not a list of
 	// them.
 	Object *unstructured.Unstructured `json:"-"`
@@ -226,6 +229,7 @@ func (j *Job) deepCopy() *Job {
 	c.Sizes = maps.Clone(j.Sizes)
 	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
+	c.SpecWriters = slices.Clone(j.SpecWriters)
 	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), clone(j.Controller)
 	c.WrittenAs = slices.Clone(j.WrittenAs)
 	return &c

@@ -29,10 +29,16 @@ func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.T
 }
 
 // StatusWriters are the managers that have changed the status, each once.
-func StatusWriters(fields []metav1.ManagedFieldsEntry) []string {
+func StatusWriters(fields []metav1.ManagedFieldsEntry) []string { return writersOf(fields, "status") }
+
+// SpecWriters are the managers that have changed anything but the status or another
+// subresource, each once.
+func SpecWriters(fields []metav1.ManagedFieldsEntry) []string { return writersOf(fields, "") }
+
+func writersOf(fields []metav1.ManagedFieldsEntry, subresource string) []string {
 	var writers []string
 	for i := range fields {
-		if f := &fields[i]; f.Subresource == "status" && !slices.Contains(writers, f.Manager) {
+		if f := &fields[i]; f.Subresource == subresource && !slices.Contains(writers, f.Manager) {
 			writers = append(writers, f.Manager)
 		}
 	}

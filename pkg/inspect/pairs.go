@@ -17,13 +17,16 @@ const (
 	ByMultiKueue Relation = "multikueue"
 	// ByDispatch: it carries the origin's uid as dispatch writes it.
 	ByDispatch Relation = "dispatch"
+	// ByWorkload: it has the origin's kind, namespace and name, and runs under the origin's
+	// Workload, but MultiKueue's marker was removed.
+	ByWorkload Relation = "workload"
 	// ByName: it has the origin's kind, namespace and name, and nothing says whose
 	// it is.
 	ByName Relation = "name"
 )
 
 // Relations returns all relations.
-func Relations() []Relation { return []Relation{ByMultiKueue, ByDispatch, ByName} }
+func Relations() []Relation { return []Relation{ByMultiKueue, ByDispatch, ByWorkload, ByName} }
 
 // Pair is an origin and its mirrors. An origin without any is a Pair too.
 type Pair struct {
@@ -237,13 +240,17 @@ func (p *pairer) unmanagedPair(origin *Job) *Pair {
 }
 
 // byName finds the origin of what carries no marker. An owner that would have
-// marked it did not make it.
+// marked it did not make it, unless it runs under the origin's Workload.
 func (p *pairer) byName(j *Job) {
 	var unmarked []*Pair
 	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
-		if marks(pair.Origin.ManagedBy) {
+		switch {
+		case pair.Origin.ManagedBy == delegation.MultiKueue && isWorkloadOf(pair.Origin, j.Prebuilt()):
+			pair.add(j, ByWorkload, true)
+			return
+		case marks(pair.Origin.ManagedBy):
 			pair.Namesakes = append(pair.Namesakes, j)
-		} else {
+		default:
 			unmarked = append(unmarked, pair)
 		}
 	}

@@ -64,7 +64,7 @@ func NewRecord(deeds []Deed) *Record {
 func (r *Record) Standing(t Turn, now time.Time) Standing {
 	var s Standing
 	var overtaken, served bool
-	slowest := blink
+	var took latencies
 	for d := range r.others(t) {
 		s.Last = d
 		isSame := d.Duty == t.Duty && d.Target == t.Target
@@ -74,15 +74,45 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 		if d.Done.Before(now.Add(-lately)) && d.Done.Before(t.Since) {
 			continue
 		}
-		if took, known := d.latency(); known {
-			slowest = max(slowest, took)
-		}
+		took.add(d)
 		// Of what is not known to have waited there is no telling in whose turn it was.
 		served = served || isSame && !d.Began.IsZero() && d.Done.After(t.Since)
 		overtaken = overtaken || isSame && d.Began.After(t.Since)
 	}
-	s.State = s.judge(t, now, slowest, served && !overtaken, overtaken)
+	slowest := took.usual()
+	// A line whose last one was served long ago does not move.
+	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
+	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
 	return s
+}
+
+// latencies are the two longest times that an actor took, for two objects.
+type latencies struct {
+	longest, second time.Duration
+	subject         string
+}
+
+func (l *latencies) add(d Deed) {
+	took, known := d.latency()
+	switch {
+	case !known:
+	case d.Subject == l.subject:
+		l.longest = max(l.longest, took)
+	case took > l.longest:
+		l.second = l.longest
+		l.longest, l.subject = took, d.Subject
+	default:
+		l.second = max(l.second, took)
+	}
+}
+
+// usual returns how long the slowest took. One object that took far longer than all others
+// had a reason of its own, and does not count.
+func (l *latencies) usual() time.Duration {
+	if l.second > 0 && l.longest > 2*max(l.second, breath) {
+		return max(blink, l.second)
+	}
+	return max(blink, l.longest)
 }
 
 // judge tells the state from what was found out of the others: how long the slowest of

@@ -43,6 +43,12 @@ func TestStanding(t *testing.T) {
 		{"those that come later are served", 600, []inspect.Deed{mirror("ml/a", 610, 605), mirror("ml/b", 60, 55)}, inspect.PassedOver},
 		{"all are slow", 600, []inspect.Deed{mirror("ml/a", 900, 500), mirror("ml/b", 500, 55)}, inspect.Behind},
 		{"it works through a long queue", 3600, []inspect.Deed{mirror("ml/a", 5000, 400), mirror("ml/b", 4000, 3)}, inspect.Behind},
+		{"one of many had to wait as long, for a reason of its own", 300, []inspect.Deed{
+			did(inspect.DutyWorkload, "", "ml/z", 500, 90), did(inspect.DutyStatus, "", "ml/a", 62, 60), did(inspect.DutyStatus, "", "ml/b", 6, 5),
+		}, inspect.PassedOver},
+		{"the line has not moved for long", 600, []inspect.Deed{
+			mirror("ml/a", 605, 598), did(inspect.DutyStatus, "", "ml/b", 6, 5),
+		}, inspect.PassedOver},
 		{"it does the same for another cluster", 600, []inspect.Deed{did(inspect.DutyMirror, "tokyo", "ml/a", 60, 55)}, inspect.PassedOver},
 		{"others are served, whose turns nobody knows", 55, []inspect.Deed{mirror("ml/a", 0, 5)}, inspect.PassedOver},
 		{"it does other things", 600, []inspect.Deed{did(inspect.DutyStatus, "", "ml/a", 0, 55)}, inspect.PassedOver},

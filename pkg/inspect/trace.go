@@ -71,6 +71,8 @@ type TraceList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the traces.
 	Items []Trace `json:"items"`
+	// Unchecked is what the list depends on and could not be read.
+	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
 }
@@ -88,7 +90,7 @@ type ClockSkew struct {
 func NewTraceList() *TraceList {
 	return &TraceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "TraceList"},
-		Items:    []Trace{}, Errors: []ContextError{},
+		Items:    []Trace{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
 }
 
@@ -132,6 +134,7 @@ func (v *Inventory) Traces() *TraceList {
 			list.Items = append(list.Items, *v.brief(p))
 		}
 	}
+	list.Unchecked = append(list.Unchecked, v.UnknownOrigins(func(j *Job) bool { return v.selects(OrphanPair(j)) })...)
 	list.Errors = v.Errors()
 	return list
 }
@@ -241,7 +244,7 @@ func (t *Trace) DeepCopyObject() runtime.Object {
 
 // DeepCopyObject returns a copy that shares no mutable part with l.
 func (l *TraceList) DeepCopyObject() runtime.Object {
-	c := &TraceList{TypeMeta: l.TypeMeta, Errors: slices.Clone(l.Errors)}
+	c := &TraceList{TypeMeta: l.TypeMeta, Unchecked: slices.Clone(l.Unchecked), Errors: slices.Clone(l.Errors)}
 	for i := range l.Items {
 		if t, ok := l.Items[i].DeepCopyObject().(*Trace); ok {
 			c.Items = append(c.Items, *t)
@@ -250,7 +253,12 @@ func (l *TraceList) DeepCopyObject() runtime.Object {
 	return c
 }
 
-// KeepOrphans drops all but the mirrors without an origin.
-func (l *TraceList) KeepOrphans() {
-	l.Items = slices.DeleteFunc(l.Items, func(t Trace) bool { return t.Origin != nil })
+// KeepOrphans drops all but the mirrors without an origin. A mirror whose origin is unknown,
+// because no cluster that may have it was read, is none.
+func (l *TraceList) KeepOrphans(v *Inventory) {
+	isKnown := map[string]bool{}
+	for _, j := range v.Pairs.Orphans {
+		isKnown[j.UID] = v.knowsManagerOf(j)
+	}
+	l.Items = slices.DeleteFunc(l.Items, func(t Trace) bool { return t.Origin != nil || !isKnown[t.Mirrors[0].UID] })
 }

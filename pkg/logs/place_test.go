@@ -54,6 +54,9 @@ func TestPlacesOfRecordings(t *testing.T) {
 		name := cmp.Or(map[string]string{
 			"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
 			"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind",
+			"manager-cannot-record-the-worker": "d15-a", "workers-only-user": "p1-0", "mirror-without-multikueue-label": "a03-label",
+			"priority-class-unread": "pc", "many-edits-one-timed-out": "a18-wlm", "many-quota-faults": "d19",
+			"dispatch-origin-in-multikueue-queue": "p1-201", "jobsets": "d15-a",
 		}[e.Name()], "train")
 		v := read.Read(t.Context(), f, read.Want{Named: &read.Wanted{Name: name, Namespace: contexts[0].Namespace}, Addresses: addresses, Now: b.TakenAt})
 		fmt.Fprintf(&text, "%s\n", e.Name())

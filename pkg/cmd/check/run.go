@@ -63,7 +63,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	}
 	o.advise(ctx, f, inventory, list, judgment, addresses)
 	list.Summary = o.summary(inventory, list, judgment, wanted)
-	list.Unchecked = judgment.Unchecked()
+	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) })...)
 	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
 		isKnown := len(u.Contexts) > 0 && inventory.Facts(u.Contexts[0]) != nil
 		if !isKnown {

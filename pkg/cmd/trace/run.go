@@ -58,9 +58,13 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	}
 	if o.wanted.Name == "" {
 		inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
+		if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
+			// Kueue's configuration tells which clusters are managers.
+			inventory = read.Read(ctx, f, read.Want{Room: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
+		}
 		list := inventory.Traces()
 		if o.orphans {
-			list.KeepOrphans()
+			list.KeepOrphans(inventory)
 			if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
 				util.Tell(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 			}
@@ -126,6 +130,11 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
+	if !o.format.TellsErrors() {
+		for _, u := range list.Unchecked {
+			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
+		}
+	}
 	switch isList := o.wanted.Name == "" && len(o.filenames) == 0; {
 	case o.format.IsTable() && !isList:
 		util.TellUnneeded(o.ErrOut, list.Errors)
@@ -139,7 +148,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 // answer needed is none.
 func (o *traceOptions) incomplete(list *inspect.TraceList) error {
 	if o.wanted.Name == "" || len(o.filenames) > 0 {
-		return util.Partial(list.Errors, len(o.contexts))
+		return errors.Join(util.Partial(list.Errors, len(o.contexts)), util.Incomplete(list.Unchecked))
 	}
 	for i := range list.Items {
 		if err := util.Incomplete(list.Items[i].Unchecked); err != nil {
@@ -159,7 +168,7 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, document(o.wanted.Name != "" || len(o.filenames) > 0, list))
 	case o.wanted.Name == "" && len(o.filenames) == 0:
-		if len(list.Items) == 0 && len(list.Errors) == 0 {
+		if len(list.Items) == 0 && len(list.Errors) == 0 && len(list.Unchecked) == 0 {
 			util.Tell(o.ErrOut, "%s", o.nothingFound())
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -122,7 +123,9 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 
 // explain has findings explain what does not run, and takes their fixes.
 func (q *Question) explain(a *Answer) {
-	if a.State == inspect.StateComplete || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted {
+	o := q.Pair.Origin
+	isOver := a.State == inspect.StateComplete && (o == nil || o.Status.IsFinished())
+	if isOver || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted {
 		return
 	}
 	for i := range q.Trace.Findings {
@@ -226,11 +229,25 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	if j.Status == delegation.Pending || j.Status == delegation.Unclaimed || isWithoutReady(j) {
 		a.State = inspect.StateStarting
 	}
+	partOf(&a, j)
 	q.podsOf(&a, j, hops)
 	if a.Reason == inspect.ReasonUnschedulable {
 		a.Fixes = q.changes(q.Trace.Placements)
 	}
 	return a
+}
+
+// partOf says which object made a Job that is a part of it.
+func partOf(a *Answer, j *inspect.Job) {
+	if !j.IsPart() {
+		return
+	}
+	owner := j.Controller
+	a.Message = fmt.Sprintf("%s %s on %s made it.", owner.Kind, owner.Name, j.Context)
+	if kind, known := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); known {
+		trace := command.PluginFor(kind, "trace", j.Context, j.Namespace, owner.Name)
+		a.Fixes = []command.Fix{{Text: "see its " + owner.Kind, Command: trace.Words()}}
+	}
 }
 
 // isWithoutReady says whether a Job has Pods, and none of them is ready.

@@ -51,7 +51,7 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 	}
 	q := Question{Inventory: v, Pair: p, Trace: t, Findings: all}
 	a := q.Answer()
-	if a.Reason == inspect.ReasonBuiltIn || a.State.IsFinished() && a.Reason == inspect.ReasonNone {
+	if a.Reason == inspect.ReasonBuiltIn && (p.Origin == nil || !p.Origin.IsPart()) || a.State.IsFinished() && a.Reason == inspect.ReasonNone {
 		return Brief{Reason: a.Reason}
 	}
 	if a.State == inspect.StateRunning && a.Reason == inspect.ReasonNone {

@@ -15,7 +15,7 @@ import (
 func (q *Question) withoutOrigin() Answer {
 	m := q.Pair.Mirrors[0]
 	j := m.Job
-	if q.isCertainlyOrphan(m) {
+	if q.Inventory.IsOrphan(j) {
 		a := Answer{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing, Message: "Its origin is gone.", Since: j.Since.DeepCopy()}
 		if place := j.Marks.Origin; !place.IsZero() {
 			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)
@@ -33,29 +33,10 @@ func (q *Question) withoutOrigin() Answer {
 	return a
 }
 
-// isCertainlyOrphan says whether every cluster that may have the origin of a mirror was read.
-func (q *Question) isCertainlyOrphan(m inspect.Mirror) bool {
-	if len(q.Inventory.Unseen()) > 0 {
-		return false
-	}
-	if place := m.Job.Marks.Origin; !place.IsZero() {
-		return slices.ContainsFunc(q.Inventory.Clusters, func(f *inspect.Facts) bool {
-			return f.Err == nil && place.On(f.Cluster()) == delegation.CertainlySame
-		})
-	}
-	return HasManager(q.Inventory)
-}
-
-// HasManager says whether a cluster with MultiKueue's configuration was read.
-func HasManager(v *inspect.Inventory) bool {
-	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
-		return f.Err == nil && f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil)
-	})
-}
-
 // unread are the contexts of which nothing could be read, without those that have no name.
 func (q *Question) unread() []string {
-	return slices.DeleteFunc(q.Inventory.Unseen(), func(name string) bool { return strings.TrimSpace(name) == "" })
+	unseen := append([]string{}, q.Inventory.Unseen()...)
+	return slices.DeleteFunc(unseen, func(name string) bool { return strings.TrimSpace(name) == "" })
 }
 
 func stateOf(j *inspect.Job) inspect.JobState {

@@ -161,31 +161,6 @@ func (q *Question) never(all []inspect.Placement) Answer {
 	return a
 }
 
-// whys says for each placement why, with its name first.
-func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
-	var parts []string
-	for i := range all {
-		if is(&all[i]) {
-			parts = append(parts, placeName(&all[i])+": "+lower(strings.TrimSuffix(plain(&all[i]), ".")))
-		}
-	}
-	if len(parts) == 1 {
-		return parts[0] + "."
-	}
-	return "Fits on no cluster. " + strings.Join(parts, "; ") + "."
-}
-
-// plain says why a placement has its verdict, with its amounts.
-func plain(p *inspect.Placement) string {
-	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
-		return p.Wait.Text()
-	}
-	if p.Reason == inspect.OverLimit && p.Resource != "" {
-		return fmt.Sprintf("needs %s %s, limit %s", p.Needs, p.Resource, p.Limit)
-	}
-	return message(p)
-}
-
 // needs says what a Job lacks on one cluster, and who holds it.
 func (q *Question) needs(p *inspect.Placement) string {
 	at := placeName(p)

@@ -290,7 +290,10 @@ func countsOf(all []asked) string {
 func (s *site) never(a *assigner, result *assignment, all []asked) {
 	if result.uncovered != "" {
 		s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("add %s to a resource group of ClusterQueue %s on %s, or do not request it", result.uncovered, s.queue.Name, s.Context)})
+		lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
+		for _, f := range lack.Fixes(kueue.Site{Context: s.Context, ClusterQueue: s.queue.Queue}) {
+			s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
+		}
 		l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}
 		s.decide(inspect.Never, inspect.NoSuchResource, "%s", l.Message())
 		return

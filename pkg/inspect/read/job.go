@@ -36,6 +36,8 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = inspect.StatusWriters(o.ManagedFields)
+	} else if r.job.IsMirror() {
+		r.job.SpecWriters = inspect.SpecWriters(o.ManagedFields)
 	}
 	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
 		r.job.FinishedTime = &metav1.Time{Time: since}

@@ -43,6 +43,8 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = inspect.StatusWriters(fields)
+	} else if r.job.IsMirror() {
+		r.job.SpecWriters = inspect.SpecWriters(fields)
 	}
 	if since, ok := kind.Finished(r.state); ok {
 		r.job.FinishedTime = timePointer(since)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -95,12 +96,22 @@ func tellFieldless(f *inspect.Facts, j *inspect.Job, s *Sighting) {
 // giveOrLeave is what to do about a Job that MultiKueue does not take: to give it to
 // MultiKueue is not what everybody wants who is in the wrong queue.
 func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
-	leave := kubectlFor(j, "label").With(delegation.QueueNameLabel + "-")
+	leave := leaveQueue(j)
 	if j.ManagedBy.IsBuiltIn() {
-		return command.Say("%s; or, if it is to run on %s itself, take it out of the queue and resume it: %s", give, j.Context, leave)
+		return command.Say("%s; or, to run it on %s itself, %s", give, j.Context, leave)
 	}
-	return command.Say("as it is managed by %s, take it out of the queue, and resume it: %s; or give it to MultiKueue: %s",
-		string(j.ManagedBy), leave, give)
+	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)
+}
+
+// leaveQueue takes an object out of its queue, and resumes it, which Kueue does not do then.
+func leaveQueue(j *inspect.Job) command.Prose {
+	leave := command.Say("take it out of the queue: %s", kubectlFor(j, "label").With(delegation.QueueNameLabel+"-"))
+	for _, sign := range j.Row().Reading.Held {
+		if j.Suspended && slices.Equal(sign.In, []string{"true"}) {
+			return command.Say("%s, and then resume it: %s", leave, set(j, sign.Path, false))
+		}
+	}
+	return leave
 }
 
 // reportToBeRejected reports what MultiKueue will reject once its queue goes on.

@@ -101,14 +101,16 @@ func (r *rejection) again() command.Command {
 func kindHasNoAdapter() Rule {
 	return Rule{
 		Code: "JM015", Title: "MultiKueue cannot dispatch this kind", Severity: inspect.Error,
-		Holds: "MultiKueue dispatches every delegated kind",
-		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Holds:  "MultiKueue dispatches every delegated kind",
+		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues},
+		Covers: []string{"JM021", "JM029", "JM030", "JM058", "JM116", "JM124"},
 		Why: `MultiKueue copies objects with an adapter for each kind. There is none for this kind, or its integration is
 not enabled in the manager's configuration.`,
 		Shows: `MultiKueue's admission check of the Workload is Rejected with "No multikueue adapter found", and the
 Workload is deactivated.`,
 		Remedy: `Enable the framework in integrations.frameworks of the manager's configuration, or name the kind in
-multiKueue.externalFrameworks if it has spec.managedBy. Else submit it to a queue that does not dispatch.`,
+multiKueue.externalFrameworks if it has spec.managedBy. Else submit it to a queue that does not dispatch. If the Workload
+is a copy that another management cluster made, this cluster is its worker: give it a queue without a MultiKueue check.`,
 		Link: "https://kueue.sigs.k8s.io/docs/concepts/multikueue/",
 		Detect: func(v *View) {
 			for _, r := range rejections(v, "No multikueue adapter found") {
@@ -120,6 +122,10 @@ multiKueue.externalFrameworks if it has spec.managedBy. Else submit it to a queu
 
 func reportNoAdapter(v *View, r rejection) {
 	s := r.sighting()
+	if r.owner.Kind == "" && r.workload.Labels[delegation.MultiKueueOriginLabel] != "" {
+		reportChain(v, r, s)
+		return
+	}
 	if r.owner.Kind == "" {
 		s.Message = fmt.Sprintf("Workload %s/%s was made for nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
 		s.Remedy = command.Say("%s, and submit what it was made for to a queue that does not dispatch",
@@ -132,6 +138,28 @@ func reportNoAdapter(v *View, r rejection) {
 	s.Remedy = command.Say("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
 		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())
 	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
+	v.Report(s)
+}
+
+// reportChain reports a worker whose queue dispatches again: MultiKueue there can copy only
+// objects of its own cluster, not the copy of a Workload.
+func reportChain(v *View, r rejection, s Sighting) {
+	w, context := r.workload, r.manager.Context
+	queue := "the ClusterQueue"
+	fix := command.Kubectl(context, "", "get", kueue.Resource("ClusterQueue"))
+	if local, _ := v.LocalQueue(r.manager, w.Namespace, w.Spec.QueueName); local != nil {
+		queue = "ClusterQueue " + local.Spec.ClusterQueue
+		fix = kueue.Kubectl(context, "edit", "ClusterQueue", "", local.Spec.ClusterQueue)
+	}
+	for _, upstream := range v.Submissions() {
+		if upstream.Manager != r.manager && upstream.Workload != nil && upstream.Workload.Namespace == w.Namespace && upstream.Workload.Name == w.Name {
+			s.Jobs = append(s.Jobs, upstream.Job())
+		}
+	}
+	s.Object = OfKueue(r.manager, "LocalQueue", w.Namespace, w.Spec.QueueName)
+	s.Cause = strings.Join([]string{"chain", context, w.Namespace, w.Spec.QueueName}, " ")
+	s.Message = fmt.Sprintf("%s of %s, a worker, dispatches again with a MultiKueue check; workers have to run what they get", queue, context)
+	s.Remedy = command.Say("remove the MultiKueue check from %s, or recreate LocalQueue %s/%s with a ClusterQueue that has none: %s", queue, w.Namespace, w.Spec.QueueName, fix)
 	v.Report(s)
 }
 

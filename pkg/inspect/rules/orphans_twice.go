@@ -158,7 +158,8 @@ the Workload exists on the management cluster, wherever that runs. So the Job ru
 heard.`,
 		Shows: `A mirror runs on a cluster whose MultiKueueCluster is in no MultiKueueConfig of the check, while the
 Workload's status.clusterName on the management cluster names another one, or none.`,
-		Remedy: `Delete the mirror and its Workload on the cluster that was taken out. The next time, drain a cluster
+		Remedy: `If another cluster runs the Job, delete the mirror and its Workload on the cluster that was taken out.
+Otherwise let it end there. The next time, drain a cluster
 before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is left.`,
 		Link:   "https://github.com/kubernetes-sigs/kueue/tree/main/keps/693-multikueue",
 		Covers: []string{"JM107"},
@@ -173,11 +174,18 @@ before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is l
 				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but what it was given still runs there, %s", x.here[0], config, x.elsewhere())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				s.Remedy = x.remedy()
+				if x.isMaybeAlone() {
+					s.Cause += " alone"
+					s.Remedy = command.Say("let it end on %s: it may be the only run; delete it there only once another cluster runs it", x.mirror.Context)
+				}
 				v.Report(s)
 			}
 		},
 	}
 }
+
+// isMaybeAlone returns whether no other run of the Job was seen.
+func (x *misplaced) isMaybeAlone() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
 
 func cameBack() Rule {
 	return Rule{

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -41,6 +42,11 @@ func adviseUnreachable(v *View, b brokenWorker, s *Sighting) {
 	switch {
 	case context == "" || context == b.manager.Context:
 		s.Remedy = command.Say("restore the connection from %s to %s", b.manager.Context, server)
+	case facts != nil && v.addressesDiffer(context, server):
+		address := v.addressOf(context)
+		s.Message = fmt.Sprintf("%s cannot use worker %s: its kubeconfig leads to %s, context %s to %s", b.manager.Context, b.cluster.Name, server, context, address)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us at %s", context, address))
+		s.Remedy = newKubeconfig(b, fmt.Sprintf("if %s is wrong, write the right server to %s.kubeconfig", server, b.cluster.Name))
 	case facts != nil:
 		s.Remedy = command.Say("it answers us as context %s, so the Kueue manager on %s may find it back by itself: it tries again and again, at last every five minutes; if that fails, too, restore the connection from there to %s",
 			context, b.manager.Context, server)
@@ -52,6 +58,22 @@ func adviseUnreachable(v *View, b brokenWorker, s *Sighting) {
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker does not answer us either", context))
 		}
 	}
+}
+
+// addressOf returns the API server that a context leads to, "" if unknown.
+func (v *View) addressOf(context string) string {
+	for _, a := range v.inventory.Addresses {
+		if a.Context == context {
+			return a.Server
+		}
+	}
+	return ""
+}
+
+// addressesDiffer returns whether a context leads to another address than a server.
+func (v *View) addressesDiffer(context, server string) bool {
+	address := v.addressOf(context)
+	return address != "" && strings.Contains(server, "://") && !kubecontext.SameServer(address, server)
 }
 
 // undispatchedFor are the Jobs that no worker can be offered to while this one,

@@ -112,13 +112,13 @@ func TestRecordings(t *testing.T) {
 		"managed-by-missing":                 {"JM012"},
 		"kueue-down-on-workers":              {"JM031"},
 		"mirror-refused-by-quota":            {"JM035"},
-		"mirror-mutated-on-worker":           {"JM036", "JM037"},
+		"mirror-mutated-on-worker":           {"JM036"},
 		"service-account-missing-on-workers": {"JM049"},
 		"one-worker-unusable":                {"JM002", "JM011"},
 		"origin-deleted-controller-down":     {"JM053"},
 		"burst-1":                            {"JM114"},
 		"strict-fifo-head-blocks":            {"JM029", "JM115"},
-		"burst-3":                            {"JM114", "JM122"},
+		"burst-3":                            {"JM114"},
 
 		"same-cluster-under-two-names":        {"JM126"},
 		"created-again-with-kueues-leftovers": {"JM123"},
@@ -132,6 +132,15 @@ func TestRecordings(t *testing.T) {
 		"pods-unschedulable":                  {"JM049"},
 		"two-flavors":                         {"JM029", "JM049"},
 		"cohort-borrowing":                    {"JM029"},
+
+		"manager-cannot-record-the-worker":    {"JM009", "JM019", "JM020", "JM022", "JM027", "JM029", "JM030"},
+		"workers-only-user":                   {},
+		"mirror-without-multikueue-label":     {"JM038", "JM041", "JM046", "JM048", "JM124", "JM136"},
+		"priority-class-unread":               {},
+		"many-edits-one-timed-out":            {"JM036", "JM038", "JM048", "JM111", "JM114", "JM124", "JM125", "JM129", "JM136"},
+		"many-quota-faults":                   {"JM009", "JM019", "JM020", "JM027", "JM028", "JM029", "JM030", "JM124"},
+		"dispatch-origin-in-multikueue-queue": {"JM012", "JM029", "JM049", "JM114", "JM115", "JM201"},
+		"jobsets":                             {"JM009", "JM019", "JM020", "JM022", "JM027", "JM029", "JM030"},
 	}
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)

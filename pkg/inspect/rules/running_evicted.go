@@ -150,8 +150,12 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 	}
 	if j.Active > 0 {
 		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %s as active that are gone", inspect.Count(int(j.Active), "pod"))
-		sighting.Remedy = command.Say("%s; or %s",
-			kubectlFor(j, "patch").With("--subresource=status", "--type=merge", "-p", command.Patch(map[string]any{"active": 0, "ready": 0}, "status")), startAgain(j))
+		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", noneActive(j), startAgain(j))
 	}
 	return sighting
+}
+
+// noneActive sets the status of an origin to no active Pods.
+func noneActive(j *inspect.Job) command.Command {
+	return kubectlFor(j, "patch").With("--subresource=status", "--type=merge", "-p", command.Patch(map[string]any{"active": 0, "ready": 0}, "status"))
 }

@@ -207,7 +207,7 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 	s.Evidence = append(s.Evidence, frozen(origin))
 	if isJustUnscheduled(b.reason, b.message) {
 		s.GracePeriod = noNode
-		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %d pods of its mirror: %s", mirror.Context, b.count, b.message)
+		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s of its mirror: %s", mirror.Context, inspect.Count(b.count, "Pod"), b.message)
 		s.Remedy = command.Say("change what the pods ask for, or add a node to %s that has it: %s", mirror.Context,
 			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}

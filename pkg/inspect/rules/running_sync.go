@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -44,6 +45,8 @@ workers (with Kyverno, the rules that it generates for Jobs from those for pods 
 management cluster, so that the origin asks for the same. Then remove what is left of the mirror (JM037), or create
 the Job again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/13046",
+		// What is left of the change is part of it.
+		Covers: []string{"JM037", "JM045", "JM046"},
 		Detect: func(v *View) {
 			for s := range underWay(v) {
 				switch c := finishedFor(s.Workload, finishedOutOfSync); {
@@ -117,6 +120,10 @@ func reportOutOfSync(v *View, s Submission) {
 			plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
 		sighting.Evidence = append(append(sighting.Evidence, conditionOf(c.Worker, c.Workload, finished)), v.changedThere(s.Pair, c.Worker)...)
+		tellEditors(&sighting, s.Pair, c)
+		if again := v.unblocked(s, c); again != "" {
+			sighting.Remedy = command.Join([]command.Prose{sighting.Remedy, again}, then(sighting.Remedy))
+		}
 	}
 	if retried {
 		sighting.Evidence = append(append(sighting.Evidence, checkOf(s)), evictionOf(s)...)
@@ -130,6 +137,46 @@ func reportOutOfSync(v *View, s Submission) {
 		}
 	}
 	v.Report(sighting)
+}
+
+// then joins a remedy and the step that follows it.
+func then(first command.Prose) string {
+	if first == "" {
+		return ""
+	}
+	return "; then "
+}
+
+// tellEditors says who edited the mirror under a copy, if its managed fields name anybody
+// but Kueue and the built-in controllers. A webhook leaves no name.
+func tellEditors(s *Sighting, p inspect.Pair, c Copy) {
+	for _, m := range p.Mirrors {
+		if m.Job.Context != c.Worker.Context || m.Job.Prebuilt() != c.Workload.Name {
+			continue
+		}
+		editors := slices.DeleteFunc(slices.Clone(m.Job.SpecWriters), func(name string) bool {
+			return strings.HasPrefix(name, "kueue") || name == builtIn
+		})
+		if len(editors) == 0 {
+			return
+		}
+		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", strings.Join(editors, ", "), c.Cluster, c.Worker.Context)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: managedFields of %s name %s, last at %s",
+			m.Job.Context, named(Of(m.Job)), strings.Join(editors, ", "), day(timeOf(m.Job.SpecWrittenAt))))
+		s.Remedy, s.Cause = "", ""
+	}
+}
+
+// unblocked returns how to have MultiKueue offer a Job again whose copy ended as OutOfSync,
+// "" if it does so by itself.
+func (v *View) unblocked(s Submission, c Copy) command.Prose {
+	switch {
+	case isEvicted(s) && s.Workload.Is(kueue.QuotaReserved) && s.Job().Active > 0 && !hasPodsLeft(v, s):
+		return command.Say("set the status of the origin to no active Pods, so that Kueue releases its quota and offers it again: %s", noneActive(s.Job()))
+	case s.WaitsForWorkers():
+		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeft(s, c))
+	}
+	return ""
 }
 
 // changedThere tells, of what a worker may have changed in a mirror, what shows in it.
@@ -181,9 +228,8 @@ the worker; MultiKueue then offers the Job anew.`,
 	}
 }
 
-func stale(v *View, s Submission, c Copy) Sighting {
-	j := s.Job()
-	finished := finishedFor(c.Workload, finishedOutOfSync)
+// deleteLeft deletes a copy, and the mirror that it belongs to.
+func deleteLeft(s Submission, c Copy) command.Command {
 	left := []string{"workloads.kueue.x-k8s.io/" + c.Workload.Name}
 	for _, m := range s.Pair.Mirrors {
 		// One that another Workload owns is not what was left, and may run.
@@ -191,6 +237,12 @@ func stale(v *View, s Submission, c Copy) Sighting {
 			left = append([]string{m.Job.Row().Resource.GroupResource().String() + "/" + m.Job.Name}, left...)
 		}
 	}
+	return command.Kubectl(c.Worker.Context, s.Job().Namespace, "delete", "--ignore-not-found").With(left...)
+}
+
+func stale(v *View, s Submission, c Copy) Sighting {
+	j := s.Job()
+	finished := finishedFor(c.Workload, finishedOutOfSync)
 	since := newest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time))
 	return Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Since: since,
@@ -201,7 +253,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 			checkOf(s), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker, c.Workload, finished),
 		},
 		Remedy: command.Say("once nothing on %s changes %s any more: %s",
-			c.Worker.Context, plural(j), command.Kubectl(c.Worker.Context, j.Namespace, "delete", "--ignore-not-found").With(left...)),
+			c.Worker.Context, plural(j), deleteLeft(s, c)),
 	}
 }
 

@@ -107,7 +107,7 @@ func sickOnManager() []sick {
 		}, "JM111 JM129", "which Kueue on kwok-mgr does not let go"},
 		{"it was created again", "running", []edit{patch(mgr, "Job/train", `{metadata: {uid: "0000"}, spec: {suspend: true}, status: null}`)}, "JM017 JM063", "an older Job"},
 		{"its status is not copied", "running", []edit{patch(mgr, "Job/train", `{metadata: {managedFields: null}, status: null}`)}, "JM104", "does not copy its status"},
-		{"the record of its worker is lost", "running", m(`{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], ` + withConditions(gotQuota) + `, admissionChecks: [{name: multikueue, state: Pending, lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`), "JM022", "has not written that down"},
+		{"the record of its worker is lost", "running", m(`{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], ` + withConditions(gotQuota) + `, admissionChecks: [{name: multikueue, state: Pending, lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`), "JM022", "has not recorded that"},
 		{
 			"MultiKueue has gone back to another worker", "running", append(m(`{status: {clusterName: worker2}}`),
 				patch(mgr, "Job/train", `{status: {startTime: "2026-11-20T23:43:59Z"}}`)), "JM056", "worker2 was given it too, and has it no more",

@@ -1,6 +1,9 @@
 package rules_test
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // silentCases are of TrainJobs, whose controller before some version writes no status
 // while they run: what it has made of them tells.
@@ -15,7 +18,7 @@ func silentCases() []testCase {
 		spec: {nodeName: node-1}, status: {phase: Running}}`)
 	return []testCase{
 		{name: "a TrainJob whose JobSet runs", code: "JM121", kinds: everyKind(), edits: mirrored},
-		{name: "a TrainJob of which nothing was made", code: "JM121", kinds: everyKind(), fires: true, edits: alone},
+		{name: "a TrainJob of which nothing was made", code: "JM121", kinds: everyKind(), fires: true, later: time.Minute, edits: alone},
 		{name: "a TrainJob of which there are pods", code: "JM121", kinds: everyKind(), edits: slices.Concat(alone, []edit{pod})},
 		{name: "a TrainJob of which JobSets were not read", code: "JM121", kinds: []string{"trainjob"}, edits: alone},
 	}

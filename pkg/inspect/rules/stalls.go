@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"time"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -11,6 +13,15 @@ func stalls() []Rule {
 		mirrorNotTakenUp(), podsNotTakenUp(), finishedEarly(), deactivated(), editedWhileAdmitted(), sameClusterTwice(),
 		startedAgainAndAgain(), queueOutOfService(),
 	}
+}
+
+// reaction is how long a component that works may take to react, whatever the grace: a
+// kubelet was seen to take eight seconds, and more under load.
+const reaction = 15 * time.Second
+
+// hadTime returns whether a component had time to react to what happened on a cluster.
+func (v *View) hadTime(context string, since time.Time) bool {
+	return v.Age(context, since) >= reaction
 }
 
 // eachLiveMirror visits the mirrors that are to run now.

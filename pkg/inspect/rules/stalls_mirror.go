@@ -26,7 +26,7 @@ too.`,
 		Link: "https://kubernetes.io/docs/concepts/architecture/#kube-controller-manager",
 		Detect: func(v *View) {
 			v.eachLiveMirror(func(p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
-				if what, since := ignored(v, f, mirror); what != "" {
+				if what, since := ignored(v, f, mirror); what != "" && v.hadTime(f.Context, since) {
 					reportNotTakenUp(v, p.Origin, mirror, what, since)
 				}
 			})

@@ -29,7 +29,7 @@ status.startTime. Where the same scheduler or node has acted on other pods since
 				var waiting *inspect.Pod
 				n := 0
 				for _, pod := range pods {
-					if isIgnored(pod) {
+					if isIgnored(pod) && v.hadTime(f.Context, turnOf(pod)) {
 						n++
 						waiting = cmp.Or(waiting, pod)
 					}
@@ -50,13 +50,20 @@ func isIgnored(p *inspect.Pod) bool {
 
 // turnWith is whose turn it is with a pod, and since when.
 func (v *View) turnWith(f *inspect.Facts, p *inspect.Pod) (a *Awaited, since time.Time) {
-	since = p.CreationTimestamp.Time
+	since = turnOf(p)
 	t := inspect.Turn{Actor: inspect.SchedulerOf(f.Context, p), Duty: inspect.DutySchedule, Subject: p.UID}
 	if p.Node != "" {
-		since = newest(since, p.Scheduled.Time)
 		t.Actor, t.Duty = inspect.Actor{Role: inspect.RoleKubelet, Context: f.Context, Name: p.Node}, inspect.DutyStart
 	}
 	return v.awaits(t, f.Context, since), since
+}
+
+// turnOf returns since when somebody has to act on a pod.
+func turnOf(p *inspect.Pod) time.Time {
+	if p.Node != "" {
+		return newest(p.CreationTimestamp.Time, p.Scheduled.Time)
+	}
+	return p.CreationTimestamp.Time
 }
 
 func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *inspect.Pod, n int) {
@@ -64,7 +71,7 @@ func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *insp
 	s := Sighting{
 		Object: Of(origin), Since: v.On(origin.Context, f.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
-		Message: fmt.Sprintf("%d pods of its mirror wait for %s, and nothing shows that it is at work", n, a.Actor),
+		Message: fmt.Sprintf("nothing shows that %s is at work, for which %s of its mirror on %s must wait", a.Actor, inspect.Count(n, "Pod"), f.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s: Pod %s/%s has no condition PodScheduled and no node since %s", f.Context, pod.Namespace, pod.Name, day(since)),
 			a.trace(),
@@ -78,7 +85,7 @@ func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *insp
 	}
 	if a.isAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
-		s.Message = fmt.Sprintf("%d pods of its mirror wait for %s, which is at work, and has not come to them", n, a.Actor)
+		s.Message = fmt.Sprintf("%s is at work, and has not come to %s of its mirror yet", a.Actor, inspect.Count(n, "Pod"))
 		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
 	}
 	v.Report(s)

@@ -34,7 +34,7 @@ func ignoredMirrorCases() []testCase {
 		return add("kwok-w2", fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {name: other, namespace: default, uid: "9", creationTimestamp: "2026-11-22T04:00:00Z"},
 			spec: {completions: 1, parallelism: 1, selector: {}, template: {metadata: {}, spec: {containers: []}}}, status: {startTime: %q, active: 1, ready: 1}}`, startedAt))
 	}
-	ended := patch("kwok-w1", "Pod/train-*", `{status: {phase: Succeeded, conditions: [{type: Ready, status: "False", lastTransitionTime: "2030-01-01T00:00:00Z"}]}}`)
+	ended := patch("kwok-w1", "Pod/train-*", `{status: {phase: Succeeded, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-22T04:40:18Z"}]}}`)
 	return []testCase{
 		{name: "its status was never written", code: "JM121", base: ignoredMirror, fires: true},
 		{name: "the controller is at work elsewhere", code: "JM121", base: ignoredMirror, fires: true, edits: []edit{otherJob("2026-11-22T04:38:30Z")}},
@@ -42,7 +42,7 @@ func ignoredMirrorCases() []testCase {
 			name: "resumed, and nobody has noticed", code: "JM121", base: ignoredMirror, fires: true, kinds: []string{"job"},
 			edits: []edit{patch("kwok-w2", "Job/train", `{status: {conditions: [{type: Suspended, status: "True", lastTransitionTime: "2026-11-22T04:38:21Z"}]}}`)},
 		},
-		{name: "its pods have ended, and nobody counts them", code: "JM121", base: editedOrigin, fires: true, kinds: []string{"job"}, edits: []edit{ended}},
+		{name: "its pods have ended, and nobody counts them", code: "JM121", base: editedOrigin, fires: true, later: time.Minute, kinds: []string{"job"}, edits: []edit{ended}},
 		{name: "suspended", code: "JM121", base: ignoredMirror, edits: []edit{patch("kwok-w2", "Job/train", `{spec: {suspend: true}}`)}},
 		{name: "being deleted", code: "JM121", base: ignoredMirror, edits: []edit{
 			patch("kwok-w2", "Job/train", `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),
@@ -58,12 +58,12 @@ func ignoredPodCases() []testCase {
 	}
 	const scheduled = `{phase: Pending, conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-20T23:57:34Z"}]}`
 	return []testCase{
-		{name: "no scheduler", code: "JM122", base: "pods-unschedulable", fires: true, edits: []edit{pods("{}", "{phase: Pending, conditions: null}")}},
+		{name: "no scheduler", code: "JM122", base: "pods-unschedulable", fires: true, later: time.Minute, edits: []edit{pods("{}", "{phase: Pending, conditions: null}")}},
 		{
-			name: "a scheduler that does not exist", code: "JM122", base: "pods-unschedulable", fires: true,
+			name: "a scheduler that does not exist", code: "JM122", base: "pods-unschedulable", fires: true, later: time.Minute,
 			edits: []edit{pods("{schedulerName: volcano}", "{phase: Pending, conditions: null}")},
 		},
-		{name: "no kubelet", code: "JM122", base: "pods-unschedulable", fires: true, edits: []edit{pods("{nodeName: node-1}", scheduled)}},
+		{name: "no kubelet", code: "JM122", base: "pods-unschedulable", fires: true, later: time.Minute, edits: []edit{pods("{nodeName: node-1}", scheduled)}},
 		{name: "the scheduler has said why", code: "JM122", base: "pods-unschedulable"},
 		{
 			name: "gated", code: "JM122", base: "pods-unschedulable",

@@ -14,7 +14,7 @@ import (
 // steps are what follows from whose turn it is on a Job's way, where what is there tells
 // of no other cause (JM129 to JM132).
 func steps() []Rule {
-	return []Rule{stepNotTaken(), runsOn(), partGone(), actorStopped(), managerGivesTooMuch(), resourceUncovered(), workersUnread()}
+	return []Rule{stepNotTaken(), runsOn(), partGone(), actorStopped(), managerGivesTooMuch(), resourceUncovered(), workersUnread(), markRemoved()}
 }
 
 func stepNotTaken() Rule {
@@ -68,6 +68,13 @@ func (v *View) notTaken(s Submission, next step) Sighting {
 		Awaits: v.awaitsKueue(next.by, s.Workload, next.duty, "", next.by.Context, next.since),
 	}
 	sighting.Remedy = seeKueue(next.by.Context, sighting.Awaits)
+	if isOwn := next.by == s.Manager && next.duty == inspect.DutyRemove; isOwn && j.Suspended && j.Active > 0 && !hasPodsLeft(v, s) {
+		// Kueue restores the Pod template first, which the API server refuses then.
+		sighting.Cause, sighting.Awaits = "", nil
+		sighting.Message = fmt.Sprintf("Kueue on %s cannot let go of its deleted Workload: its status counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
+		sighting.Evidence = append(sighting.Evidence, stateOf(j), fmt.Sprintf("%s: status.active of %s is %d", j.Context, named(Of(j)), j.Active))
+		sighting.Remedy = command.Say("set its status to no active Pods: %s", noneActive(j))
+	}
 	if next.duty == inspect.DutyResume {
 		sighting.Remedy += command.Say("; and that integrations.frameworks of its configuration enables %s", plural(j))
 	}

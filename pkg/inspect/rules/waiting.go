@@ -50,7 +50,7 @@ the resource to a flavor, or request a wider topology. One worker that can take 
 cannot be changed in place: recreate the Job.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/8602",
 		// That the manager gives quota to what no worker can take comes after that none has it.
-		Covers: []string{"JM133"},
+		Covers: []string{"JM133", "JM134"},
 		Detect: detectNoQuota,
 	}
 }

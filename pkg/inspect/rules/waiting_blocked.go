@@ -37,13 +37,14 @@ func detectWaitsBehind(v *View) {
 				waits = append(waits, behindOther{o, b, v.submittedAs(w.Manager, b.Workload)})
 			}
 		}
-		for _, those := range grouped(waits, func(x behindOther) string { return x.other }) {
-			s := waitsBehindOn(v, w, those.values[0])
-			for _, x := range those.values {
-				s.Evidence = append(s.Evidence, x.evidence()...)
-			}
-			v.Report(s)
+		if len(waits) == 0 {
+			continue
 		}
+		s := waitsBehindOn(v, w, waits[0])
+		for _, x := range waits {
+			s.Evidence = append(s.Evidence, x.evidence()...)
+		}
+		v.Report(s)
 	}
 }
 
@@ -84,7 +85,8 @@ func waitsBehindOn(v *View, w *waiter, x behindOther) Sighting {
 		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; nothing is wrong with Kueue there", how, x.Queue.Name, worker),
 		Remedy: command.Say("wait, or make room for %s by raising the quota of its queue: %s", x.other,
 			command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name)),
-		Cause: strings.Join([]string{"behind", w.Manager.Context, worker, x.Queue.Name, x.other, j.Kind}, " "),
+		// One line of waiting Jobs is one cause, whoever is first on each worker.
+		Cause: strings.Join([]string{"behind", w.Manager.Context, w.Workload.Namespace, w.Workload.Spec.QueueName, j.Kind}, " "),
 	}
 }
 

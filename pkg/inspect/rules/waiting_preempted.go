@@ -161,7 +161,7 @@ func (v *View) describePreemptor(s Submission, f *inspect.Facts, by *kueue.Workl
 			}
 		}
 	}
-	if by.Spec.Priority != nil && s.Workload.Spec.Priority != nil {
+	if by.Spec.Priority != nil && s.Workload.Spec.Priority != nil && *by.Spec.Priority != *s.Workload.Spec.Priority {
 		how += fmt.Sprintf(", of priority %d and not %d", *by.Spec.Priority, *s.Workload.Spec.Priority)
 	}
 	if by.Spec.QueueName != "" {

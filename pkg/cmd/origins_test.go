@@ -1,0 +1,54 @@
+package cmd
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestOrphansNeedAManager: without a management cluster, nobody calls a healthy mirror an orphan,
+// and nothing looks fine.
+func TestOrphansNeedAManager(t *testing.T) {
+	dir := filepath.Join(recordings, "workers-only-user")
+	const unknown = "not checked: origins of 11 mirrors (no management cluster was read)"
+	for _, args := range [][]string{{"trace", "-A", "--orphans"}, {"trace", "-A"}, {"check", "-A", "--grace", "0s"}} {
+		out, errOut, code := run(t, append(args, "--from", dir)...)
+		assert.Equal(t, code, util.ExitPartial, "%v: %s", args, out)
+		assert.Assert(t, strings.Contains(out+errOut, unknown), "%v: %s", args, out+errOut)
+		assert.Assert(t, !strings.Contains(out, "rphan"), out)
+	}
+	out, _, _ := run(t, "trace", "-A", "--orphans", "--from", dir)
+	assert.Equal(t, out, "")
+	out, _, _ = run(t, "trace", "p1-0", "--from", dir)
+	assert.Assert(t, strings.Contains(out, "Its origin is unknown: no management cluster was read."), out)
+	var list inspect.TraceList
+	out, _, code := run(t, "trace", "-A", "--orphans", "--from", dir, "-o", "json")
+	assert.Equal(t, code, util.ExitPartial)
+	fits(t, "tracelist", out)
+	decode(t, &list, "trace", "-A", "--orphans", "--from", dir, "-o", "json")
+	assert.Assert(t, len(list.Items) == 0 && len(list.Unchecked) == 1, out)
+	// With the manager, an orphan is one.
+	out, _, code = run(t, "trace", "-A", "--orphans", "--from", filepath.Join(recordings, "origin-deleted-controller-down"))
+	assert.Equal(t, code, util.ExitOK)
+	assert.Assert(t, strings.Contains(out, "train"), out)
+}
+
+// TestPartsOfMirrors: the Jobs that a mirror of another kind makes lead to that, and what Kueue
+// puts into their Pod templates is no difference.
+func TestPartsOfMirrors(t *testing.T) {
+	dir := filepath.Join(recordings, "jobsets")
+	out, _, code := run(t, "trace", "js-susp-driver-0", "--from", dir)
+	assert.Equal(t, code, util.ExitOK)
+	assert.Assert(t, strings.Contains(out, "\nJobSet js-susp on kwok-w2 made it.\nFix: see its JobSet: `kubectl jobs-managedby trace jobset/js-susp -n default"), out)
+	assert.Assert(t, !strings.Contains(out, "not delegated"), out)
+	out, _, code = run(t, "trace", "jobset/js-susp", "--from", dir)
+	assert.Equal(t, code, util.ExitOK)
+	assert.Assert(t, strings.HasPrefix(out, "JobSet default/js-susp: running on kwok-w2") && !strings.Contains(out, "Differences"), out)
+	out, _, _ = run(t, "ls", "-A", "--all-contexts", "--reason", "--from", dir)
+	assert.Assert(t, strings.Contains(out, "JobSet js-susp on kwok-w2 made it."), out)
+}
