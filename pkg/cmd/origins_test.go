@@ -52,3 +52,15 @@ func TestPartsOfMirrors(t *testing.T) {
 	out, _, _ = run(t, "ls", "-A", "--all-contexts", "--reason", "--from", dir)
 	assert.Assert(t, strings.Contains(out, "JobSet js-susp on kwok-w2 made it."), out)
 }
+
+// TestPriorityClassUnread: where the priority decides and was not read, the verdict is unknown.
+func TestPriorityClassUnread(t *testing.T) {
+	dir := filepath.Join(recordings, "priority-class-unread")
+	out, errOut, _ := run(t, "trace", "-f", filepath.Join(dir, "x-wprio.yaml"), "--from", dir, "-o", "json")
+	trace := tracesIn(t, out)[0]
+	assert.Assert(t, len(trace.Placements) == 3, out+errOut)
+	for _, p := range trace.Placements[1:] {
+		assert.Equal(t, p.Verdict, inspect.Unknown, p.Message)
+		assert.Assert(t, strings.Contains(p.Message, "WorkloadPriorityClass high"), p.Message)
+	}
+}

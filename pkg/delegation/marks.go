@@ -20,6 +20,9 @@ const (
 	// JobUIDLabel is on the Workload that Kueue makes for an object: its uid (kueue:
 	// pkg/controller/constants/constants.go).
 	JobUIDLabel = "kueue.x-k8s.io/job-uid"
+	// PriorityClassLabel names the WorkloadPriorityClass of an object (kueue:
+	// pkg/controller/constants/constants.go).
+	PriorityClassLabel = "kueue.x-k8s.io/priority-class"
 	// QueueNameLabel names the LocalQueue that an object is submitted to.
 	QueueNameLabel = "kueue.x-k8s.io/queue-name"
 	// ElasticMark, an annotation, if "true" says that an object may change its size while

@@ -28,6 +28,9 @@ const noReference = "it is not seen first whether what the pods name is there"
 // noPlacement is what there is not without looking at what there is room for.
 const noPlacement = "where what waits could run is told with less certainty"
 
+// noClass is what there is not without the classes that a Job names.
+const noClass = "whether what names such a class fits may be unknown"
+
 // noLeft is what there is not without looking for copies that nothing owns.
 const noLeft = "`cancel` does not remove copies that a dispatch left which was killed between two requests"
 
@@ -80,6 +83,9 @@ func traceFile() Task {
 		Needs: []string{Look},
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` judges a Job as it is written, without defaults and what webhooks put in", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClass, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},
 		},
 	}
 }

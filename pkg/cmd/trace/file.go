@@ -52,6 +52,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
 		o.try(ctx, f, inventory, m.Object, &requests[i])
+		requests[i].Classes = read.Classes(ctx, f, classNames(m.Object, &requests[i]))
 		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
@@ -99,6 +100,19 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 			util.Tell(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
 		}
 	}
+}
+
+// classNames are the classes that a Job names, with what servers would put in.
+func classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
+	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel]}
+	for i := range r.PodSets {
+		spec := &r.PodSets[i].Template.Spec
+		names.Priority = cmp.Or(names.Priority, spec.PriorityClassName)
+		if spec.RuntimeClassName != nil && spec.Overhead == nil {
+			names.Runtime = cmp.Or(names.Runtime, *spec.RuntimeClassName)
+		}
+	}
+	return names
 }
 
 // asSubmitted is a Job as it would be submitted.

@@ -61,7 +61,7 @@ func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
 			continue
 		}
 		if !hasRoom(f) {
-			all = append(all, *On(f, here, nil, v.Now))
+			all = append(all, *On(f, here.classed(f.Context), nil, v.Now))
 			continue
 		}
 		all = append(all, from(v, f, here, nil)...)
@@ -114,7 +114,7 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 // from judges a request on the cluster that it is submitted to, as far as that has still
 // to give it quota, and on those that this may give it to.
 func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submitted *kueue.Workload) []inspect.Placement {
-	r := *request
+	r := *request.classed(manager.Context)
 	r.Owners = map[string]string{}
 	for _, c := range manager.Kueue.Capacity.Claims {
 		r.Owners[c.Namespace+"/"+c.Name] = c.Owner

@@ -38,6 +38,11 @@ type Request struct {
 	// defaults, by context, where that was tried; Refused is why one would not take it.
 	At      map[string]*Request
 	Refused map[string]string
+	// Classes are what the classes that it names come to, by context. Those that it does not
+	// name are not in them.
+	Classes map[string]Class
+	// priorityUnread says why its priority is unknown.
+	priorityUnread string
 	// isGiven is whether the cluster gives it to others, so that its pods run on none of
 	// its own nodes.
 	isGiven bool
@@ -50,7 +55,7 @@ func (r *Request) at(context string) *Request {
 		return r
 	}
 	with := *here
-	with.Queue = cmp.Or(here.Queue, r.Queue)
+	with.Queue, with.Classes = cmp.Or(here.Queue, r.Queue), r.Classes
 	return &with
 }
 

@@ -19,7 +19,7 @@ func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
 		return s.byWords("the requests of its pods are unknown")
 	}
-	all := s.request.on(s.room, s.told())
+	all := s.request.withOverhead(s.Context).on(s.room, s.told())
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
@@ -107,6 +107,9 @@ func (s *site) told() []kueue.PodSetRequests {
 func (s *site) unread(v inspect.Verdict) string {
 	if err := s.room.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
 		return fmt.Sprintf("ClusterQueue %s borrows from cohort %s: %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
+	}
+	if class := s.unclassed(v); class != "" {
+		return class
 	}
 	if v != inspect.Never && s.told() == nil && s.request.asksForDevices() {
 		return "it requests devices by ResourceClaims; how Kueue counts them is unknown"

@@ -1,0 +1,72 @@
+package placement
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Class is what the classes that a request names come to on one cluster.
+type Class struct {
+	// Priority is that of a WorkloadPriorityClass, or else of a PriorityClass. PriorityUnread
+	// says why it is unknown.
+	Priority       int32
+	PriorityUnread string
+	// Overhead is what a RuntimeClass adds to each Pod. OverheadUnread says why it is unknown.
+	Overhead       corev1.ResourceList
+	OverheadUnread string
+}
+
+// classed returns the request with the priority that it has where it is submitted: MultiKueue
+// gives copies on workers the same one.
+func (r *Request) classed(context string) *Request {
+	class, isNamed := r.Classes[context]
+	if !isNamed {
+		return r
+	}
+	with := *r
+	with.Turn.Priority, with.priorityUnread = class.Priority, class.PriorityUnread
+	return &with
+}
+
+// withOverhead returns the request with the overhead of RuntimeClasses on a cluster, which
+// Kueue adds to the Pods that say nothing of it (kueue: pkg/workload/resources.go).
+func (r *Request) withOverhead(context string) *Request {
+	overhead := r.Classes[context].Overhead
+	if len(overhead) == 0 {
+		return r
+	}
+	with := *r
+	with.PodSets = make([]kueue.PodTemplate, len(r.PodSets))
+	for i, set := range r.PodSets {
+		if set.Template.Spec.RuntimeClassName != nil && set.Template.Spec.Overhead == nil {
+			set.Template.Spec.Overhead = overhead
+		}
+		with.PodSets[i] = set
+	}
+	return &with
+}
+
+// unclassed returns which class decides a verdict and could not be read, "" if none.
+func (s *site) unclassed(v inspect.Verdict) string {
+	switch {
+	case s.own != nil || v == inspect.Never:
+	case s.request.Classes[s.Context].OverheadUnread != "":
+		return s.request.Classes[s.Context].OverheadUnread
+	case s.request.priorityUnread != "" && s.priorityDecides(v):
+		return s.request.priorityUnread
+	}
+	return ""
+}
+
+// priorityDecides returns whether another priority may change a verdict: who comes first in
+// the queue, and who may be preempted.
+func (s *site) priorityDecides(v inspect.Verdict) bool {
+	spec := &s.queue.Queue.Spec
+	if spec.QueueingStrategy == kueue.StrictFIFO && len(s.queue.Pending) > 0 {
+		return true
+	}
+	within, reclaim := spec.Preemption.WithinClusterQueue, spec.Preemption.ReclaimWithinCohort
+	return v == inspect.Waits && (within == kueue.LowerPriority || within == kueue.LowerOrNewer || reclaim == kueue.LowerPriority)
+}

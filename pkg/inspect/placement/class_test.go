@@ -1,0 +1,63 @@
+package placement_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+)
+
+// TestClasses: the priority decides who comes first in a StrictFIFO queue and who may be
+// preempted, and the overhead of a RuntimeClass counts. What was not read is unknown, where it
+// decides.
+func TestClasses(t *testing.T) {
+	strict := strings.Replace(simple("4"), "{namespaceSelector: {}", "{queueingStrategy: StrictFIFO, namespaceSelector: {}", 1) + `
+workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestamp: "2026-01-01T00:00:00Z"}, spec: {queueName: q, priority: 10}, status: {conditions: [
+  {type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}]`
+	full := strings.Replace(simple("4"), "{namespaceSelector: {}", "{preemption: {withinClusterQueue: LowerPriority}, namespaceSelector: {}", 1) +
+		"workloads: [" + holding("q", "low", "f", "3", "10") + "]"
+	runtime := `{spec: {template: {spec: {runtimeClassName: kata, containers: [{name: c, resources: {requests: {cpu: 3}}}]}}}}`
+	overhead := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	const unread = "PriorityClass high could not be read"
+	for name, tt := range map[string]struct {
+		cluster, job string
+		class        *placement.Class
+		verdict      inspect.Verdict
+		says         string
+	}{
+		"no class, behind another":               {strict, pods("2", "cpu: 1"), nil, inspect.Waits, "behind ml/first (priority 10)"},
+		"a higher priority":                      {strict, pods("2", "cpu: 1"), &placement.Class{Priority: 100}, inspect.Fits, ""},
+		"a priority that was not read":           {strict, pods("2", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Unknown, unread},
+		"a priority that decides nothing":        {simple("4"), pods("2", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Fits, ""},
+		"too large, whatever its priority":       {full, pods("5", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Never, ""},
+		"could preempt":                          {full, pods("3", "cpu: 1"), &placement.Class{Priority: 100}, inspect.Waits, "could preempt ml/low"},
+		"maybe could preempt":                    {full, pods("3", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Unknown, unread},
+		"without overhead":                       {simple("4"), runtime, &placement.Class{}, inspect.Fits, ""},
+		"with overhead":                          {simple("4"), runtime, &placement.Class{Overhead: overhead}, inspect.Never, "needs 5 cpu, limit 4"},
+		"with an overhead that was not read":     {simple("4"), runtime, &placement.Class{OverheadUnread: "RuntimeClass kata was not found"}, inspect.Unknown, "RuntimeClass kata"},
+		"too large, whatever its overhead":       {simple("2"), runtime, &placement.Class{OverheadUnread: "RuntimeClass kata was not found"}, inspect.Never, ""},
+		"the overhead of no RuntimeClass at all": {simple("4"), pods("3", "cpu: 1"), &placement.Class{Overhead: overhead}, inspect.Fits, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := parse[world](t, tt.cluster)
+			j := parse[batchv1.Job](t, tt.job)
+			j.Namespace = "ml"
+			r := placement.OfJob(&j, "q")
+			if tt.class != nil {
+				r.Classes = map[string]placement.Class{"w": *tt.class}
+			}
+			v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{w.facts()}, nil)
+			all := placement.Submit(v, &r)
+			assert.Equal(t, len(all), 1)
+			assert.Equal(t, all[0].Verdict, tt.verdict, all[0].Message)
+			assert.Assert(t, strings.Contains(all[0].Message, tt.says), all[0].Message)
+		})
+	}
+}
