@@ -11,7 +11,8 @@ import (
 
 func markRemoved() Rule {
 	return Rule{
-		Code: "JM136", Title: "its mirror lost MultiKueue's label", Severity: inspect.Error,
+		Code: "JM136", Title: "the mirror lost MultiKueue's label", Severity: inspect.Error,
+		Holds: "every mirror of MultiKueue has its label",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Why: `MultiKueue takes only those objects on a worker for its own that have the label
 kueue.x-k8s.io/multikueue-origin. Somebody removed it from a mirror. The mirror runs on, and MultiKueue neither copies its
