@@ -97,8 +97,9 @@ func TestNoFalseAlarmsOfASlowMultiKueue(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- lives.Wait() }()
 		for ended := false; !ended; {
-			// JM017 takes a Kueue that has not come to a Job yet for one that ignores it.
-			behind += findsAtMostDelay(t, ns, "JM017")
+			// JM017 takes a Kueue that has not come to a Job yet for one that ignores it, JM129
+			// one that has not come to a mirror yet for one that leaves it suspended.
+			behind += findsAtMostDelay(t, ns, "JM017", "JM129")
 			looks++
 			select {
 			case err := <-done:
