@@ -200,7 +200,7 @@ func TestCredentialsStayHome(t *testing.T) {
 	}}
 	text, err := clientcmd.Write(*config)
 	assert.NilError(t, err)
-	secret := fmt.Sprintf(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"paris-kubeconfig","namespace":"kueue-system"},"data":{"kubeconfig":%q}}`, base64.StdEncoding.EncodeToString(text))
+	secret := fmt.Sprintf(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"paris","namespace":"kueue-system"},"data":{"kubeconfig":%q}}`, base64.StdEncoding.EncodeToString(text))
 
 	sent := func(code int, to string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
@@ -224,7 +224,7 @@ func TestCredentialsStayHome(t *testing.T) {
 		flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 			"worker-2": sent(code, to),
 			"management": func(w http.ResponseWriter, r *http.Request) bool {
-				if !strings.HasSuffix(r.URL.Path, "/secrets/paris-kubeconfig") {
+				if !strings.HasSuffix(r.URL.Path, "/secrets/paris") {
 					return false
 				}
 				asked.Store(true)
