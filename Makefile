@@ -140,6 +140,11 @@ test-kueue: clusters ## Run the tests against a real MultiKueue of older version
 	test/kueue/install.sh $(BIN)/older-kueues $(OLDER_KUEUES)
 	for version in $(OLDER_KUEUES); do KUEUE=$(CURDIR)/$(BIN)/older-kueues/$$version go test -count=1 -timeout 30m -v ./test/kueue || exit; done
 
+# Set-ups of up to eight Jobs each, from the seed FIRST on.
+.PHONY: test-placements
+test-placements: build clusters kueue ## Compare what trace -f says of random Jobs with what Kueue does; SEED=N repeats one set-up
+	PLACEMENTS=long go test -count=1 -timeout 60m -v -run '^TestPlacements$$' ./test/kueue
+
 # For how long each is looked for. What breaks something is left below the package's
 # testdata/fuzz, where go test finds it from then on.
 FUZZTIME ?= 10m
