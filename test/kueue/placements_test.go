@@ -59,7 +59,7 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 }
 
 // atOnce is how many set-ups are tried at the same time.
-const atOnce = 8
+const atOnce = 12
 
 // TestPlacements asks trace -f about random Jobs in random set-ups before they are submitted,
 // and compares its verdicts with what Kueue does.
@@ -75,6 +75,7 @@ func TestPlacements(t *testing.T) {
 		ClusterQueue: probeQueue, LocalQueue: probeQueue, Namespaces: []string{probeQueue}, Flavor: "default", Resource: "cpu",
 		Quotas: map[string]string{management: "1", worker1: "1", worker2: "1"},
 	}))
+	assert.NilError(t, addNodes(t.Context()))
 	score := score{logf: t.Logf}
 	errs := make([]error, len(p.seeds))
 	var group errgroup.Group

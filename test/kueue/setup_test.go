@@ -18,6 +18,9 @@ type object = map[string]any
 // pool is the label of nodes that flavors choose by.
 const pool = "test/pool"
 
+// rack is the label of nodes that topologies are made of.
+const rack = "test/rack"
+
 // setup is a random set-up of queues: what a seed makes of both workers, and the workers that
 // MultiKueue may give its Jobs to. Everything in it has its name, so that set-ups share nothing.
 type setup struct {
@@ -29,6 +32,8 @@ type setup struct {
 	queues []string
 	// hasLimits is whether the namespace has a LimitRange on the workers.
 	hasLimits bool
+	// hasTopology is whether flavors have a topology, and Jobs ask for it.
+	hasTopology bool
 }
 
 func newSetup(seed uint64) *setup {
@@ -37,7 +42,7 @@ func newSetup(seed uint64) *setup {
 	for i := range 1 + s.rng.IntN(3) {
 		s.queues = append(s.queues, fmt.Sprintf("q%d", i))
 	}
-	s.hasLimits = s.chance(0.2)
+	s.hasLimits, s.hasTopology = s.chance(0.2), s.chance(0.15)
 	return s
 }
 
@@ -88,7 +93,14 @@ func (s *setup) onWorker() []object {
 	for i := range 1 + s.rng.IntN(3) {
 		name := fmt.Sprintf("%s-f%d", s.name, i)
 		flavors = append(flavors, name)
-		all = append(all, kueueObject("ResourceFlavor", name, s.flavor()))
+		spec := s.flavor()
+		if s.hasTopology && s.chance(0.7) {
+			spec = object{"topologyName": s.name, "nodeLabels": object{pool: "t"}}
+		}
+		all = append(all, kueueObject("ResourceFlavor", name, spec))
+	}
+	if s.hasTopology {
+		all = append(all, kueueObject("Topology", s.name, object{"levels": []object{{"nodeLabel": rack}, {"nodeLabel": "kubernetes.io/hostname"}}}))
 	}
 	cohorts, objects := s.cohorts(flavors)
 	all = append(all, objects...)
@@ -181,6 +193,7 @@ func (s *setup) queue(flavors []string, cohort string) object {
 	}
 	if cohort != "" {
 		spec["cohortName"] = cohort
+		spec["preemption"] = object{"reclaimWithinCohort": pick(s, "Never", "Never", "Any", "LowerPriority"), "withinClusterQueue": pick(s, "Never", "LowerPriority")}
 	}
 	return spec
 }
@@ -207,11 +220,15 @@ func (s *setup) job(name string) object {
 	if pods > 1 && s.chance(0.2) {
 		metadata["annotations"] = object{delegation.MinParallelism: fmt.Sprint(1 + s.rng.IntN(pods-1))}
 	}
+	annotations := object{"pod-complete.stage.kwok.x-k8s.io/delay": "2h"}
+	if s.hasTopology && s.chance(0.6) {
+		annotations[pick(s, "kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")] = rack
+	}
 	return object{
 		"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
 		"spec": object{
 			"suspend": true, "managedBy": string(delegation.MultiKueue), "parallelism": pods, "completions": pods,
-			"template": object{"metadata": object{"annotations": object{"pod-complete.stage.kwok.x-k8s.io/delay": "2h"}}, "spec": spec},
+			"template": object{"metadata": object{"annotations": annotations}, "spec": spec},
 		},
 	}
 }
@@ -244,5 +261,31 @@ func (s *setup) apply(ctx context.Context) error {
 
 // rankOf orders objects so that each comes behind what it names.
 func rankOf(o object) int {
-	return slices.Index([]string{"Namespace", "LimitRange", "ResourceFlavor", "MultiKueueConfig", "AdmissionCheck", "Cohort", "ClusterQueue", "LocalQueue"}, fmt.Sprint(o["kind"]))
+	return slices.Index([]string{"Namespace", "LimitRange", "Topology", "ResourceFlavor", "MultiKueueConfig", "AdmissionCheck", "Cohort", "ClusterQueue", "LocalQueue"}, fmt.Sprint(o["kind"]))
+}
+
+// addNodes gives both workers nodes for the flavors of set-ups: of pools a and b, of the tainted
+// pool c, and of pool t with two racks.
+func addNodes(ctx context.Context) error {
+	var all []object
+	for name, labels := range map[string]map[string]string{
+		"pool-a": {pool: "a"}, "pool-b": {pool: "b"}, "pool-c": {pool: "c"}, "rack-0": {pool: "t", rack: "0"}, "rack-1": {pool: "t", rack: "1"},
+	} {
+		labels["kubernetes.io/hostname"], labels["kubernetes.io/os"] = name, "linux"
+		spec := object{"taints": []object{{"key": pool, "value": "c", "effect": "NoSchedule"}}}
+		if labels[pool] != "c" {
+			spec = object{}
+		}
+		all = append(all, object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": name, "labels": labels, "annotations": object{"kwok.x-k8s.io/node": "fake"}}, "spec": spec})
+	}
+	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": all})
+	if err != nil {
+		return err
+	}
+	for _, worker := range []string{worker1, worker2} {
+		if err := multiKueue.Apply(ctx, worker, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
