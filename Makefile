@@ -136,9 +136,10 @@ test-skew: build clusters kueue ## Have clusters of Kubernetes 1.31 to 1.37 work
 	VERSIONS=management=v1.35.4,worker-2=v1.33.13 $(SKEW) -run TestSkew
 
 .PHONY: test-kueue
+# Without TestPlacements: Kueue before 0.19 does not give its reasons one by one.
 test-kueue: clusters ## Run the tests against a real MultiKueue of older versions of Kueue; builds them, once
 	test/kueue/install.sh $(BIN)/older-kueues $(OLDER_KUEUES)
-	for version in $(OLDER_KUEUES); do KUEUE=$(CURDIR)/$(BIN)/older-kueues/$$version go test -count=1 -timeout 30m -v ./test/kueue || exit; done
+	for version in $(OLDER_KUEUES); do KUEUE=$(CURDIR)/$(BIN)/older-kueues/$$version go test -count=1 -timeout 30m -v -skip '^TestPlacements$$' ./test/kueue || exit; done
 
 # Set-ups of up to eight Jobs each, from the seed FIRST on.
 .PHONY: test-placements

@@ -64,9 +64,6 @@ const atOnce = 12
 // TestPlacements asks trace -f about random Jobs in random set-ups before they are submitted,
 // and compares its verdicts with what Kueue does.
 func TestPlacements(t *testing.T) {
-	if multiKueue.API == "v1beta1" {
-		t.Skip("Kueue 0.12 does not say why quota is refused in a way that tells never from not now")
-	}
 	t.Parallel()
 	p := planOf(t)
 	w, err := newWatcher()

@@ -85,8 +85,11 @@ func (s *score) table() string {
 		fmt.Fprintf(&text, "| %s | %d | %d | %d | %d | %s |\n", name, all, seen, good, seen-good, share)
 	}
 	for _, v := range []inspect.Verdict{inspect.Fits, inspect.Waits, inspect.Never} {
-		row(fmt.Sprintf("`%s`", v), func(r *result) bool { return r.Placement.Verdict == v && !r.Released })
+		row(fmt.Sprintf("`%s`", v), func(r *result) bool { return r.Placement.Verdict == v && !r.Released && !couldPreempt(r.Placement) })
 	}
+	row("`waits`, and could preempt others", func(r *result) bool {
+		return r.Placement.Verdict == inspect.Waits && !r.Released && couldPreempt(r.Placement)
+	})
 	row("`waits`, and the named holders are deleted", func(r *result) bool { return r.Released })
 	unknown := map[string]int{}
 	slices.SortFunc(s.results, func(a, b result) int {
