@@ -207,14 +207,10 @@ func (tr *trial) compare(name string, predicted []inspect.Placement, o outcome) 
 			r.True = p.Verdict == inspect.Fits || p.Verdict == inspect.Waits && couldPreempt(p)
 		case hasWaited:
 			r.Became, r.Seen = fmt.Sprintf("%s: %s", waited.Reason, waited.Message), true
-			switch p.Verdict {
-			case inspect.Waits:
-				r.True = !waited.IsForGood()
-			case inspect.Never:
-				if r.True = waited.IsForGood(); !r.True {
-					tr.unproven = append(tr.unproven, r)
-					continue
-				}
+			r.True = p.Verdict == inspect.Waits && !waited.IsForGood() || p.Verdict == inspect.Never && waited.IsForGood()
+			if p.Verdict == inspect.Never && !r.True {
+				tr.unproven = append(tr.unproven, r)
+				continue
 			}
 		}
 		tr.score.add(r)
