@@ -157,7 +157,7 @@ type Wait struct {
 	// Condition is what Reason was read from, nil if Kueue wrote no condition.
 	Condition *metav1.Condition `json:"-"`
 	// Partial is true if the Workload may start with fewer Pods. Kueue's message is about
-	// all Pods, so it does not prove that the Workload never fits.
+	// all Pods, so an amount in it does not prove that the Workload never fits.
 	Partial bool `json:"partial"`
 }
 
@@ -170,7 +170,7 @@ func (w *Wait) CanPass() bool { return slices.Contains(passing(), w.Reason) }
 // IsForGood returns whether the wait ends only if somebody changes the Job, the quota, a
 // queue or a flavor. It is false if that is uncertain.
 func (w *Wait) IsForGood() bool {
-	if w.IsForQuota() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.AfterOthers() })) {
+	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.AfterOthers() })) {
 		return false
 	}
 	return slices.Contains(lasting(), w.Reason)

@@ -284,6 +284,10 @@ func TestWaiting(t *testing.T) {
 			spec: "spec: {podSets: [{name: main, count: 5, minCount: 2}]}, ", conditions: condition("QuotaReserved", "False", "ExceedsMaxQuota", ""),
 			want: kueue.ReasonOverLimit, kind: unsure, text: "needs more than the limit",
 		},
+		"no flavor for any of its Pods": {
+			spec: "spec: {podSets: [{name: main, count: 5, minCount: 2}]}, ", conditions: condition("QuotaReserved", "False", "NoMatchingFlavor", ""),
+			want: kueue.ReasonNoMatchingFlavor, kind: forGood, text: "no flavor matches its Pods",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := workload(t, fmt.Sprintf(`{%sstatus: {%sconditions: [%s]}}`, tt.spec, tt.checks, tt.conditions))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -289,24 +288,22 @@ func (w *watcher) admits(ctx context.Context, s *setup, workload string) (bool, 
 	return err == nil, err
 }
 
-// refuses waits until the Kueue of a cluster says that it will never admit a Job, and returns
-// false with what it says instead if it does not.
-func (w *watcher) refuses(ctx context.Context, s *setup, workload, cluster string) (refused bool, said string, err error) {
+// refuses looks at a Job that is alone in its set-up, until the Kueue of a cluster says that it
+// will never admit the Job, or a cluster admits it. It returns which, or the last that was said.
+func (w *watcher) refuses(ctx context.Context, s *setup, workload, cluster string) (admittedOn string, waited kueue.Wait, err error) {
 	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)
 		if err != nil {
 			return false, err
 		}
 		o, _, _ := v.of(workload, s)
-		waited := o.waits[cluster]
-		said = fmt.Sprintf("%s: %s", waited.Reason, waited.Message)
-		if o.admittedOn != "" {
-			said = "admitted on " + o.admittedOn
-		}
-		return o.admittedOn != "" || waited.IsForGood(), nil
+		admittedOn, waited = o.admittedOn, o.waits[cluster]
+		// Kueue has tried fewer Pods, too, although its message is about all of them.
+		waited.Partial = false
+		return admittedOn != "" || waited.IsForGood(), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return false, said, nil
+		err = nil
 	}
-	return err == nil && !strings.HasPrefix(said, "admitted"), said, err
+	return admittedOn, waited, err
 }

@@ -274,11 +274,13 @@ func (tr *trial) prove(ctx context.Context) error {
 			if r.Job != job {
 				continue
 			}
-			refused, said, err := tr.refuses(ctx, tr.setup, tr.workloads[job], r.Placement.Context)
+			admittedOn, refused, err := tr.refuses(ctx, tr.setup, tr.workloads[job], r.Placement.Context)
 			if err != nil {
 				return err
 			}
-			r.True, r.Became = refused, said
+			r.True = admittedOn == "" && refused.IsForGood()
+			r.Seen = admittedOn == "" || admittedOn == r.Placement.Context
+			r.Became = fmt.Sprintf("admitted on %q, %s: %s", admittedOn, refused.Reason, refused.Message)
 			tr.score.add(r)
 		}
 		left = slices.DeleteFunc(left, func(r result) bool { return r.Job == job })
