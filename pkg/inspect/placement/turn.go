@@ -126,10 +126,11 @@ func (s *site) blocked() bool {
 }
 
 // blocks returns whether a waiting Workload blocks a StrictFIFO queue: it waits for quota,
-// or for its evaluation.
+// or for its evaluation, or its requests break a LimitRange: Kueue tries that one again
+// without end, too (seen with 0.19.2).
 func blocks(c *kueue.Claim) bool {
 	wait := c.Waiting()
-	return wait.Reason == kueue.ReasonNotEvaluated || wait.IsForQuota()
+	return wait.Reason == kueue.ReasonNotEvaluated || wait.Reason == kueue.ReasonMisconfigured || wait.IsForQuota()
 }
 
 // holders are those that hold a flavor's resource in the queue and its cohorts, those of
