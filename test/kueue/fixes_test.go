@@ -1,0 +1,269 @@
+package kueue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
+)
+
+// fixCase is a state that keeps a Job called train from running, and the findings whose fixes
+// let it run, one after the other.
+type fixCase struct {
+	name string
+	// breaks makes the state in a namespace.
+	breaks func(t *testing.T, ns string)
+	codes  []string
+}
+
+// fixCases are states that administrators and users bring about. Each has a namespace and queues
+// of its own.
+func fixCases() []fixCase {
+	return []fixCase{
+		{name: "no-queue-label", codes: []string{"JM013"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "train", "1", `managedBy: kueue.x-k8s.io/multikueue`, ""))
+		}},
+		{name: "unknown-queue", codes: []string{"JM019"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "train", "1", "", "bach"))
+		}},
+		{name: "unknown-owner", codes: []string{"JM102"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "train", "1", `managedBy: kueue.x-k8s.io/multikeue`, queue))
+		}},
+		{name: "too-large", codes: []string{"JM029"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "train", "9", "", queue))
+		}},
+		{name: "quota-in-use", codes: []string{"JM029"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "first", "8", "", queue)+job(ns, "second", "8", "", queue))
+			running(t, ns, 2)
+			create(t, management, job(ns, "train", "4", "", queue))
+		}},
+		{name: "deactivated", codes: []string{"JM124"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "train", "1", "", queue))
+			running(t, ns, 1)
+			patch(t, workload(t, ns)+" -n "+ns, `{"spec":{"active":false}}`)
+		}},
+		{name: "queue-held", codes: []string{"JM019"}, breaks: func(t *testing.T, ns string) {
+			patch(t, "localqueues.kueue.x-k8s.io batch -n "+ns, `{"spec":{"stopPolicy":"Hold"}}`)
+			create(t, management, job(ns, "train", "1", "managedBy: kueue.x-k8s.io/multikueue", queue))
+		}},
+		{name: "cluster-queue-held", codes: []string{"JM019"}, breaks: func(t *testing.T, ns string) {
+			patch(t, "clusterqueues.kueue.x-k8s.io "+ns, `{"spec":{"stopPolicy":"Hold"}}`)
+			create(t, management, job(ns, "train", "1", "", queue))
+		}},
+		{name: "worker-queue-missing", codes: []string{"JM026"}, breaks: func(t *testing.T, ns string) {
+			onWorkers(t, "-n", ns, "delete", "localqueues.kueue.x-k8s.io", queue)
+			create(t, management, job(ns, "train", "1", "", queue))
+		}},
+		{name: "worker-queue-held", codes: []string{"JM027"}, breaks: func(t *testing.T, ns string) {
+			onWorkers(t, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"Hold"}}`)
+			create(t, management, job(ns, "train", "1", "", queue))
+		}},
+		{name: "worker-namespace-missing", codes: []string{"JM024", "JM024", "JM026"}, breaks: func(t *testing.T, ns string) {
+			onWorkers(t, "delete", "namespace", ns)
+			create(t, management, job(ns, "train", "1", "", queue))
+		}},
+		{name: "managed-by-missing", codes: []string{"JM012"}, breaks: func(t *testing.T, ns string) {
+			// Kueue sets managedBy only where the queue is there already.
+			kubectlOn(t, management, "-n", ns, "delete", "localqueues.kueue.x-k8s.io", queue)
+			create(t, management, job(ns, "train", "1", "", queue))
+			create(t, management, fmt.Sprintf("---\napiVersion: kueue.x-k8s.io/%s\nkind: LocalQueue\nmetadata: {name: %s, namespace: %s}\nspec: {clusterQueue: %s}\n", multiKueue.API, queue, ns, ns))
+		}},
+		{name: "name-taken", codes: []string{"JM034"}, breaks: func(t *testing.T, ns string) {
+			for _, w := range []string{worker1, worker2} {
+				create(t, w, strings.ReplaceAll(job(ns, "train", "1", "", ""), "suspend: true", "suspend: false"))
+			}
+			create(t, management, job(ns, "train", "1", "", queue))
+		}},
+		{name: "scaled-while-running", codes: []string{"JM125"}, breaks: func(t *testing.T, ns string) {
+			create(t, management, job(ns, "train", "1", "parallelism: 2, completions: 2", queue))
+			running(t, ns, 1)
+			kubectlOn(t, management, "-n", ns, "patch", "job", "train", "--type=merge", "-p", `{"spec":{"parallelism":1}}`)
+		}},
+	}
+}
+
+// fixNamespace is the namespace of a case.
+func fixNamespace(name string) string { return "fix-" + name }
+
+// TestFixes: check finds each state, and the first fix that has a command ends it when it is run
+// as it is printed.
+func TestFixes(t *testing.T) {
+	t.Parallel()
+	if multiKueue.API == "v1beta1" {
+		t.Skip("Kueue before 0.15 sets no managedBy, so its states differ")
+	}
+	for _, tt := range fixCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ns := fixNamespace(tt.name)
+			assert.NilError(t, addQueues(t.Context(), ns))
+			tt.breaks(t, ns)
+			t.Cleanup(func() { remove(t, ns) })
+			var last *command.Fix
+			for _, code := range tt.codes {
+				last = awaitFix(t, ns, code, last)
+				t.Logf("%s\n  %s", last.Text, last.Shell())
+				runFix(t, last)
+			}
+			eventually(t, "", func() string { return runs(t, ns, "train") })
+		})
+	}
+}
+
+// awaitFix waits for the first fix of a finding that has a command, and another one than the
+// last that was run.
+func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fix) {
+	t.Helper()
+	found := ""
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
+		list := read[inspect.FindingList](t, "check", "-n", ns, "--grace", "0s")
+		found = ""
+		for i := range list.Items {
+			f := &list.Items[i]
+			found += fmt.Sprintf("%s %s: %s: %s\n", f.Code, f.Name, f.Message, f.Remedy)
+			k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) })
+			if f.Code == code && k >= 0 && (last == nil || f.Fixes[k].Shell() != last.Shell()) {
+				fix = &f.Fixes[k]
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	assert.NilError(t, err, "no fix of %s with a command among:\n%s", code, found)
+	return fix
+}
+
+// changes says whether a command changes anything; others only show.
+func changes(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"create", "patch", "delete", "recreate", "apply", "label", "sh"}, word)
+	})
+}
+
+// runFix runs the command of a fix by its words, as a program does that takes them from JSON.
+func runFix(t *testing.T, fix *command.Fix) {
+	t.Helper()
+	words := slices.Clone(fix.Command)
+	if slices.Contains(words, "recreate") {
+		words = append(words, "--yes")
+	}
+	programs, err := filepath.Abs(set.Programs)
+	assert.NilError(t, err)
+	if words[0] == "kubectl" {
+		words[0] = filepath.Join(programs, "kubectl")
+	}
+	c := exec.CommandContext(t.Context(), words[0], words[1:]...) //nolint:gosec // The plugin's own advice.
+	c.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	assert.NilError(t, c.Run(), "%s", &out)
+}
+
+// runs is "" if a Job runs on a worker.
+func runs(t *testing.T, ns, name string) string {
+	t.Helper()
+	trace, err := traceOf(t, name, ns)
+	if err != nil {
+		return err.Error()
+	}
+	if trace.State == inspect.StateRunning {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", trace.State, trace.Message)
+}
+
+// traceOf is a trace, or an error while the Job is being recreated.
+func traceOf(t *testing.T, name, ns string) (trace inspect.Trace, err error) {
+	t.Helper()
+	out, err := kubectl(t.Context(), "", "jobs-managedby", "trace", name, "-n", ns, "--all-contexts", "-o", "json")
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 2 {
+		err = nil
+	}
+	if err != nil {
+		return trace, err
+	}
+	return trace, json.Unmarshal([]byte(out), &trace)
+}
+
+// job is the manifest of a Job of one container, with more of its spec; queue is "" for none.
+func job(ns, name, cpu, spec, queue string) string {
+	label := ""
+	if queue != "" {
+		label = ", labels: {" + delegation.QueueNameLabel + ": " + queue + "}"
+	}
+	more := ""
+	for _, field := range strings.Split(spec, ", ") {
+		if field != "" {
+			more += "  " + field + "\n"
+		}
+	}
+	return fmt.Sprintf(`---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: %s%s}
+spec:
+%s  suspend: true
+  template:
+    metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: 1h}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1, resources: {requests: {cpu: %q}}}]}
+`, name, ns, label, more, cpu)
+}
+
+func create(t *testing.T, cluster, manifest string) {
+	t.Helper()
+	_, err := kubectl(t.Context(), manifest, "--context", cluster, "create", "-f", "-")
+	assert.NilError(t, err)
+}
+
+func kubectlOn(t *testing.T, cluster string, args ...string) {
+	t.Helper()
+	_, err := kubectl(t.Context(), "", append([]string{"--context", cluster}, args...)...)
+	assert.NilError(t, err)
+}
+
+func onWorkers(t *testing.T, args ...string) {
+	t.Helper()
+	for _, w := range []string{worker1, worker2} {
+		kubectlOn(t, w, args...)
+	}
+}
+
+// workload is the only Workload of a namespace.
+func workload(t *testing.T, ns string) string {
+	t.Helper()
+	name, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o", "name")
+	assert.NilError(t, err)
+	return strings.TrimSpace(name)
+}
+
+// remove deletes the Jobs of a namespace everywhere.
+func remove(t *testing.T, ns string) {
+	t.Helper()
+	for _, cluster := range []string{management, worker1, worker2} {
+		_, err := kubectl(context.Background(), "", "--context", cluster, "-n", ns, "delete", "jobs", "--all", "--wait=false", "--ignore-not-found")
+		assert.Check(t, err)
+	}
+}
+
+func addQueues(ctx context.Context, ns string) error {
+	return multiKueue.AddQueues(ctx, kueue.Queues{
+		ClusterQueue: ns, LocalQueue: queue, Namespaces: []string{ns},
+		Flavor: "default", Resource: "cpu", Quotas: map[string]string{management: "40", worker1: "8", worker2: "8"},
+	})
+}
