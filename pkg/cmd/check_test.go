@@ -47,7 +47,6 @@ func TestCheckReports(t *testing.T) {
 	assert.NilError(t, report.Validate())
 	assert.Assert(t, len(report.Runs[0].Results) > 0)
 	assert.Assert(t, !*report.Runs[0].Invocations[0].ExecutionSuccessful, "a context could not be read")
-
 }
 
 func TestCheckExitCodes(t *testing.T) {

@@ -43,8 +43,10 @@ func junitOf(t *testing.T, args ...string) (cases map[string]junitreport.Testcas
 		counted.AddTestcase(c)
 	}
 	for _, n := range []struct{ suite, suites, want int }{
-		{suite.Tests, suites.Tests, counted.Tests}, {suite.Failures, suites.Failures, counted.Failures},
-		{suite.Errors, suites.Errors, counted.Errors}, {suite.Skipped, suites.Skipped, counted.Skipped},
+		{suite.Tests, suites.Tests, counted.Tests},
+		{suite.Failures, suites.Failures, counted.Failures},
+		{suite.Errors, suites.Errors, counted.Errors},
+		{suite.Skipped, suites.Skipped, counted.Skipped},
 	} {
 		assert.Equal(t, n.suite, n.want)
 		assert.Equal(t, n.suites, n.want)

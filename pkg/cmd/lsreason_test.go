@@ -154,6 +154,9 @@ func TestReasonsAgreeWithTrace(t *testing.T) {
 	}
 	compare(t, exampleFleet)
 	assert.Assert(t, compared >= 4, "%d", compared)
+	// The table says the same as JSON.
+	out, told, _ := run(t, "ls", "score", "-n", "vision", "--all-contexts", "--reason", "--from", exampleFleet)
+	assert.Assert(t, strings.Contains(out, "LocalQueue vision/inference does not exist on worker-2"), out+told)
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
 		compare(t, dir)

@@ -62,7 +62,8 @@ func TestFixShell(t *testing.T) {
 // TestAlternatives: fixes survive being joined into one text.
 func TestAlternatives(t *testing.T) {
 	fixes := []command.Fix{
-		{Text: "wait", Command: []string{}}, {Text: "raise the quota", Command: []string{"kubectl", "edit", "x"}},
+		{Text: "wait", Command: []string{}},
+		{Text: "raise the quota", Command: []string{"kubectl", "edit", "x"}},
 		{Text: "create it", Command: []string{"kubectl", "create"}, Then: []command.Step{{Command: []string{"kubectl", "bind"}}, {Text: "restart it", Command: []string{}}}},
 		{Text: "ask", Command: []string{}},
 	}

@@ -15,17 +15,20 @@ import (
 const remove = `
 export KWOK_WORKDIR="$2"
 runs() {
-	case "$(ps -o stat= -p "$1")" in '' | Z*) return 1 ;; esac
+	state=$(ps -o stat= -p "$1")
+	test -n "$state" && test "${state#Z}" = "$state"
 }
-for file in "$3"/adopted/*; do
-	[ -f "$file" ] || continue
-	kill "$(cat "$file")" 2>/dev/null
+end() {
+	kill "$1" 2>/dev/null
 	tries=0
-	while runs "$(cat "$file")"; do
+	while runs "$1"; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 50 ] || kill -9 "$(cat "$file")" 2>/dev/null
+		[ "$tries" -lt 50 ] || kill -9 "$1" 2>/dev/null
 		sleep 0.1
 	done
+}
+for file in "$3"/adopted/*; do
+	[ -f "$file" ] && end "$(cat "$file")"
 done
 if [ -f "$3/kwokctl.pid" ]; then
 	while kill -0 "$(cat "$3/kwokctl.pid")" 2>/dev/null; do sleep 0.2; done

@@ -27,73 +27,79 @@ import (
 // let it run, one after the other.
 type fixCase struct {
 	name string
-	// breaks makes the state in a namespace.
-	breaks func(t *testing.T, ns string)
+	// breaks makes the state.
+	breaks func(s scene)
 	codes  []string
+}
+
+// scene is the namespace of a case, in a test.
+type scene struct {
+	t  *testing.T
+	ns string
 }
 
 // fixCases are states that administrators and users bring about. Each has a namespace and queues
 // of its own.
 func fixCases() []fixCase {
 	return []fixCase{
-		{name: "no-queue-label", codes: []string{"JM013"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "train", "1", `managedBy: kueue.x-k8s.io/multikueue`, ""))
+		{name: "no-queue-label", codes: []string{"JM013"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "train", "1", `managedBy: kueue.x-k8s.io/multikueue`, ""))
 		}},
-		{name: "unknown-queue", codes: []string{"JM019"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "train", "1", "", "bach"))
+		{name: "unknown-queue", codes: []string{"JM019"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "train", "1", "", "bach"))
 		}},
-		{name: "unknown-owner", codes: []string{"JM102"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "train", "1", `managedBy: kueue.x-k8s.io/multikeue`, queue))
+		{name: "unknown-owner", codes: []string{"JM102"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "train", "1", `managedBy: kueue.x-k8s.io/multikeue`, queue))
 		}},
-		{name: "too-large", codes: []string{"JM029"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "train", "9", "", queue))
+		{name: "too-large", codes: []string{"JM029"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "train", "9", "", queue))
 		}},
-		{name: "quota-in-use", codes: []string{"JM029"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "first", "8", "", queue)+job(ns, "second", "8", "", queue))
-			running(t, ns, 2)
-			create(t, management, job(ns, "train", "4", "", queue))
+		{name: "quota-in-use", codes: []string{"JM029"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "first", "8", "", queue)+job(s.ns, "second", "8", "", queue))
+			running(s.t, s.ns, 2)
+			create(s.t, management, job(s.ns, "train", "4", "", queue))
 		}},
-		{name: "deactivated", codes: []string{"JM124"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "train", "1", "", queue))
-			running(t, ns, 1)
-			patch(t, workload(t, ns)+" -n "+ns, `{"spec":{"active":false}}`)
+		{name: "deactivated", codes: []string{"JM124"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
+			running(s.t, s.ns, 1)
+			patch(s.t, workload(s.t, s.ns)+" -n "+s.ns, `{"spec":{"active":false}}`)
 		}},
-		{name: "queue-held", codes: []string{"JM019"}, breaks: func(t *testing.T, ns string) {
-			patch(t, "localqueues.kueue.x-k8s.io batch -n "+ns, `{"spec":{"stopPolicy":"Hold"}}`)
-			create(t, management, job(ns, "train", "1", "managedBy: kueue.x-k8s.io/multikueue", queue))
+		{name: "queue-held", codes: []string{"JM019"}, breaks: func(s scene) {
+			patch(s.t, "localqueues.kueue.x-k8s.io batch -n "+s.ns, `{"spec":{"stopPolicy":"Hold"}}`)
+			create(s.t, management, job(s.ns, "train", "1", "managedBy: kueue.x-k8s.io/multikueue", queue))
 		}},
-		{name: "cluster-queue-held", codes: []string{"JM019"}, breaks: func(t *testing.T, ns string) {
-			patch(t, "clusterqueues.kueue.x-k8s.io "+ns, `{"spec":{"stopPolicy":"Hold"}}`)
-			create(t, management, job(ns, "train", "1", "", queue))
+		{name: "cluster-queue-held", codes: []string{"JM019"}, breaks: func(s scene) {
+			patch(s.t, "clusterqueues.kueue.x-k8s.io "+s.ns, `{"spec":{"stopPolicy":"Hold"}}`)
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
-		{name: "worker-queue-missing", codes: []string{"JM026"}, breaks: func(t *testing.T, ns string) {
-			onWorkers(t, "-n", ns, "delete", "localqueues.kueue.x-k8s.io", queue)
-			create(t, management, job(ns, "train", "1", "", queue))
+		{name: "worker-queue-missing", codes: []string{"JM026"}, breaks: func(s scene) {
+			onWorkers(s.t, "-n", s.ns, "delete", "localqueues.kueue.x-k8s.io", queue)
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
-		{name: "worker-queue-held", codes: []string{"JM027"}, breaks: func(t *testing.T, ns string) {
-			onWorkers(t, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"Hold"}}`)
-			create(t, management, job(ns, "train", "1", "", queue))
+		{name: "worker-queue-held", codes: []string{"JM027"}, breaks: func(s scene) {
+			onWorkers(s.t, "patch", "clusterqueues.kueue.x-k8s.io", s.ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"Hold"}}`)
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
-		{name: "worker-namespace-missing", codes: []string{"JM024", "JM024", "JM026"}, breaks: func(t *testing.T, ns string) {
-			onWorkers(t, "delete", "namespace", ns)
-			create(t, management, job(ns, "train", "1", "", queue))
+		{name: "worker-namespace-missing", codes: []string{"JM024", "JM024", "JM026"}, breaks: func(s scene) {
+			onWorkers(s.t, "delete", "namespace", s.ns)
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
-		{name: "managed-by-missing", codes: []string{"JM012"}, breaks: func(t *testing.T, ns string) {
+		{name: "managed-by-missing", codes: []string{"JM012"}, breaks: func(s scene) {
 			// Kueue sets managedBy only where the queue is there already.
-			kubectlOn(t, management, "-n", ns, "delete", "localqueues.kueue.x-k8s.io", queue)
-			create(t, management, job(ns, "train", "1", "", queue))
-			create(t, management, fmt.Sprintf("---\napiVersion: kueue.x-k8s.io/%s\nkind: LocalQueue\nmetadata: {name: %s, namespace: %s}\nspec: {clusterQueue: %s}\n", multiKueue.API, queue, ns, ns))
+			kubectlOn(s.t, management, "-n", s.ns, "delete", "localqueues.kueue.x-k8s.io", queue)
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
+			create(s.t, management, fmt.Sprintf("---\napiVersion: kueue.x-k8s.io/%s\nkind: LocalQueue\nmetadata: {name: %s, namespace: %s}\nspec: {clusterQueue: %s}\n", multiKueue.API, queue, s.ns, s.ns))
 		}},
-		{name: "name-taken", codes: []string{"JM034"}, breaks: func(t *testing.T, ns string) {
+		{name: "name-taken", codes: []string{"JM034"}, breaks: func(s scene) {
 			for _, w := range []string{worker1, worker2} {
-				create(t, w, strings.ReplaceAll(job(ns, "train", "1", "", ""), "suspend: true", "suspend: false"))
+				create(s.t, w, strings.ReplaceAll(job(s.ns, "train", "1", "", ""), "suspend: true", "suspend: false"))
 			}
-			create(t, management, job(ns, "train", "1", "", queue))
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
-		{name: "scaled-while-running", codes: []string{"JM125"}, breaks: func(t *testing.T, ns string) {
-			create(t, management, job(ns, "train", "1", "parallelism: 2, completions: 2", queue))
-			running(t, ns, 1)
-			kubectlOn(t, management, "-n", ns, "patch", "job", "train", "--type=merge", "-p", `{"spec":{"parallelism":1}}`)
+		{name: "scaled-while-running", codes: []string{"JM125"}, breaks: func(s scene) {
+			create(s.t, management, job(s.ns, "train", "1", "parallelism: 2, completions: 2", queue))
+			running(s.t, s.ns, 1)
+			kubectlOn(s.t, management, "-n", s.ns, "patch", "job", "train", "--type=merge", "-p", `{"spec":{"parallelism":1}}`)
 		}},
 	}
 }
@@ -113,7 +119,7 @@ func TestFixes(t *testing.T) {
 			t.Parallel()
 			ns := fixNamespace(tt.name)
 			assert.NilError(t, addQueues(t.Context(), ns))
-			tt.breaks(t, ns)
+			tt.breaks(scene{t, ns})
 			t.Cleanup(func() { remove(t, ns) })
 			var last *command.Fix
 			for _, code := range tt.codes {
@@ -198,7 +204,8 @@ func traceOf(t *testing.T, name, ns string) (trace inspect.Trace, err error) {
 	if err != nil {
 		return trace, err
 	}
-	return trace, json.Unmarshal([]byte(out), &trace)
+	err = json.Unmarshal([]byte(out), &trace)
+	return trace, err
 }
 
 // job is the manifest of a Job of one container, with more of its spec; queue is "" for none.

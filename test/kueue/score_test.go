@@ -85,7 +85,7 @@ func (s *score) table() string {
 		fmt.Fprintf(&text, "| %s | %d | %d | %d | %d | %s |\n", name, all, seen, good, seen-good, share)
 	}
 	for _, v := range []inspect.Verdict{inspect.Fits, inspect.Waits, inspect.Never} {
-		row(fmt.Sprintf("`%s`", v), func(r *result) bool { return r.Placement.Verdict == v && !r.Released && !couldPreempt(r.Placement) })
+		row("`"+string(v)+"`", func(r *result) bool { return r.Placement.Verdict == v && !r.Released && !couldPreempt(r.Placement) })
 	}
 	row("`waits`, and could preempt others", func(r *result) bool {
 		return r.Placement.Verdict == inspect.Waits && !r.Released && couldPreempt(r.Placement)

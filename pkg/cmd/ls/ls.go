@@ -238,16 +238,25 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 		return errors.New("--output-watch-events requires --watch or --watch-only")
 	case format == nil:
 		return nil
-	case f.summary && watch:
-		return errors.New("--summary cannot be combined with --watch")
-	case f.summary && format.IsPerJob():
-		return fmt.Errorf("--summary cannot be combined with -o %s: it lists no Jobs", f.output)
-	case f.summary && len(f.labels) > 0:
-		return errors.New("--summary cannot be combined with --label-columns: it lists no Jobs")
-	case f.summary && f.sortBy != "":
-		return errors.New("--summary cannot be combined with --sort-by: it lists no Jobs")
+	case f.summary:
+		return f.summaryConflicts(format)
 	case f.events && !format.IsTable() && !format.IsDocument():
 		return errors.New("--output-watch-events works with a table, json, yaml or kyaml")
+	}
+	return nil
+}
+
+// summaryConflicts says which flags make no sense with --summary.
+func (f *listFlags) summaryConflicts(format *printers.Format) error {
+	switch {
+	case f.watch || f.watchOnly:
+		return errors.New("--summary cannot be combined with --watch")
+	case format.IsPerJob():
+		return fmt.Errorf("--summary cannot be combined with -o %s: it lists no Jobs", f.output)
+	case len(f.labels) > 0:
+		return errors.New("--summary cannot be combined with --label-columns: it lists no Jobs")
+	case f.sortBy != "":
+		return errors.New("--summary cannot be combined with --sort-by: it lists no Jobs")
 	}
 	return nil
 }
@@ -304,7 +313,7 @@ func (o *listOptions) Run(ctx context.Context) error {
 func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.OwnerList, error) {
 	var list *inspect.OwnerList
 	var others []*inspect.Job
-	isJudged := (o.showsFindings() || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
+	isJudged := (o.showsFindings() || o.reasons || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
 	// Whether all was read that tells of a Job, and not the Jobs alone.
 	isWhole := isJudged || o.reasons && len(o.filter.Findings) == 0
 	// Mirrors are counted with their origins, which a count alone cannot know.

@@ -95,8 +95,8 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	list, others = inventory.Owners(o.filter.Matches)
 	for _, n := range judgment.NotJudged {
-		// A Job that is not listed would look well.
-		if n.Part != "" && n.Concerns(o.filter.Findings) {
+		// A Job that is not listed would look well. A reason says by itself what is unknown.
+		if (o.showsFindings() || len(o.filter.Findings) > 0) && n.Part != "" && n.Concerns(o.filter.Findings) {
 			list.Errors = append(list.Errors, n.Error())
 		}
 	}

@@ -57,22 +57,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		return o.readFiles(ctx, f, addresses)
 	}
 	if o.wanted.Name == "" {
-		inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
-		if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
-			// Kueue's configuration tells which clusters are managers.
-			inventory = read.Read(ctx, f, read.Want{Room: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
-		}
-		list := inventory.Traces()
-		if o.orphans {
-			list.KeepOrphans(inventory)
-			if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
-				util.Tell(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
-			}
-		}
-		if len(list.Items) == 0 && !o.query.AllNamespaces {
-			util.NoteMissingNamespace(ctx, o.ErrOut, f)
-		}
-		return list, nil
+		return o.readPairs(ctx, f, addresses), nil
 	}
 	var ahead read.Ahead
 	defer ahead.Stop()
@@ -100,6 +85,26 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		q.Advise(t.Findings)
 	}
 	return list, nil
+}
+
+// readPairs reads brief traces of all pairs.
+func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *inspect.TraceList {
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
+	if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
+		// Kueue's configuration tells which clusters are managers.
+		inventory = read.Read(ctx, f, read.Want{Room: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
+	}
+	list := inventory.Traces()
+	if o.orphans {
+		list.KeepOrphans(inventory)
+		if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
+			util.Tell(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
+		}
+	}
+	if len(list.Items) == 0 && !o.query.AllNamespaces {
+		util.NoteMissingNamespace(ctx, o.ErrOut, f)
+	}
+	return list
 }
 
 // around is what a Job is judged by. Where there is anything to say of it, it is looked

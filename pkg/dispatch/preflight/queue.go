@@ -124,7 +124,7 @@ func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
 // that is there.
 func (c *check) nameQueue(how string) command.Prose {
 	remedy := command.Say("%s with --set-labels %s=QUEUE", command.Text(how), delegation.QueueNameLabel)
-	if c.Request.Create {
+	if c.Create {
 		return remedy
 	}
 	return command.Say("%s; a mirror that is already there keeps its queue: end it with cancel first", remedy)
