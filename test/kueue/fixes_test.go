@@ -91,9 +91,9 @@ func fixCases() []fixCase {
 			create(s.t, management, fmt.Sprintf("---\napiVersion: kueue.x-k8s.io/%s\nkind: LocalQueue\nmetadata: {name: %s, namespace: %s}\nspec: {clusterQueue: %s}\n", multiKueue.API, queue, s.ns, s.ns))
 		}},
 		{name: "name-taken", codes: []string{"JM034"}, breaks: func(s scene) {
-			for _, w := range []string{worker1, worker2} {
-				create(s.t, w, strings.ReplaceAll(job(s.ns, "train", "1", "", ""), "suspend: true", "suspend: false"))
-			}
+			create(s.t, worker1, strings.ReplaceAll(job(s.ns, "train", "1", "", ""), "suspend: true", "suspend: false"))
+			// The only worker that can take the Job is the first one.
+			kubectlOn(s.t, worker2, "patch", "clusterqueues.kueue.x-k8s.io", s.ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"Hold"}}`)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
 		{name: "scaled-while-running", codes: []string{"JM125"}, breaks: func(s scene) {
