@@ -2,6 +2,7 @@ package tutorial
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,8 @@ var varying = []struct {
 	{regexp.MustCompile(`\b(\d+[dhms])+( +|\b)`), "<age> "},
 	// And the heads of these columns, which are as wide as their widest entry.
 	{regexp.MustCompile(`\b(AGE|SINCE|DURATION) +`), "$1 "},
+	// An orphan becomes a warning after a minute, which a slow machine may need.
+	{regexp.MustCompile(`(?m)^\d+ errors?, \d+ warnings?, \d+ info in`), "<findings> in"},
 	// How many events a cluster has is nobody's concern.
 	{regexp.MustCompile(`(?m)^(\S+): \d+ objects$`), "$1: <n> objects"},
 }
@@ -38,5 +41,20 @@ func normal(output string) string {
 	for _, v := range varying {
 		text = v.pattern.ReplaceAllString(text, v.instead)
 	}
-	return text
+	return sortFindings(text)
+}
+
+// finding is one of check's, with its fixes below it.
+var finding = regexp.MustCompile(`(?m)^JM\d{3} .*\n(?: .*\n)*`)
+
+// sortFindings puts the findings of a text into the order of their codes. That of check depends
+// on their severities, and so on their ages.
+func sortFindings(text string) string {
+	sorted := finding.FindAllString(text, -1)
+	slices.Sort(sorted)
+	return finding.ReplaceAllStringFunc(text, func(string) string {
+		next := sorted[0]
+		sorted = sorted[1:]
+		return next
+	})
 }
