@@ -176,6 +176,8 @@ func runFix(t *testing.T, fix *command.Fix) {
 	}
 	c := exec.CommandContext(t.Context(), words[0], words[1:]...) //nolint:gosec // The plugin's own advice.
 	c.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
+	// recreate writes a backup.
+	c.Dir = t.TempDir()
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	assert.NilError(t, c.Run(), "%s", &out)
