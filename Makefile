@@ -113,7 +113,7 @@ validation: ## Test that Kubernetes' own validation takes every status that disp
 
 .PHONY: churn
 churn: build clusters kueue ## Have check look at healthy Jobs that come and go, briefly
-	CHURN=1 $(RACE_ENV) go test $(RACE) -count=1 -timeout 10m -v -run TestNoFalseAlarms ./test/kueue
+	CHURN=1 $(RACE_ENV) go test $(RACE) -count=1 -timeout 10m -v -run '^TestNoFalseAlarms$$' ./test/kueue
 
 .PHONY: churn-long
 churn-long: build clusters kueue ## The same for longer, with bursts of 100 Jobs and a slow MultiKueue
