@@ -80,7 +80,7 @@ demo-down: clusters ## Take the demo's clusters down
 	@go run ./test/demo -down
 
 .PHONY: examples
-examples: build clusters kueue ## Write examples/fleet anew, a bundle of the demo's fleet, and its pictures
+examples: build clusters kueue ## Record examples/fleet again, a snapshot of the demo's fleet, and its pictures
 	@go run ./test/demo -record examples/fleet
 	@go run ./test/demo -down
 	@go test ./test/readme -update

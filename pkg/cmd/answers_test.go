@@ -198,8 +198,7 @@ func TestAnswerInThreeLines(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(lines[2], "Fix: request at most 6 nvidia.com/gpu"), lines[2])
 }
 
-// TestReasonIsSaidOnce: the reason stands at the top of trace, and the finding that has it does
-// not repeat it.
+// TestReasonIsSaidOnce: the reason is at the top of trace, and its finding does not repeat it.
 func TestReasonIsSaidOnce(t *testing.T) {
 	for _, job := range []string{"ml/sweep", "vision/align", "ml/eval", "etl/index"} {
 		namespace, name, _ := strings.Cut(job, "/")

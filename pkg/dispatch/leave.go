@@ -52,7 +52,7 @@ func (t *task) mirrorState() string {
 	case object.StateOf(t.Kind, t.mirrorNow).Suspend:
 		return "stays suspended"
 	}
-	return "goes on running"
+	return "keeps running"
 }
 
 // tellEnd ends the task of a Job whose end has landed on the origin, and says

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// TestMirrorState: only a mirror that runs goes on running.
+// TestMirrorState: only a mirror that runs keeps running.
 func TestMirrorState(t *testing.T) {
 	planned, held, queued, ended := dispatchtest.SmallJob(t), dispatchtest.SmallJob(t), dispatchtest.SmallJob(t), dispatchtest.SmallJob(t)
 	dispatchtest.Set(t, held, "spec.suspend", true)
@@ -20,7 +20,7 @@ func TestMirrorState(t *testing.T) {
 	ended.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
 	task := &task{Task: Task{Kind: delegation.Job(), Plan: &plan.Plan{Kind: delegation.Job(), Mirror: planned}}}
 	task.mirrorNow = planned
-	assert.Equal(t, task.mirrorState(), "goes on running")
+	assert.Equal(t, task.mirrorState(), "keeps running")
 	task.mirrorNow = held
 	assert.Assert(t, strings.Contains(task.mirrorState(), "as Kueue does if it manages all Jobs"), task.mirrorState())
 	task.made = "uid"

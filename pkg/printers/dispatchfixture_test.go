@@ -79,7 +79,7 @@ func severalJobs() []dispatch.Event {
 			const why = "its mirror on worker-1 was deleted by somebody else; the origin stays as it is"
 			events = append(events, happened(3*s, dispatch.MirrorDeleted, name, why), happened(3*s, end, name, "job ml/"+name+": "+why))
 		default:
-			events = append(events, happened(3*s, end, name, "its mirror on worker-1 goes on running, and its status is not copied any more"))
+			events = append(events, happened(3*s, end, name, "its mirror on worker-1 keeps running, and its status is not copied any more"))
 		}
 	}
 	return append(events, happened(4*s, dispatch.Warned, "train-8", "it is old"), changed(happened(4*s, "Unheard", "train-9", ""), func(e *dispatch.Event) { e.Mirror = nil }))

@@ -124,7 +124,7 @@ func TestDispatchOutlivesItsCredentials(t *testing.T) {
 }
 
 // TestDispatchWithoutCredentials: they end, and there are none for a while. It is said what to
-// do, the Job goes on running, nothing is lost; and with new ones all goes on.
+// do, the Job keeps running, nothing is lost; and with new ones all goes on.
 func TestDispatchWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-logged-out"
@@ -162,7 +162,7 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
 	d.Signal(syscall.SIGTERM)
 	assert.Equal(t, d.End(), 143, d.Told.String())
-	// Whether it is "left" or "goes on running" depends on which request is the first without.
+	// Whether it is "left" or "keeps running" depends on which request is the first without.
 	assert.Assert(t, contains(d.Seen[len(d.Seen)-1].Message, "its mirror on "+worker1, "Log in again"), "%v", d.Seen)
 	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
 }

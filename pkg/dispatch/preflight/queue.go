@@ -120,8 +120,8 @@ func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
 	}}
 }
 
-// nameQueue is how to put a mirror into a queue. Kueue lets nobody change the queue of a Job
-// that is there.
+// nameQueue returns how to put a mirror into a queue. Kueue refuses to change the queue of an
+// existing Job.
 func (c *check) nameQueue(how string) command.Prose {
 	remedy := command.Say("%s with --set-labels %s=QUEUE", command.Text(how), delegation.QueueNameLabel)
 	if c.Create {
