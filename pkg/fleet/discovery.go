@@ -15,10 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/disk"
 	memcache "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 )
 
@@ -191,16 +193,25 @@ func (a *API) fails(group string) bool {
 // Schemas returns the OpenAPI v3 document of a group and version, as JSON. It is
 // nil where the server publishes none.
 func (d *Discovery) Schemas(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {
-	document, err := d.schemasOf(ctx, gv)
-	if moved := (*RedirectError)(nil); errors.As(err, &moved) {
-		// The address of a schema changes with it, and API servers redirect from the old one to
-		// the new one. Redirects are not followed, so the new address is read from the list.
-		d.mu.Lock()
-		d.schemas = nil
-		d.mu.Unlock()
-		document, err = d.schemasOf(ctx, gv)
-	}
+	var document []byte
+	// The address of a schema changes with it, and API servers redirect from the old one to
+	// the new one. Redirects are not followed, so the new address is read from the list. While
+	// definitions are installed, that changes several times a second.
+	backoff := wait.Backoff{Steps: 4, Duration: 50 * time.Millisecond, Factor: 3}
+	err := retry.OnError(backoff, isMoved, func() (err error) {
+		if document, err = d.schemasOf(ctx, gv); isMoved(err) {
+			d.mu.Lock()
+			d.schemas = nil
+			d.mu.Unlock()
+		}
+		return err
+	})
 	return document, err
+}
+
+func isMoved(err error) bool {
+	moved := (*RedirectError)(nil)
+	return errors.As(err, &moved)
 }
 
 func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {

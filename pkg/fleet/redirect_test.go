@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -207,4 +208,37 @@ func TestNoRequestLeavesTheServer(t *testing.T) {
 		assert.Equal(t, errors.As(err, &refused), isRefused, "%s: %v", address, err)
 	}
 	assert.Equal(t, victim.Load(), int64(0))
+}
+
+// TestSchemasMove: while definitions change, the address in the list is outdated several times
+// in a row. The list is read again, and no redirect is followed.
+func TestSchemasMove(t *testing.T) {
+	var lists, documents atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		hash := r.URL.Query().Get("hash")
+		switch {
+		case r.URL.Path == "/openapi/v3":
+			_, _ = fmt.Fprintf(w, `{"paths":{"apis/batch/v1":{"serverRelativeURL":"/openapi/v3/apis/batch/v1?hash=%d"}}}`, lists.Add(1))
+		case r.URL.Path == "/openapi/v3/apis/batch/v1" && hash == "3":
+			_, _ = fmt.Fprint(w, `{"openapi":"3.0.0"}`)
+		case r.URL.Path == "/openapi/v3/apis/batch/v1":
+			documents.Add(1)
+			http.Redirect(w, r, r.URL.Path+"?hash=new", http.StatusMovedPermanently)
+		case r.URL.Path == "/apis":
+			_, _ = fmt.Fprint(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`)
+		default:
+			_, _ = fmt.Fprint(w, `{"kind":"APIVersions","versions":[]}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL}
+	assert.NilError(t, prepare(config))
+	c, _ := discover(t, config, "")
+	d, err := c.Discovery()
+	assert.NilError(t, err)
+	document, err := d.Schemas(t.Context(), batchv1.SchemeGroupVersion)
+	assert.NilError(t, err)
+	assert.Equal(t, string(document), `{"openapi":"3.0.0"}`)
+	assert.Equal(t, documents.Load(), int64(2))
 }
