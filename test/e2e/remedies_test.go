@@ -170,17 +170,19 @@ func (f *kueueFleet) restoreKubeconfig() {
 	assert.NilError(f.t, err)
 }
 
-// deleteSick deletes the Job called sick as kubectl delete does, and waits until it is gone;
-// Kueue and the garbage collector do the rest.
+// deleteSick deletes the Job called sick as kubectl delete does, and waits until it is gone; a
+// mirror may have its name then. Kueue and the garbage collector do the rest.
 func deleteSick(cluster string) func(*kueueFleet) {
 	return func(f *kueueFleet) {
 		t := f.t
 		jobs := client(t, cluster).BatchV1().Jobs(f.ns)
 		policy := metav1.DeletePropagationBackground
+		sick, err := jobs.Get(t.Context(), "sick", metav1.GetOptions{})
+		assert.NilError(t, err)
 		assert.NilError(t, jobs.Delete(t.Context(), "sick", metav1.DeleteOptions{PropagationPolicy: &policy}))
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err := jobs.Get(ctx, "sick", metav1.GetOptions{})
-			return apierrors.IsNotFound(err), nil
+		err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			j, err := jobs.Get(ctx, "sick", metav1.GetOptions{})
+			return apierrors.IsNotFound(err) || err == nil && j.UID != sick.UID, nil
 		})
 		assert.NilError(t, err)
 	}

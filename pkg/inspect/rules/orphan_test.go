@@ -263,7 +263,7 @@ func TestCollectedByKueue(t *testing.T) {
 	const base = "origin-deleted-controller-down"
 	f := judge(t, inventory(t, recordings+"/"+base), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Warning)
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "start Kueue on kwok-mgr"), f.Remedy)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "see that Kueue runs on kwok-mgr"), f.Remedy)
 	atWork := add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default,
 		creationTimestamp: "2026-11-20T23:27:30Z"}, status: {conditions: [
 		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`)

@@ -56,7 +56,7 @@ func gone(v *View, d *dispatcher, s stray) Sighting {
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("a copy of a Workload that %s no longer has is still queued, or holds quota, on %s", d.Context, s.worker.Context),
-		Remedy:   command.Say("start Kueue on %s, which deletes it within a minute, or %s", d.Context, d.deleting(&s)),
+		Remedy:   command.Say("see that Kueue runs on %s: it deletes this within a minute (gcInterval, unless that is 0s); or %s", d.Context, d.deleting(&s)),
 	}
 	if last := v.lastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, stamp(last)))
