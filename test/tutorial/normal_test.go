@@ -32,7 +32,7 @@ var varying = []struct {
 	// An orphan becomes a warning after a minute, which a slow machine may need.
 	{regexp.MustCompile(`(?m)^\d+ errors?, \d+ warnings?, \d+ info in`), "<findings> in"},
 	// So does what helps: that Kueue works shows for a minute after it did something.
-	{regexp.MustCompile(`(?m)^(JM053 .*\n  fix: ).*$`), "${1}<fix>"},
+	{regexp.MustCompile(`(?m)^(JM053 .*\n {2}fix: ).*$`), "${1}<fix>"},
 	// How many events a cluster has is nobody's concern.
 	{regexp.MustCompile(`(?m)^(\S+): \d+ objects$`), "$1: <n> objects"},
 }
