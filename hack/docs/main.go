@@ -107,7 +107,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
 	} {
 		schema := r.Reflect(document)
 		for _, t := range nullables() {
@@ -190,20 +190,21 @@ func pages(c *cobra.Command, files map[string][]byte) error {
 // enums are the types that have a few values only.
 func enums() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[delegation.Status]():       enum(delegation.Statuses()),
-		reflect.TypeFor[delegation.Change]():       enum(delegation.Changes()),
-		reflect.TypeFor[kubecontext.Code]():        enum(kubecontext.Codes()),
-		reflect.TypeFor[inspect.Relation]():        enum(inspect.Relations()),
-		reflect.TypeFor[inspect.Verdict]():         enum(inspect.Verdicts()),
-		reflect.TypeFor[inspect.PlacementReason](): enum(inspect.PlacementReasons()),
-		reflect.TypeFor[inspect.JobState]():        enum(inspect.JobStates()),
-		reflect.TypeFor[inspect.JobReason]():       enum(inspect.JobReasons()),
-		reflect.TypeFor[inspect.State]():           enum(inspect.States()),
-		reflect.TypeFor[inspect.PositionSource]():  enum(inspect.PositionSources()),
-		reflect.TypeFor[inspect.QueueKind]():       enum(inspect.QueueKinds()),
-		reflect.TypeFor[inspect.Health]():          enum(inspect.Healths()),
-		reflect.TypeFor[inspect.Severity]():        enum(inspect.Severities()),
-		reflect.TypeFor[dispatch.EventType]():      enum(dispatch.EventTypes()),
+		reflect.TypeFor[delegation.Status]():        enum(delegation.Statuses()),
+		reflect.TypeFor[delegation.Change]():        enum(delegation.Changes()),
+		reflect.TypeFor[kubecontext.Code]():         enum(kubecontext.Codes()),
+		reflect.TypeFor[inspect.Relation]():         enum(inspect.Relations()),
+		reflect.TypeFor[inspect.Verdict]():          enum(inspect.Verdicts()),
+		reflect.TypeFor[inspect.PlacementReason]():  enum(inspect.PlacementReasons()),
+		reflect.TypeFor[inspect.JobState]():         enum(inspect.JobStates()),
+		reflect.TypeFor[inspect.JobReason]():        enum(inspect.JobReasons()),
+		reflect.TypeFor[inspect.State]():            enum(inspect.States()),
+		reflect.TypeFor[inspect.PositionSource]():   enum(inspect.PositionSources()),
+		reflect.TypeFor[inspect.QueueKind]():        enum(inspect.QueueKinds()),
+		reflect.TypeFor[inspect.Health]():           enum(inspect.Healths()),
+		reflect.TypeFor[inspect.Severity]():         enum(inspect.Severities()),
+		reflect.TypeFor[inspect.FindingEventType](): enum(inspect.FindingEventTypes()),
+		reflect.TypeFor[dispatch.EventType]():       enum(dispatch.EventTypes()),
 	}
 }
 

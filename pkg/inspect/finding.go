@@ -79,6 +79,36 @@ type FindingList struct {
 	Errors []ContextError `json:"errors"`
 }
 
+// FindingEventType is what happened to a finding.
+type FindingEventType string
+
+// What happens to findings while check watches.
+const (
+	FindingAppeared FindingEventType = "new"
+	FindingCleared  FindingEventType = "cleared"
+)
+
+// FindingEventTypes returns all of them.
+func FindingEventTypes() []FindingEventType {
+	return []FindingEventType{FindingAppeared, FindingCleared}
+}
+
+// FindingEvent is what a command of check --exec reads from standard input.
+type FindingEvent struct {
+	metav1.TypeMeta `json:",inline"`
+	// Time is when check noticed it, by the clock of the machine that runs check.
+	Time metav1.Time `json:"time"`
+	// Event is what happened.
+	Event FindingEventType `json:"event"`
+	// Finding is the finding; if it is cleared, as it was last seen.
+	Finding Finding `json:"finding"`
+}
+
+// NewFindingEvent returns an event about a finding, without its time.
+func NewFindingEvent(event FindingEventType, f Finding) *FindingEvent {
+	return &FindingEvent{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "FindingEvent"}, Event: event, Finding: f}
+}
+
 // CheckSummary counts what check has checked and found.
 type CheckSummary struct {
 	// Errors, Warnings and Infos are how many findings there are of each severity.

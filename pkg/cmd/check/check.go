@@ -40,6 +40,9 @@ type checkFlags struct {
 	selector  string
 	// withPassed adds what passed to a JUnit report.
 	withPassed bool
+	// exec is the command to run for each finding that appears or is cleared.
+	exec        string
+	execTimeout time.Duration
 }
 
 // checkOptions are what check needs to run, checked.
@@ -56,8 +59,10 @@ type checkOptions struct {
 	watch   bool
 	// withPassed adds what passed to a JUnit report.
 	withPassed bool
-	format     *printers.Format
-	table      printers.TableOptions
+	// notifier runs a command while check watches; nil without --exec.
+	notifier *notifier
+	format   *printers.Format
+	table    printers.TableOptions
 }
 
 // NewCommand makes the command.
@@ -89,6 +94,9 @@ be read is listed as not checked. The exit code is 3 if there is a finding at or
   # Right after a change: count everything, leave out known problems
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
+  # Run a program for each new or cleared finding
+  NAME check -A -w --exec ./notify.sh
+
   # In CI
   NAME check -A -o junit --with-passed > report.xml`, "NAME", env.DisplayName()),
 
@@ -112,7 +120,11 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard")
 	util.Describe(cmd, util.ForFindings, util.ListOf(util.OneOf(util.Codes()...), ""), "suppress")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Keep checking, and show what changes")
+	flags.StringVar(&f.exec, "exec", "", "With --watch, a command to run for each new or cleared finding at or above --fail-on. It reads the finding as JSON. No shell is involved")
+	flags.DurationVar(&f.execTimeout, "exec-timeout", 30*time.Second, "How long a command of --exec may run")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
+	util.Describe(cmd, util.ForFollowing, cobra.NoFileCompletions, "exec-timeout")
+	util.Describe(cmd, util.ForFollowing, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), "exec")
 	formats := append(printers.Formats(), junit, sarif)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
@@ -142,6 +154,13 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.conflicts()); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
+	if f.exec != "" {
+		words, err := parseCommand(f.exec)
+		if err != nil {
+			return nil, &util.UsageError{Err: err}
+		}
+		o.notifier = &notifier{command: words, timeout: f.execTimeout, least: o.failOn, env: env.Environ, clock: env.Clock}
+	}
 	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches, Reach: f.ReachFlags()}
 	o.contexts, err = f.Load(&o.Environment, util.EveryContext)
 	if err != nil {
@@ -168,6 +187,12 @@ func (f *checkFlags) conflicts() error {
 		return fmt.Errorf("--fail-on must be error, warning, info or none, not %q", f.failOn)
 	case f.From != "" && f.watch:
 		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
+	case f.exec != "" && !f.watch:
+		return errors.New("--exec requires --watch")
+	case f.exec != "" && f.failOn == failOnNone:
+		return errors.New("--exec cannot be combined with --fail-on none: no finding would run the command")
+	case f.execTimeout <= 0:
+		return fmt.Errorf("--exec-timeout must be more than zero, not %s", f.execTimeout)
 	case f.withPassed && f.output != junit:
 		return errors.New("--with-passed requires -o junit")
 	case f.watch && (f.output == junit || f.output == sarif):

@@ -30,6 +30,12 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	}
 	if o.watch {
 		o.table.Compact = true
+		if o.notifier != nil {
+			ctx, cancel := context.WithCancel(ctx)
+			defer o.notifier.start(ctx)()
+			defer cancel()
+			again.Notes = o.notifier.notes
+		}
 		return again.Run(ctx, f)
 	}
 	once := again.Read
@@ -70,6 +76,9 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 			// A context that does not answer is among them already.
 			list.Unchecked = append(list.Unchecked, u)
 		}
+	}
+	if o.notifier != nil {
+		o.notifier.update(list)
 	}
 	return list, nil
 }

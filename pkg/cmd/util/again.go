@@ -41,6 +41,8 @@ type Repeated[T any] struct {
 	// beside it.
 	Write func(io.Writer, T) error
 	Show  func(T) error
+	// Notes, unless it is nil, returns what to report beside a value.
+	Notes func() []string
 }
 
 // Once reads and shows a single time.
@@ -62,6 +64,7 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	defer cancel()
 	changed := f.Remember(ctx)
 	v := &view[T]{Repeated: r, notes: NewUnwatchedNotes(f, r.ErrOut)}
+	v.notes.others = r.Notes
 	if _, isTerminal := r.Terminal(); isTerminal && r.IsTable {
 		v.screen = printers.NewScreen(r.Out)
 	}
@@ -177,6 +180,8 @@ type UnwatchedNotes struct {
 	fleet *fleet.Fleet
 	out   io.Writer
 	told  sets.Set[string]
+	// others are further notes, unless it is nil.
+	others func() []string
 }
 
 // NewUnwatchedNotes makes them for a place to tell them.
@@ -199,6 +204,9 @@ func (n *UnwatchedNotes) All() []string {
 	var notes []string
 	for _, u := range n.fleet.Unwatched() {
 		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
+	}
+	if n.others != nil {
+		notes = append(notes, n.others()...)
 	}
 	return notes
 }

@@ -34,7 +34,10 @@ type Environment struct {
 	Args []string
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
-	Clock     clock.WithTicker
+	// Environ are the variables that commands inherit which the plugin runs, as os.Environ
+	// returns them.
+	Environ []string
+	Clock   clock.WithTicker
 	// Host is the name of the machine, and PID the number of the process on it.
 	Host string
 	PID  int
@@ -51,6 +54,7 @@ func ThisProcess() Environment {
 		Program:   os.Args[0],
 		Args:      os.Args[1:],
 		LookupEnv: os.LookupEnv,
+		Environ:   os.Environ(),
 		Clock:     clock.RealClock{},
 		Host:      host,
 		PID:       os.Getpid(),

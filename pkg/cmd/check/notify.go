@@ -1,0 +1,218 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/shlex"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// Environment variables of the command that --exec runs.
+const (
+	eventVariable       = "KUBECTL_JOBS_MANAGEDBY_EVENT"
+	fingerprintVariable = "KUBECTL_JOBS_MANAGEDBY_FINGERPRINT"
+)
+
+// killDelay is how long a command may take to end after it was interrupted.
+const killDelay = 5 * time.Second
+
+// parseCommand splits the value of --exec into words as a shell would, without running one.
+func parseCommand(line string) ([]string, error) {
+	words, err := shlex.Split(line)
+	if err == nil && len(words) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--exec %q is not a command: %w", line, err)
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return nil, fmt.Errorf("--exec: cannot run %q: %w", words[0], err)
+	}
+	return words, nil
+}
+
+// notifier runs a command for each finding that appears or is cleared, one at a time.
+type notifier struct {
+	command []string
+	timeout time.Duration
+	// least is the lowest severity that counts.
+	least inspect.Severity
+	env   []string
+	clock clock.Clock
+
+	// open are the findings that were reported and not cleared, by fingerprint.
+	open map[string]openFinding
+
+	mutex sync.Mutex
+	queue []inspect.FindingEvent
+	// failed counts the runs that failed, failure describes the last one.
+	failed  int
+	failure string
+	// more has a value while the queue is not empty.
+	more chan struct{}
+}
+
+// openFinding is a finding with what could not be read when it was last seen.
+type openFinding struct {
+	inspect.Finding
+	unread sets.Set[string]
+}
+
+// start runs commands until ctx is over. The returned function waits for the last one.
+func (n *notifier) start(ctx context.Context) (wait func()) {
+	n.open, n.more = map[string]openFinding{}, make(chan struct{}, 1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-n.more:
+			}
+			for e, ok := n.next(); ok && ctx.Err() == nil; e, ok = n.next() {
+				if err := n.run(ctx, e); err != nil && ctx.Err() == nil {
+					n.fail(e, err)
+				}
+			}
+		}
+	})
+	return running.Wait
+}
+
+// update compares what was found with what is open. A finding counts as cleared only if
+// nothing that was read when it was found is unread now.
+func (n *notifier) update(list *inspect.FindingList) {
+	unread := unreadParts(list)
+	now := sets.New[string]()
+	for _, f := range list.Items {
+		if !f.Severity.IsAtLeast(n.least) {
+			continue
+		}
+		now.Insert(f.Fingerprint)
+		if _, isOpen := n.open[f.Fingerprint]; !isOpen {
+			n.add(inspect.FindingAppeared, f)
+		}
+		n.open[f.Fingerprint] = openFinding{Finding: f, unread: unread}
+	}
+	for _, fingerprint := range sets.List(sets.KeySet(n.open).Difference(now)) {
+		if f := n.open[fingerprint]; f.unread.IsSuperset(unread) {
+			delete(n.open, fingerprint)
+			n.add(inspect.FindingCleared, f.Finding)
+		}
+	}
+}
+
+// unreadParts are the contexts, and parts of them, that could not be read.
+func unreadParts(list *inspect.FindingList) sets.Set[string] {
+	parts := sets.New[string]()
+	for _, e := range list.Errors {
+		parts.Insert(e.Context + " " + strings.Join(e.NotJudged, " "))
+	}
+	for _, u := range list.Unchecked {
+		parts.Insert(u.What + " " + strings.Join(u.Contexts, " "))
+	}
+	return parts
+}
+
+func (n *notifier) add(event inspect.FindingEventType, f inspect.Finding) {
+	e := inspect.NewFindingEvent(event, f)
+	e.Time = metav1.NewTime(n.clock.Now().UTC())
+	n.mutex.Lock()
+	n.queue = append(n.queue, *e)
+	n.mutex.Unlock()
+	select {
+	case n.more <- struct{}{}:
+	default:
+	}
+}
+
+func (n *notifier) next() (inspect.FindingEvent, bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if len(n.queue) == 0 {
+		return inspect.FindingEvent{}, false
+	}
+	e := n.queue[0]
+	n.queue = slices.Delete(n.queue, 0, 1)
+	return e, true
+}
+
+// run runs the command for an event. What it prints is kept for the error only.
+func (n *notifier) run(ctx context.Context, e inspect.FindingEvent) error {
+	input, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, fmt.Errorf("it ran longer than %s (--exec-timeout)", n.timeout))
+	defer cancel()
+	var output lastLine
+	cmd := exec.CommandContext(ctx, n.command[0], n.command[1:]...)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(input, '\n')), &output
+	cmd.Env = append(slices.Clone(n.env), eventVariable+"="+string(e.Event), fingerprintVariable+"="+e.Finding.Fingerprint)
+	cmd.WaitDelay = killDelay
+	err = cmd.Run()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil && len(output) > 0 {
+		err = fmt.Errorf("%w: %s", err, output)
+	}
+	return err
+}
+
+func (n *notifier) fail(e inspect.FindingEvent, err error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.failed++
+	n.failure = fmt.Sprintf("warning: --exec %s failed for %s of %s: %v", n.command[0], e.Event, subject(e.Finding), err)
+}
+
+// notes describe the last run that failed; none if all succeeded.
+func (n *notifier) notes() []string {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	switch n.failed {
+	case 0:
+		return nil
+	case 1:
+		return []string{n.failure}
+	}
+	return []string{fmt.Sprintf("%s (%d runs failed)", n.failure, n.failed)}
+}
+
+// subject names a finding in a line.
+func subject(f inspect.Finding) string {
+	name := f.Name
+	if f.Namespace != "" {
+		name = f.Namespace + "/" + f.Name
+	}
+	return f.Code + " " + f.Kind + " " + name
+}
+
+// lastLine keeps the last line that was written, up to a limit.
+type lastLine string
+
+// lineLimit is how many bytes of a line are kept.
+const lineLimit = 200
+
+// Write implements io.Writer.
+func (l *lastLine) Write(p []byte) (int, error) {
+	lines := strings.Split(strings.TrimRight(string(p), "\n"), "\n")
+	last := strings.ToValidUTF8(lines[len(lines)-1], "")
+	*l = lastLine(last[:min(len(last), lineLimit)])
+	return len(p), nil
+}
