@@ -24,15 +24,31 @@ export GOFLAGS := $(filter-out -trimpath -gcflags=%,$(GOFLAGS)) -trimpath -gcfla
 # The race detector needs cgo. Go's own linker does in 4 s what takes the system's, to
 # which cgo leads it, 15 s, and a quarter of that goes into tables for debuggers; for each
 # of some 40 packages. They are vetted by make lint, and not once more.
+CC := $(shell command -v $$(go env CC))
+ifneq ($(CC),)
 RACE := -race -vet=off -ldflags="-s -w $(if $(filter linux,$(shell go env GOOS)),-linkmode=internal)"
 # What it compiles it shares with nothing, so it may keep the paths of sources, which
 # failing assertions quote. It has every program sleep for a second at its end, and
 # tests run hundreds. Memory is for time: a quarter of all computing was collecting it.
 RACE_ENV := CGO_ENABLED=1 GOFLAGS="$(filter-out -trimpath,$(GOFLAGS))" GORACE=atexit_sleep_ms=10 GOGC=400 GOMEMLIMIT=2GiB
+else
+RACE := -vet=off
+RACE_ENV := GOGC=400 GOMEMLIMIT=2GiB
+endif
 # Tests wait for clusters more than they compute, so more of them run at once than
 # there are processors.
-GOTEST = $(RACE_ENV) $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json -- $(RACE) -timeout 30m
+GOTESTSUM = $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json --
+GOTEST = $(RACE_ENV) $(GOTESTSUM) $(RACE) -timeout 30m
+# What judges all recordings. Under the race detector it takes ten times as long and 5 GB, for
+# commands that run at once in the same way in each recording. So there, -short has pkg/cmd leave
+# the recordings out; and rules starts nothing that runs at once, which a test of
+# internal/architecture holds.
+JUDGES := ./pkg/cmd ./pkg/inspect/rules
+# All other packages of some patterns, with pkg/cmd in its short form.
+others = $$(go list $(1) | grep -v '/pkg/inspect/rules$$')
+UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/readme
 CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/kueue ./test/controllers ./test/tutorial
+SAY_RACE = @$(if $(CC),,echo "There is no C compiler, so these tests run without the race detector.")
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
 
 GO_FILES := $(shell find cmd internal pkg -name '*.go' -not -name '*_test.go') go.mod go.sum
@@ -88,15 +104,26 @@ examples: build clusters kueue ## Record examples/fleet again, a snapshot of the
 
 .PHONY: test
 # Those with clusters first: they wait, and what computes goes on beside them.
-test: build clusters controllers kueue $(TOOLS)/gotestsum ## Run all tests, those against real clusters too
-	$(GOTEST) -p 3 -parallel 24 $(CLUSTER_TESTS) ./pkg/inspect/rules ./pkg/cmd ./...
+test: build clusters controllers kueue test-judges ## Run all tests, those against real clusters too
+	$(SAY_RACE)
+	$(GOTEST) -short -p 3 -parallel 24 $(CLUSTER_TESTS) $(call others,./...)
 	$(SLOWEST)
 	@$(MAKE) --no-print-directory validation
 
 .PHONY: test-unit
-test-unit: $(TOOLS)/gotestsum ## Run the tests that need no cluster
-	$(GOTEST) ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/readme
+test-unit: test-judges ## Run the tests that need no cluster
+	$(SAY_RACE)
+	$(GOTEST) -short $(call others,$(UNIT_TESTS))
 	$(SLOWEST)
+
+.PHONY: test-judges
+test-judges: $(TOOLS)/gotestsum ## Run the tests of commands and rules over all recordings, without the race detector
+	GOGC=400 GOMEMLIMIT=2GiB $(GOTESTSUM) -vet=off $(JUDGES)
+	$(SLOWEST)
+
+.PHONY: test-fast
+test-fast: ## Run the tests that need no cluster, of what has changed, without the race detector
+	go test -short $(UNIT_TESTS)
 
 .PHONY: test-clusters
 test-clusters: build clusters controllers kueue $(TOOLS)/gotestsum ## Run the tests that need clusters

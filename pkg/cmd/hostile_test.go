@@ -74,6 +74,7 @@ func spoil(value any, path ...string) any {
 // thinks of whoever pastes, each command is one that a shell takes as it was meant; ours
 // read the words as the options that they were made of.
 func TestHostileBundles(t *testing.T) {
+	skipIfShort(t)
 	dirs, err := filepath.Glob(recordings + "/*/snapshot.yaml")
 	assert.NilError(t, err)
 	found := 0

@@ -59,6 +59,7 @@ func TestQueues(t *testing.T) {
 // TestQueuesAddUp: what queues use is what their admitted Workloads hold, on every cluster
 // of every recording.
 func TestQueuesAddUp(t *testing.T) {
+	skipIfShort(t)
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)
 	compared := 0
