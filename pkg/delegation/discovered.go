@@ -9,7 +9,7 @@ import (
 
 // DiscoveredKind is a kind that no row of the table names, as its schema tells of
 // it. Its status reads by the conditions that many kinds have in common
-// (kubernetes community: api-conventions.md, "Typical status properties"; the
+// (kubernetes community: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md, "Typical status properties"; the
 // kinds of the table), and is Unknown where none of these shows.
 func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, managedBy []string) Kind {
 	return Kind{

@@ -3,7 +3,7 @@ package delegation
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // The rows of the table. Where no other source is named, they are the facts of
-// reference job-api.md E, each with its file there.
+// docs/reference/kinds.md#kinds, each with its file there.
 
 // jobKind is the built-in batch/v1 Job (reference: KEP-4368).
 var jobKind = Kind{

@@ -10,7 +10,7 @@ import (
 const admissionGate = "kueue.x-k8s.io/admission"
 
 // unmanagedKinds have no field that names an owner. MultiKueue moves them all the
-// same, and its labels are all that tells (reference: multikueue.md B). Only
+// same, and its labels are all that tells (docs/reference/multikueue.md#adapters). Only
 // those that were submitted to a queue are looked at.
 func unmanagedKinds() []Kind {
 	return []Kind{

@@ -34,7 +34,7 @@ const (
 	RayGenerationAnnotation = "kueue.x-k8s.io/raycluster-generation"
 
 	// MultiKueueOriginUIDAnnotation is on the mirrors of kinds without managedBy: the
-	// origin's uid (reference: multikueue.md 0).
+	// origin's uid (docs/reference/multikueue.md#markers).
 	MultiKueueOriginUIDAnnotation = "kueue.x-k8s.io/multikueue-origin-uid"
 	// PodGroupLabel names the group of pods that a pod is one of; their Workload has
 	// the group's name.

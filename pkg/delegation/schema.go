@@ -58,7 +58,7 @@ func ParseSchemas(document []byte) (*Schemas, error) {
 
 // Kind makes a kind of what a schema tells of one that is served as plural: whether
 // it has a managedBy that is a text, in its spec or in the runPolicy there and
-// nowhere else, and what is written about that (reference: job-api.md F). ok is
+// nowhere else, and what is written about that (docs/reference/kinds.md#discovery). ok is
 // false where it has none.
 func (s *Schemas) Kind(gvk schema.GroupVersionKind, plural string, shortNames []string) (k Kind, ok bool) {
 	for _, path := range [][]string{{"spec", "managedBy"}, {"spec", "runPolicy", "managedBy"}} {

@@ -133,7 +133,7 @@ func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
 	}
 }
 
-// What else is called managedBy: reference job-api.md F.
+// What else is called managedBy: docs/reference/kinds.md#discovery.
 func TestSchemaOfWhatCannotBeDelegated(t *testing.T) {
 	nest := func(steps ...string) string {
 		properties := managedBy("")

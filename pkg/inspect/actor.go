@@ -61,7 +61,7 @@ func (a Actor) String() string {
 // Duty is a step that an actor takes, in words that follow "waits for".
 type Duty string
 
-// The duties. The steps of MultiKueue are in their order: reference multikueue.md C1.
+// The duties. The steps of MultiKueue are in their order: docs/reference/multikueue.md#steps.
 const (
 	// DutyAny is any trace that shows no more than that the actor was at work.
 	DutyAny Duty = ""

@@ -12,7 +12,7 @@ import (
 )
 
 // kueueDeeds collects what one cluster's Kueue was seen to do, there and, where it
-// dispatches, on its workers (reference: multikueue.md C1).
+// dispatches, on its workers (docs/reference/multikueue.md#steps).
 type kueueDeeds struct {
 	*Inventory
 	home *Facts

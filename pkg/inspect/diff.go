@@ -39,9 +39,8 @@ func (d Difference) IsStatus() bool {
 	return d.Field == "status" || strings.HasPrefix(d.Field, "status.")
 }
 
-// Settling is how long a copy may take. MultiKueue was seen to take 2.1 seconds
-// at the median and up to 4.5; reference multikueue.md D-VI asks not to make
-// anything of less than about five.
+// Settling is how long a copy may take. MultiKueue was seen to take 2.1 seconds at the median and
+// up to 4.5 (docs/reference/multikueue.md#what-is-normal).
 const Settling = 5 * time.Second
 
 // Differences compares a mirror with its origin. What the delegation itself
@@ -198,7 +197,7 @@ func (c *comparison) compareStatus(origin, mirror *Job) {
 
 // expected are fields of a spec that differ between an origin and its mirror in
 // a healthy fleet: what delegation takes away, what the server fills in anew, and
-// what Kueue adds on either side (reference: multikueue.md B and D-VI).
+// what Kueue adds on either side (docs/reference/multikueue.md#adapters).
 func expected(origin *Job) sets.Set[string] {
 	kind := origin.Row()
 	same := sets.New(

@@ -94,8 +94,8 @@ const recreated = time.Minute
 // A delegated object is never a mirror, and no mirror has two origins. An object
 // of a kind without managedBy is an origin if there is a mirror of it. What was made
 // for another object, and may have its marks, is neither. How
-// mirrors are recognised: reference multikueue.md 0 (markers, and the Workload's
-// name, which holds the origin's uid) and our own markers.
+// mirrors are recognised: docs/reference/multikueue.md#markers, and our
+// own markers.
 func PairUp(jobs []*Job) *Pairs {
 	p := newPairer(jobs)
 	result := &Pairs{}

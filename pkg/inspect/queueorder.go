@@ -7,8 +7,8 @@ import (
 )
 
 // Blocker is why Kueue says nothing of a Workload, though it runs: the Workload waits
-// behind another one, or is equal to one for which there is no room (reference:
-// capacity.md 7). Neither gets a condition.
+// behind another one, or is equal to one for which there is no room (see
+// docs/reference/scheduling.md#order). Neither gets a condition.
 type Blocker struct {
 	Queue *kueue.ClusterQueue
 	// Workload is the other one, and Condition what Kueue says of that.

@@ -11,7 +11,7 @@ import (
 const assignment = "couldn't assign flavors to pod set "
 
 // The messages of Kueue's flavor assigner (kueue: pkg/scheduler/flavorassigner,
-// pkg/cache/scheduler/tas_flavor_snapshot.go; reference: capacity.md 5).
+// pkg/cache/scheduler/tas_flavor_snapshot.go; docs/reference/scheduling.md#messages).
 var (
 	overLimit     = regexp.MustCompile(`insufficient quota for (\S+) in flavor (\S+), (?:previously considered podsets requests \((\S+)\) \+ current podset request \((\S+)\) > maximum capacity \((\S+)\)|request > maximum capacity \((\S+) > (\S+)\))`)
 	quotaInUse    = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed`)
@@ -71,7 +71,7 @@ func Lacking(lacks []Lack, reasons ...WaitReason) bool {
 
 // severities returns the reasons of flavors, the mildest first. Kueue names the mildest
 // reason among the flavors of a podset, and the worst among podsets (kueue:
-// flavorassigner.go; reference: capacity.md 5).
+// flavorassigner.go; docs/reference/scheduling.md#messages).
 func severities() []WaitReason {
 	return slices.Concat([]WaitReason{ReasonQuotaInUse, ReasonNoTopologyDomain, ReasonOverLimit}, flavorReasons())
 }

@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestLacks: the messages are Kueue's own, of 0.9 to 0.20 (reference: capacity.md 5).
+// TestLacks: the messages are Kueue's own, of 0.9 to 0.20 (docs/reference/scheduling.md#messages).
 func TestLacks(t *testing.T) {
 	for message, want := range map[string][]Lack{
 		"": nil,

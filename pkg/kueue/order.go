@@ -7,7 +7,7 @@ import (
 
 // VisibilityGroup is the API by which Kueue tells the order of its queues, as it has it in
 // memory. It is served by Kueue itself, behind the API server, and need not be there (kueue:
-// pkg/visibility; reference: capacity.md 7).
+// pkg/visibility; docs/reference/scheduling.md#order).
 const VisibilityGroup = "visibility.kueue.x-k8s.io"
 
 // PendingWorkload is one that waits in a queue.

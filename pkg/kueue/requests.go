@@ -11,7 +11,7 @@ import (
 // Requests is what one pod counts for, as Kueue adds it up: what a namespace's
 // LimitRanges put in where nothing is asked for, limits where there are no requests,
 // the most of what init containers and containers need, and the overhead that is
-// written down (kueue: pkg/workload/resources.go; reference: capacity.md 1).
+// written down (kueue: pkg/workload/resources.go; docs/reference/scheduling.md#requests).
 func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange) corev1.ResourceList {
 	pod := &corev1.Pod{Spec: *spec.DeepCopy()}
 	defaults := containerDefaults(limits)

@@ -20,7 +20,7 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 
 // IsLike says whether Kueue takes two Workloads of one queue for equal, so that what
 // it has found of one holds for the other: same priority, same counts, same pods
-// (reference: capacity.md 7).
+// (docs/reference/scheduling.md#order).
 func (w *Workload) IsLike(o *Workload) bool {
 	return deref(w.Spec.Priority) == deref(o.Spec.Priority) && len(w.Spec.PodSets) > 0 &&
 		slices.EqualFunc(w.Spec.PodSets, o.Spec.PodSets, func(a, b PodSet) bool {

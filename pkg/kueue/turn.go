@@ -10,7 +10,7 @@ import (
 )
 
 // Turn is what decides who comes first in a queue: priority, then age (kueue:
-// pkg/cache/queue/cluster_queue.go; reference: capacity.md 7).
+// pkg/cache/queue/cluster_queue.go; docs/reference/scheduling.md#order).
 type Turn struct {
 	Priority int32
 	At       time.Time

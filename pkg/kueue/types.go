@@ -1,7 +1,7 @@
 // Package kueue knows as much of the kueue.x-k8s.io API as it takes to follow a
 // Job through MultiKueue: the fields that tell where a Workload is and why it
 // waits. It reads v1beta2, and v1beta1 where that is all a cluster serves; the
-// types below hold the fields of both (reference: multikueue.md A1 to A4; kueue:
+// types below hold the fields of both (docs/reference/multikueue.md#api-versions; kueue:
 // apis/kueue/v1beta2, apis/kueue/v1beta1).
 package kueue
 

@@ -270,7 +270,7 @@ func (w *Wait) rejection() string {
 }
 
 // bypassed begins a message that says only that an equal Workload waits for the same reason
-// (kueue: workload_controller.go; reference: capacity.md 5).
+// (kueue: workload_controller.go; docs/reference/scheduling.md#messages).
 const bypassed = "Bypassed scheduling evaluation"
 
 // quoted returns the reasons that need Kueue's message, if it has no lacks.

@@ -1,6 +1,6 @@
 // Package capacity knows how much room the queues of one cluster have: quotas, what may
 // be borrowed and lent in cohorts of cohorts, and what is in use. It reckons as Kueue's
-// scheduler does (kueue: pkg/cache/scheduler/resource_node.go; reference: capacity.md 4),
+// scheduler does (kueue: pkg/cache/scheduler/resource_node.go; docs/reference/scheduling.md#quota),
 // from objects, and asks nobody.
 package capacity
 

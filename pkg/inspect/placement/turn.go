@@ -200,7 +200,7 @@ func (s *site) sharers() []*capacity.Node {
 }
 
 // mayPreempt says whether the queue's policy lets a Workload be preempted for this one
-// (kueue: pkg/scheduler/preemption; reference: capacity.md 6).
+// (kueue: pkg/scheduler/preemption; docs/reference/scheduling.md#preemption).
 func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource) bool {
 	mine, policy := s.turn(), s.queue.Queue.Spec.Preemption
 	isLower := c.Turn.Priority < mine.Priority

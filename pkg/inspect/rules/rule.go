@@ -15,8 +15,8 @@ import (
 
 // Rule is one way for delegated Jobs to go wrong.
 type Rule struct {
-	// Code is JM and three digits; it is never used for anything else. JM001 to
-	// JM063 are the numbers of the catalogue (reference: multikueue.md D).
+	// Code is JM and three digits; it is never used for anything else. New
+	// rules take the next number of their family.
 	Code string
 	// Title names what is wrong in a few words.
 	Title string

@@ -13,8 +13,8 @@ import (
 )
 
 // connectionFailed is why a MultiKueueCluster is not active that is set up as it
-// should be; every other reason is about how it is set up (reference:
-// multikueue.md A4).
+// should be; every other reason is about how it is set up (see
+// docs/reference/multikueue.md#conditions).
 const connectionFailed = "ClientConnectionFailed"
 
 // workerLost is after how long MultiKueue gives a worker's Jobs to others, unless

@@ -117,8 +117,8 @@ func (v *View) lossesOn(f *inspect.Facts, w *kueue.Workload) []loss {
 // preemptor names who took the room, and says what gave it that right: its priority, its
 // queue. Kueue tells the uid of a Workload on the cluster that preempted, and that of its Job
 // there if it knows it. That may be another cluster than the one which tells: a worker repeats
-// what its manager says. Of a Workload that is gone, its own event tells the name (reference:
-// capacity.md 6).
+// what its manager says. Of a Workload that is gone, its own event tells the name (see
+// docs/reference/scheduling.md#preemption).
 func (v *View) preemptor(s Submission, l loss) (name, how string) {
 	uid, jobUID := inspect.Preemptor(l.message), inspect.PreemptorsJob(l.message)
 	clusters := append([]*inspect.Facts{l.at}, v.Clusters()...)
