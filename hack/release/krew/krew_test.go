@@ -48,7 +48,7 @@ func TestTheManifestIsAsExpected(t *testing.T) {
 }
 
 func TestCheckFindsWhatTheIndexWouldNotTake(t *testing.T) {
-	const short = "shortDescription: Show and serve Jobs run by other controllers"
+	const short = "shortDescription: Trace and diagnose MultiKueue and managedBy Jobs"
 	for name, test := range map[string]struct{ old, broken, want string }{
 		"unknown field":             {"  caveats:", "  caveat:", `unknown field "caveat"`},
 		"field twice":               {"  version: v1.2.3", "  version: v1.2.3\n  version: v1.2.4", `key "version" already set`},
@@ -58,7 +58,7 @@ func TestCheckFindsWhatTheIndexWouldNotTake(t *testing.T) {
 		"other version":             {"  version: v1.2.3", "  version: v1.2.2", `spec.version is "v1.2.2", and not the release's, "v1.2.3"`},
 		"homepage elsewhere":        {"homepage: https://github.com/", "homepage: https://example.com/", "spec.homepage is"},
 		"no short description":      {short, "shortDescription: ''", "spec.shortDescription is missing"},
-		"long short description":    {short, short + " in a fleet", "spec.shortDescription has 55 characters, and may have 50"},
+		"long short description":    {short, short + " in a fleet", "spec.shortDescription has 59 characters, and may have 50"},
 		"sentence":                  {short, short + ".", "spec.shortDescription ends with a full stop"},
 		"no description":            {`(?s)  description: .*  caveats:`, "  caveats:", "spec.description is missing"},
 		"unknown platform":          {"os: darwin", "os: freebsd", "there is a platform freebsd/amd64, which the release has nothing for"},
