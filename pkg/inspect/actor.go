@@ -103,6 +103,8 @@ type Turn struct {
 	// Target is the context of the cluster that the duty is done on, where that is not
 	// the actor's own.
 	Target string
+	// Worker is the context of the cluster that the duty needs a connection to, "" for none.
+	Worker string
 	// Subject is the object: what the actor does for the object itself does not count,
 	// nor what it does for those that are Also the same to a user.
 	Subject string
@@ -116,6 +118,8 @@ type Deed struct {
 	Duty    Duty
 	Target  string
 	Subject string
+	// Worker is the context of the cluster that it took a connection to, "" for none.
+	Worker string
 	// Began is when its turn came, the zero time where that is not known.
 	Began time.Time
 	Done  time.Time

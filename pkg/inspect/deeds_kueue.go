@@ -82,12 +82,20 @@ func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
 		return
 	}
 	if j.FinishedTime != nil {
-		k.do(DutyEnd, "", w, k.ours(*j.FinishedTime), k.ours(*j.StatusWrittenAt))
+		k.note(w, Deed{Duty: DutyEnd, Worker: k.workerOf(w), Began: k.ours(*j.FinishedTime), Done: k.ours(*j.StatusWrittenAt)})
 	} else {
 		written := k.ours(*j.StatusWrittenAt)
 		// A mirror that nobody has touched for long may be told of anew, which took no time.
-		k.note(w, Deed{Duty: DutyStatus, Began: k.changedBefore(w, written), Done: written, Held: true})
+		k.note(w, Deed{Duty: DutyStatus, Worker: k.workerOf(w), Began: k.changedBefore(w, written), Done: written, Held: true})
 	}
+}
+
+// workerOf returns the context of the worker that a Workload was given to, "" if unknown.
+func (k *kueueDeeds) workerOf(w *kueue.Workload) string {
+	if name := w.ChosenCluster(); name != "" {
+		return k.ContextOf(k.home, name)
+	}
+	return ""
 }
 
 // changedBefore is when the status of a Workload's mirror was written last before a time;
@@ -118,7 +126,7 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 		if nominated.IsZero() || made.Before(nominated) {
 			nominated = made
 		}
-		k.do(DutyCopy, worker.Context, w, nominated, made)
+		k.note(w, Deed{Duty: DutyCopy, Target: worker.Context, Worker: worker.Context, Began: nominated, Done: made})
 		admitted := copied.Condition(kueue.Admitted)
 		if admitted == nil || admitted.Status != metav1.ConditionTrue {
 			continue
@@ -126,7 +134,7 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 		ready = k.Ours(worker.Context, admitted.LastTransitionTime.Time)
 		if mirror := worker.mirrorUnder(w); mirror != nil {
 			made = k.Ours(worker.Context, mirror.CreationTimestamp.Time)
-			k.do(DutyMirror, worker.Context, w, ready, made)
+			k.note(w, Deed{Duty: DutyMirror, Target: worker.Context, Worker: worker.Context, Began: ready, Done: made})
 			ready = made
 		}
 	}
@@ -134,7 +142,7 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 		k.do(DutyNominate, "", w, offered, nominated)
 	}
 	if state.State == kueue.CheckReady {
-		k.do(DutyRecord, "", w, ready, k.ours(state.LastTransitionTime))
+		k.note(w, Deed{Duty: DutyRecord, Worker: k.workerOf(w), Began: ready, Done: k.ours(state.LastTransitionTime)})
 	}
 }
 

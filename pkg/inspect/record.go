@@ -37,6 +37,9 @@ const (
 	// whose turn came later, or for long nothing of the kind. Something about this one,
 	// or about this duty, keeps it.
 	PassedOver StandingState = "passed over"
+	// Unreached: it is at work, and for minutes nothing that it does needed the worker of
+	// this turn. The connection to the worker may be the reason.
+	Unreached StandingState = "unreached"
 )
 
 const (
@@ -48,6 +51,8 @@ const (
 	breath = 15 * time.Second
 	// pause is for how long an actor at work may do nothing, though something waits for it.
 	pause = time.Minute
+	// noReply is after how long without any sign from a worker the connection is in doubt.
+	noReply = 2 * time.Minute
 	// lately is how far back it is looked at how long an actor takes.
 	lately = 10 * time.Minute
 )
@@ -83,7 +88,24 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 	// A line whose last one was served long ago does not move.
 	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
 	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
+	if s.State != Unseen && t.Worker != "" && now.Sub(t.Since) >= noReply && !r.Reached(t.Worker).After(t.Since) {
+		s.State = Unreached
+	}
 	return s
+}
+
+// Reached returns when the actor last did something over its connection to a worker; the
+// zero time if that was not seen.
+func (r *Record) Reached(worker string) (last time.Time) {
+	if r == nil {
+		return last
+	}
+	for _, d := range r.Deeds {
+		if d.Worker == worker {
+			last = later(last, d.Done)
+		}
+	}
+	return last
 }
 
 // latencies are the two longest times that an actor took, for two objects.

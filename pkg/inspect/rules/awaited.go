@@ -68,6 +68,17 @@ func (v *View) awaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Dut
 	}, context, since)
 }
 
+// awaitsReach is awaitsKueue for a duty that needs the connection to a worker.
+func (v *View) awaitsReach(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, worker, context string, since time.Time) *Awaited {
+	t := inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Worker: worker, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+	}
+	if duty == inspect.DutyCopy || duty == inspect.DutyMirror {
+		t.Target = worker
+	}
+	return v.awaits(t, context, since)
+}
+
 // inLine takes those that wait in a line for one that is just behind as well: where an
 // actor has not come to the first of a burst yet, nothing that it does shows for the last,
 // which nobody came behind.

@@ -18,7 +18,7 @@ func actorBehind() Rule {
 		Code: "JM114", Title: "a controller is behind", Severity: inspect.Info, Goes: true, SumsUp: true,
 		Holds: "every controller keeps up",
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Why: `Something waits for a controller that is visibly at work on others, so nothing is wrong with it: it will
 come to this one. MultiKueue on a management cluster falls behind by many seconds where a hundred Jobs are submitted at
@@ -32,10 +32,17 @@ clientConnection.qps and clientConnection.burst in Kueue's configuration on the 
 		Link: "https://kueue.sigs.k8s.io/docs/installation/#install-a-custom-configured-released-version",
 		Detect: func(v *View) {
 			for _, f := range v.Clusters() {
-				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
+				v.note(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
 			}
+			links := v.silentLinks()
 			for _, g := range v.turns((*Awaited).isBehind) {
-				v.Report(behind(v, g.key, g.values))
+				// JM137 reports those that wait for a worker which nothing reaches.
+				waiting := slices.DeleteFunc(slices.Clone(g.values), func(s Sighting) bool {
+					return slices.ContainsFunc(links, func(l silentLinks) bool { return l.concerns(s.Awaits) })
+				})
+				if len(waiting) > 0 {
+					v.Report(behind(v, g.key, waiting))
+				}
 			}
 		},
 	}

@@ -73,7 +73,7 @@ func skewed(context string, seconds float64) edit { return edit{context: context
 
 // cases are those of all families.
 func cases() []testCase {
-	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), dispatchingCases(), kindCases(), liveCases())
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), dispatchingCases(), kindCases(), liveCases(), unreachedCases())
 }
 
 // judge is what rules find, with remedies as they have to be.

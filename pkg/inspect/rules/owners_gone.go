@@ -75,7 +75,7 @@ func reportWorkerEmpty(v *View, p inspect.Pair) {
 		copied = fmt.Sprintf("%s: Workload %s/%s is still there", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
 	since := lastWord(j, s.Check.LastTransitionTime.Time)
-	awaited := v.awaitsKueue(s.Manager, s.Workload, inspect.DutyStatus, "", j.Context, since)
+	awaited := v.awaitsReach(s.Manager, s.Workload, inspect.DutyStatus, c.Worker.Context, j.Context, since)
 	v.Report(Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),

@@ -147,6 +147,7 @@ func (v *View) awaitsOwner(p inspect.Pair, m inspect.Mirror, duty inspect.Duty, 
 	t := inspect.Turn{Actor: v.inventory.OwnerOf(origin), Duty: duty, Subject: origin.UID}
 	if isMultiKueues(p) {
 		t.Actor, t.Subject = inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, inspect.SubjectOf(m.Job.Namespace, m.Job.Prebuilt())
+		t.Worker = m.Job.Context
 	}
 	return v.awaits(t, origin.Context, since)
 }

@@ -53,6 +53,11 @@ func newKubeconfig(b brokenWorker, by string) command.Prose {
 	return command.Say("%s, and replace the file that MultiKueueCluster %s on %s names", by, b.cluster.Name, b.manager.Context)
 }
 
+// renewCredentials is how to give a manager new credentials for a worker.
+func renewCredentials(b brokenWorker) command.Prose {
+	return newKubeconfig(b, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", b.cluster.Name, b.cluster.Name))
+}
+
 func kubeconfigRefused() Rule {
 	return Rule{
 		Code: "JM002", Title: "Kueue refuses a worker's kubeconfig",
@@ -83,9 +88,7 @@ Unauthorized, asks for credentials, or speaks of system:anonymous.`,
 		Remedy: `Make new credentials on the worker and replace the content of the Secret; Kueue watches it and connects
 again.`,
 		Link: "https://github.com/kubernetes-sigs/kueue/issues/9280",
-	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) {
-		s.Remedy = newKubeconfig(b, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", b.cluster.Name, b.cluster.Name))
-	})
+	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) { s.Remedy = renewCredentials(b) })
 }
 
 func clusterProfileUnusable() Rule {

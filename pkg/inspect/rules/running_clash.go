@@ -139,7 +139,7 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 		Remedy: command.Say("see whether something refuses Jobs there: %s, and %s; then change that, or the Job",
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
 		Cause:  "refused " + c.Worker.Context + "/" + j.Namespace,
-		Awaits: v.awaitsKueue(s.Manager, s.Workload, inspect.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
+		Awaits: v.awaitsReach(s.Manager, s.Workload, inspect.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind

@@ -12,9 +12,9 @@ import (
 )
 
 // steps are what follows from whose turn it is on a Job's way, where what is there tells
-// of no other cause (JM129 to JM132).
+// of no other cause (JM129 to JM137).
 func steps() []Rule {
-	return []Rule{stepNotTaken(), runsOn(), partGone(), actorStopped(), managerGivesTooMuch(), resourceUncovered(), workersUnread(), markRemoved()}
+	return []Rule{stepNotTaken(), runsOn(), partGone(), actorStopped(), managerGivesTooMuch(), resourceUncovered(), workersUnread(), markRemoved(), workerUnreached()}
 }
 
 func stepNotTaken() Rule {

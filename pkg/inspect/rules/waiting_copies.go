@@ -121,7 +121,7 @@ func refusedCopy(v *View, w *waiter, without []Copy) []Sighting {
 	f := w.Manager
 	for _, o := range without {
 		since := newest(w.since, inspect.NominatedAt(w.Workload))
-		awaited := v.awaitsKueue(f, w.Workload, inspect.DutyCopy, o.Worker.Context, f.Context, since)
+		awaited := v.awaitsReach(f, w.Workload, inspect.DutyCopy, o.Worker.Context, f.Context, since)
 		s := Sighting{
 			Object: OfKueue(f, "MultiKueueCluster", "", o.Cluster), Since: since, Awaits: awaited,
 			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.Cluster, o.Worker.Context),

@@ -60,7 +60,7 @@ func reportNotRecorded(v *View, w *waiter, o *Copy, admitted *metav1.Condition) 
 		// The copy may just be on its way out.
 		return
 	}
-	awaited := v.awaitsKueue(f, w.Workload, inspect.DutyRecord, "", f.Context, since)
+	awaited := v.awaitsReach(f, w.Workload, inspect.DutyRecord, o.Worker.Context, f.Context, since)
 	s := Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: seeKueue(f.Context, awaited),
 		Message: fmt.Sprintf("runs on %s, and Kueue on %s has not recorded that", o.Worker.Context, f.Context),
