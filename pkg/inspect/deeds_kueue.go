@@ -23,7 +23,9 @@ func (k *kueueDeeds) collect() {
 	for _, w := range k.home.Kueue.Workloads {
 		isCopy := w.Labels[delegation.MultiKueueOriginLabel] != ""
 		k.seen(w, isCopy)
+		k.admitted(w)
 		if isCopy {
+			k.resumedThere(w)
 			continue
 		}
 		j, state := k.home.JobOf(jobUID(w)), k.home.Kueue.StateOf(w)
@@ -143,6 +145,34 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	}
 	if state.State == kueue.CheckReady {
 		k.note(w, Deed{Duty: DutyRecord, Worker: k.workerOf(w), Began: ready, Done: k.ours(state.LastTransitionTime)})
+	}
+}
+
+// admitted notes that Kueue has admitted a Workload that had all that it takes.
+func (k *kueueDeeds) admitted(w *kueue.Workload) {
+	quota, admitted := w.Condition(kueue.QuotaReserved), w.Condition(kueue.Admitted)
+	if quota == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
+		return
+	}
+	since := quota.LastTransitionTime
+	for _, state := range w.Status.AdmissionChecks {
+		if since.Before(&state.LastTransitionTime) {
+			since = state.LastTransitionTime
+		}
+	}
+	k.do(DutyAdmit, "", w, k.ours(since), k.ours(admitted.LastTransitionTime))
+}
+
+// resumedThere notes that a worker's Kueue has resumed the mirror of a copy that it admitted.
+// The mirror starts moments later, which is what is dated.
+func (k *kueueDeeds) resumedThere(w *kueue.Workload) {
+	admitted, mirror := w.Condition(kueue.Admitted), k.home.mirrorUnder(w)
+	if mirror == nil || mirror.StartTime == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
+		return
+	}
+	since := later(k.ours(admitted.LastTransitionTime), k.ours(mirror.CreationTimestamp))
+	if started := k.ours(*mirror.StartTime); !started.Before(since) {
+		k.do(DutyResume, "", w, since, started)
 	}
 }
 

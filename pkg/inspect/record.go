@@ -21,6 +21,9 @@ type Standing struct {
 	Last Deed
 	// Like is what it did last of the same duty, for the same target.
 	Like Deed
+	// Shuffled is whether it was passed over only by others whose turn came at about the same
+	// time. In a long line that proves nothing: controllers retry, and share a limit of requests.
+	Shuffled bool
 }
 
 // StandingState says what follows from what else an actor does.
@@ -68,8 +71,9 @@ func NewRecord(deeds []Deed) *Record {
 // one.
 func (r *Record) Standing(t Turn, now time.Time) Standing {
 	var s Standing
-	var overtaken, served bool
+	var served bool
 	var took latencies
+	var latest time.Time
 	for d := range r.others(t) {
 		s.Last = d
 		isSame := d.Duty == t.Duty && d.Target == t.Target
@@ -82,12 +86,17 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 		took.add(d)
 		// Of what is not known to have waited there is no telling in whose turn it was.
 		served = served || isSame && !d.Began.IsZero() && d.Done.After(t.Since)
-		overtaken = overtaken || isSame && d.Began.After(t.Since)
+		if isSame {
+			latest = later(latest, d.Began)
+		}
 	}
 	slowest := took.usual()
+	overtaken := latest.After(t.Since)
 	// A line whose last one was served long ago does not move.
 	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
 	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
+	isClose := !latest.After(t.Since.Add(max(slowest, breath)))
+	s.Shuffled = s.State == PassedOver && isClose && s.judge(t, now, slowest, served && isMoving, false) == Behind
 	if s.State != Unseen && t.Worker != "" && now.Sub(t.Since) >= noReply && !r.Reached(t.Worker).After(t.Since) {
 		s.State = Unreached
 	}

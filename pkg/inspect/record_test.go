@@ -85,3 +85,22 @@ func TestPace(t *testing.T) {
 	assert.Equal(t, none.PerMinute(now, isCopy), 0)
 	assert.Equal(t, none.Standing(inspect.Turn{Since: now}, now), inspect.Standing{State: inspect.Unseen})
 }
+
+// TestShuffled: one that others of the same burst passed is told from one that others passed
+// which came much later.
+func TestShuffled(t *testing.T) {
+	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
+	for _, tt := range []struct {
+		later time.Duration
+		want  bool
+	}{{0, false}, {time.Second, true}, {time.Minute, false}} {
+		since := now.Add(-100 * time.Second)
+		turn := inspect.Turn{Duty: inspect.DutyWorkload, Subject: "ml/mine", Since: since}
+		served := func(name string, took time.Duration) inspect.Deed {
+			began := since.Add(tt.later)
+			return inspect.Deed{Duty: inspect.DutyWorkload, Subject: name, Began: began, Done: began.Add(took)}
+		}
+		s := inspect.NewRecord([]inspect.Deed{served("ml/a", 10*time.Second), served("ml/b", 50*time.Second)}).Standing(turn, now)
+		assert.Equal(t, s.Shuffled, tt.want, "%s later: %s", tt.later, s.State)
+	}
+}

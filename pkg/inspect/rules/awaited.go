@@ -18,6 +18,16 @@ type Awaited struct {
 // isBehind says whether the actor is at work, and has just not come to it.
 func (a *Awaited) isBehind() bool { return a != nil && a.State == inspect.Behind }
 
+// behind returns the same turn of an actor that is just behind.
+func (a *Awaited) behind() *Awaited {
+	behind := *a
+	behind.State = inspect.Behind
+	return &behind
+}
+
+// isFresh reports whether the turn came a moment ago: an actor needs seconds for each step.
+func (a *Awaited) isFresh(now time.Time) bool { return a != nil && now.Sub(a.Since) < inspect.Settling }
+
 // isAtWork says whether the actor was seen at work on others since its turn came, or
 // just before.
 func (a *Awaited) isAtWork() bool { return a != nil && a.State != inspect.Unseen }
@@ -79,15 +89,29 @@ func (v *View) awaitsReach(f *inspect.Facts, w *kueue.Workload, duty inspect.Dut
 	return v.awaits(t, context, since)
 }
 
+// longLine is how many have to wait for the same step until its order proves nothing.
+const longLine = 5
+
 // inLine takes those that wait in a line for one that is just behind as well: where an
 // actor has not come to the first of a burst yet, nothing that it does shows for the last,
-// which nobody came behind.
+// which nobody came behind. In a long line, it does the same with those that others of the
+// same burst have passed.
 func inLine(sightings []Sighting) []Sighting {
 	type line struct {
 		actor inspect.Actor
 		duty  string
 	}
-	first := map[line]time.Time{}
+	first, length := map[line]time.Time{}, map[line]int{}
+	for _, s := range sightings {
+		if s.Awaits != nil {
+			length[line{s.Awaits.Actor, s.Awaits.duty()}]++
+		}
+	}
+	for i, s := range sightings {
+		if s.Awaits != nil && s.Awaits.Shuffled && length[line{s.Awaits.Actor, s.Awaits.duty()}] >= longLine {
+			sightings[i].Awaits = s.Awaits.behind()
+		}
+	}
 	for _, s := range sightings {
 		if !s.Awaits.isBehind() {
 			continue
@@ -102,9 +126,7 @@ func inLine(sightings []Sighting) []Sighting {
 			continue
 		}
 		if since, known := first[line{s.Awaits.Actor, s.Awaits.duty()}]; known && !s.Awaits.Since.Before(since) {
-			behind := *s.Awaits
-			behind.State = inspect.Behind
-			sightings[i].Awaits = &behind
+			sightings[i].Awaits = s.Awaits.behind()
 		}
 	}
 	return sightings

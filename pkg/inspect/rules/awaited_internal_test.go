@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -41,4 +42,17 @@ func TestInLine(t *testing.T) {
 			assert.Assert(t, all[0].Awaits == before || before.State == inspect.Unseen, "a turn is not changed where it stands")
 		})
 	}
+}
+
+// TestShuffledLine: in a long line, those that others of the same burst passed are behind; in a
+// short one they were passed over.
+func TestShuffledLine(t *testing.T) {
+	kueue := inspect.Actor{Role: inspect.RoleKueue, Context: "manager"}
+	passed := Sighting{Awaits: &Awaited{
+		Turn:     inspect.Turn{Actor: kueue, Duty: inspect.DutyWorkload},
+		Standing: inspect.Standing{State: inspect.PassedOver, Shuffled: true},
+	}}
+	line := func(n int) []Sighting { return slices.Repeat([]Sighting{passed}, n) }
+	assert.Equal(t, inLine(line(longLine))[0].Awaits.State, inspect.Behind)
+	assert.Equal(t, inLine(line(longLine - 1))[0].Awaits.State, inspect.PassedOver)
 }

@@ -69,17 +69,8 @@ func (v *View) turns(are func(*Awaited) bool) []group[inspect.Actor, Sighting] {
 func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 	oldest := oldestOf(waiting)
 	s := Sighting{Object: oldest.Object}
-	jobs, kind := sets.New[inspect.Ref](), ""
-	for _, w := range waiting {
-		s.Jobs = append(s.Jobs, w.Jobs...)
-		for _, j := range w.Jobs {
-			jobs.Insert(inspect.RefOf(j))
-			kind = j.Kind
-		}
-	}
-	if slices.ContainsFunc(s.Jobs, func(j *inspect.Job) bool { return j.Kind != kind }) {
-		kind = "object"
-	}
+	jobs, counted := waitingJobs(waiting)
+	s.Jobs = jobs
 	who := actor.String()
 	if actor.Role == inspect.RoleKueue {
 		if check := v.multiKueueCheck(actor.Context); check != (Object{}) {
@@ -88,7 +79,7 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 	}
 	s.Since = v.inventory.Theirs(s.Object.Context, oldest.Awaits.Since)
 	since := stamp(oldest.Awaits.Since)
-	s.Message = fmt.Sprintf("%s is behind with %s, the oldest of which waits since %s", who, inspect.Count(jobs.Len(), kind), since)
+	s.Message = fmt.Sprintf("%s is behind with %s, the oldest of which waits since %s", who, counted, since)
 	isWaitedFor := func(d inspect.Deed) bool {
 		return slices.ContainsFunc(waiting, func(s Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
 	}
@@ -102,6 +93,22 @@ func behind(v *View, actor inspect.Actor, waiting []Sighting) Sighting {
 			reconfigureKueue(actor.Context))
 	}
 	return s
+}
+
+// waitingJobs returns the Jobs of sightings, and how many these are, in words.
+func waitingJobs(waiting []Sighting) (jobs []*inspect.Job, counted string) {
+	each, kind := sets.New[inspect.Ref](), ""
+	for _, w := range waiting {
+		jobs = append(jobs, w.Jobs...)
+		for _, j := range w.Jobs {
+			each.Insert(inspect.RefOf(j))
+			kind = j.Kind
+		}
+	}
+	if slices.ContainsFunc(jobs, func(j *inspect.Job) bool { return j.Kind != kind }) {
+		kind = "object"
+	}
+	return jobs, inspect.Count(each.Len(), kind)
 }
 
 // backlog tells for each step how many wait for it, the oldest, and when others had

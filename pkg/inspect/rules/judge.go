@@ -222,7 +222,7 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
-		case s.Awaits.isBehind():
+		case s.Awaits.isBehind(), s.Awaits.isFresh(v.Now):
 			continue
 		case grace == 0:
 		case r.Goes && age >= period:

@@ -240,7 +240,7 @@ func podsLeftCases() []testCase {
 }
 
 func olderCases() []testCase {
-	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:40Z"}}`)
+	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:38Z"}}`)
 	return []testCase{
 		{name: "the origin was created again", code: "JM063", base: "running", fires: true, edits: []edit{again}},
 		{name: "it is the same origin", code: "JM063", base: "running"},
@@ -275,7 +275,7 @@ func TestCollectedByKueue(t *testing.T) {
 // TestMadeBySomebodyElse: what a management cluster may have made that we have no context
 // for is not told to be deleted without a word of that, nor by its mark.
 func TestMadeBySomebodyElse(t *testing.T) {
-	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:40Z"}}`)
+	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:38Z"}}`)
 	older := []edit{
 		again, remove("kwok-mgr", "Workload/job-train-1c348"),
 		addWorkload("kwok-mgr", "job-train-new", `labels: {kueue.x-k8s.io/job-uid: `+otherUID+`}`, ""),

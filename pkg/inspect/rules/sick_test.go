@@ -69,7 +69,7 @@ func copied(status string) edit {
 
 // deleting is a deletion that waits for a finalizer.
 func deleting(finalizer string) string {
-	return `{metadata: {deletionTimestamp: "2026-11-20T23:43:40Z", finalizers: [` + finalizer + `]}}`
+	return `{metadata: {deletionTimestamp: "2026-11-20T23:43:38Z", finalizers: [` + finalizer + `]}}`
 }
 
 // pods are the mirror's, none of which is ready.

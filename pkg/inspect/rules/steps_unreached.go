@@ -111,15 +111,10 @@ func (v *View) reportUnreached(l silentLinks) {
 	for line := range waitingFor(actor, l.waiting) {
 		s.Evidence = append(s.Evidence, line)
 	}
-	jobs := sets.New[inspect.Ref]()
-	for _, w := range l.waiting {
-		s.Jobs = append(s.Jobs, w.Jobs...)
-		for _, j := range w.Jobs {
-			jobs.Insert(inspect.RefOf(j))
-		}
-	}
-	s.Message = fmt.Sprintf("MultiKueue on %s does not get through to %s since %s, though connected: %d Jobs wait",
-		l.manager.Context, strings.Join(names, " and "), stamp(oldest.Awaits.Since), jobs.Len())
+	jobs, counted := waitingJobs(l.waiting)
+	s.Jobs = jobs
+	s.Message = fmt.Sprintf("MultiKueue on %s does not get through to %s since %s, though connected: it keeps %s waiting",
+		l.manager.Context, strings.Join(names, " and "), stamp(oldest.Awaits.Since), counted)
 	s.Remedy = command.Say("check the credentials first: look for Unauthorized in the log: %s; if it is there, %s; otherwise see whether Kueue's webhooks run on %s",
 		logsOfKueue(l.manager.Context), command.Join(renew, "; "), strings.Join(contexts, " and "))
 	v.Report(s)

@@ -207,7 +207,7 @@ func notRecordedCases() []testCase {
 		fieldsType: FieldsV1, subresource: status, fieldsV1: {"f:status": {"f:nominatedClusterNames": {}}}}]}}`)
 	return []testCase{
 		{
-			name: "its mirror runs", code: "JM022", base: recordedNoQuota, fires: true,
+			name: "its mirror runs", code: "JM022", base: recordedNoQuota, fires: true, later: 5 * time.Second,
 			edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy), mirror, dispatcher},
 		},
 		{name: "admitted, and no mirror, which JM035 tells", code: "JM022", base: recordedNoQuota, edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy)}},
