@@ -103,6 +103,25 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 	return &one
 }
 
+// Topology returns the only topology that flavors name, "" if there is none or several, or if the
+// flavors were not read.
+func (c *Capacity) Topology() string {
+	if c == nil {
+		return ""
+	}
+	only := ""
+	for _, f := range c.Flavors {
+		switch name := f.Spec.TopologyName; {
+		case name == "" || name == only:
+		case only != "":
+			return ""
+		default:
+			only = name
+		}
+	}
+	return only
+}
+
 // Flavor is a ResourceFlavor by its name, nil if there is none.
 func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
 	return named(c.Flavors, name, func(f *kueue.ResourceFlavor) string { return f.Name })

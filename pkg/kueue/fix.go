@@ -21,6 +21,8 @@ type Site struct {
 	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
 	LocalQueue   *LocalQueue
 	ClusterQueue *ClusterQueue
+	// Topology is the only one that the flavors of the cluster name, "" if unknown.
+	Topology string
 }
 
 // Fixes returns how to end a wait, the best way first. It is the one mapping from reasons
@@ -162,10 +164,7 @@ func (s Site) fixLack(l *Lack) []command.Fix {
 		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": l.Flavor}}
 		return []command.Fix{{Text: fmt.Sprintf("create ResourceFlavor %s on %s", l.Flavor, s.Context), Command: create(s.Context, object)}}
 	case ReasonNoTopology:
-		return []command.Fix{
-			fixBy(Patch(s.Context, "ResourceFlavor", "", l.Flavor, "TOPOLOGY", "spec", "topologyName"), "set the topology of ResourceFlavor %s on %s", l.Flavor, s.Context),
-			fix("remove the topology request from the Pod template"),
-		}
+		return []command.Fix{s.setTopology(l.Flavor), fix("remove the topology request from the Pod template")}
 	case ReasonNoTopologyLevel:
 		return []command.Fix{fixBy(flavor("describe"), "request a level that the topology of flavor %s has", l.Flavor)}
 	case ReasonTopologyRequired:
@@ -175,6 +174,17 @@ func (s Site) fixLack(l *Lack) []command.Fix {
 	default:
 		return nil
 	}
+}
+
+// setTopology returns the fix that gives a flavor a topology.
+func (s Site) setTopology(flavor string) command.Fix {
+	set := func(topology string) command.Command {
+		return Patch(s.Context, "ResourceFlavor", "", flavor, topology, "spec", "topologyName")
+	}
+	if s.Topology != "" {
+		return fixBy(set(s.Topology), "set the topology of ResourceFlavor %s on %s to %s, which its other flavors have", flavor, s.Context, s.Topology)
+	}
+	return fixBy(set("TOPOLOGY"), "set the topology of ResourceFlavor %s on %s", flavor, s.Context)
 }
 
 // preferredTopology is the annotation by which Pods prefer a topology level (kueue:

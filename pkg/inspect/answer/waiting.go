@@ -167,7 +167,7 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w}))
+	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w, Topology: f.Kueue.Capacity.Topology()}))
 	return a, true
 }
 

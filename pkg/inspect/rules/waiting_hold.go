@@ -36,7 +36,7 @@ func isHeldOtherwise(w *kueue.Wait) bool {
 // site returns what the fixes of a Workload's wait on a cluster depend on. like is the
 // ClusterQueue for a LocalQueue that is missing, if there is one of that name.
 func (v *View) site(f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.Site {
-	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version}
+	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topology: f.Kueue.Capacity.Topology()}
 	at.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	name := v.clusterQueueOf(f, w, wait)
 	if name == "" {
