@@ -100,6 +100,9 @@ func (r *reading) tellKueue(version string) {
 			continue
 		}
 		r.hold(res)
+		if gv := res.GroupVersion(); !slices.Contains(r.context.Served, gv.String()) {
+			r.serves(gv)
+		}
 		r.context.Recorded = append(r.context.Recorded, res.GroupResource().String())
 	}
 	// Those that MultiKueueClusters name are asked for, if there are any.

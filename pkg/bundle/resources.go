@@ -4,6 +4,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -45,13 +47,16 @@ func kueueResources(version string) []resource {
 	}
 }
 
-// capacityResources are those that tell how much room queues have. Bundles of earlier
-// versions of this plugin do not hold them.
+// capacityResources are those that tell how much room queues have, and what a Job requests there.
+// Bundles of earlier versions of this plugin do not hold all of them.
 func capacityResources(version string) []resource {
 	return []resource{
 		kueueResource(version, "cohorts", "Cohort", false),
 		kueueResource(version, "resourceflavors", "ResourceFlavor", false),
 		coreResource("limitranges", "LimitRange"),
+		kueueResource(version, "workloadpriorityclasses", "WorkloadPriorityClass", false),
+		{schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), "PriorityClass", false},
+		{nodev1.SchemeGroupVersion.WithResource("runtimeclasses"), "RuntimeClass", false},
 	}
 }
 

@@ -31,6 +31,9 @@ const noPlacement = "where what waits could run is told with less certainty"
 // noClass is what there is not without the classes that a Job names.
 const noClass = "whether what names such a class fits may be unknown"
 
+// noRecordedClass is what there is not without the classes in a snapshot.
+const noRecordedClass = "`trace -f --from` does not know classes that a Job names, nor the default priority"
+
 // noLeft is what there is not without looking for copies that nothing owns.
 const noLeft = "`cancel` does not remove copies that a dispatch left which was killed between two requests"
 
@@ -84,7 +87,7 @@ func traceFile() Task {
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` judges a Job as it is written, without defaults and what webhooks put in", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClass, IsOptional: true},
-			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get", "list"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},
 		},
 	}
@@ -96,6 +99,9 @@ func snapshot() Task {
 		Rights: []Right{
 			{Resource: batch("cronjobs"), Verbs: []string{"list"}, Without: "what makes Jobs is not recorded", IsOptional: true},
 			{Resource: schema.GroupResource{Group: "apps", Resource: "statefulsets"}, Verbs: []string{"list"}, Without: "objects of that kind are not recorded", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"list"}, Without: noRecordedClass, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"list"}, Without: noRecordedClass, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"list"}, Without: noRecordedClass, IsOptional: true},
 		},
 	}
 }

@@ -29,6 +29,9 @@ func newCapacity(namespaces ...string) *inspect.Capacity {
 // or anywhere, and the LimitRanges of the given namespaces, those where something waits.
 func (r *factReader) readCapacity(ctx context.Context, within string, namespaces []string) {
 	c := newCapacity(namespaces...)
+	if r.isWhole {
+		r.passClasses(ctx)
+	}
 	r.readQuotas(ctx, c, within)
 	readRoom(ctx, r, c, inspect.PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
 	for _, namespace := range namespaces {

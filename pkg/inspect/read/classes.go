@@ -3,8 +3,11 @@ package read
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -17,22 +20,18 @@ import (
 type ClassNames struct{ WorkloadPriority, Priority, Runtime string }
 
 // Classes reads what classes come to, by context. A WorkloadPriorityClass goes before a
-// PriorityClass (kueue: pkg/controller/jobframework/reconciler.go). The global default of
-// PriorityClasses is not asked for, since few may list them. What cannot be read is said.
+// PriorityClass, and that before the global default of PriorityClasses (kueue:
+// pkg/controller/jobframework/reconciler.go). What cannot be read is said.
 func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]placement.Class {
-	if names == (ClassNames{}) {
-		return nil
-	}
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (placement.Class, error) {
 		var class placement.Class
 		class.Priority, class.PriorityUnread = priorityOf(ctx, c, names)
 		if names.Runtime != "" {
-			r := schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
 			found, why := classNamed[struct {
 				Overhead struct {
 					PodFixed corev1.ResourceList `json:"podFixed"`
 				} `json:"overhead"`
-			}](ctx, c, r, "RuntimeClass", names.Runtime)
+			}](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
 			class.Overhead, class.OverheadUnread = found.Overhead.PodFixed, why
 		}
 		return class, nil
@@ -47,7 +46,12 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 }
 
 type priority struct {
-	Value int32 `json:"value"`
+	Value         int32 `json:"value"`
+	GlobalDefault bool  `json:"globalDefault"`
+}
+
+func runtimeClasses() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
 }
 
 func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string) {
@@ -61,10 +65,44 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 		r := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloadpriorityclasses"}
 		found, unread = classNamed[priority](ctx, c, r, "WorkloadPriorityClass", names.WorkloadPriority)
 	case names.Priority != "":
-		r := schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}
-		found, unread = classNamed[priority](ctx, c, r, "PriorityClass", names.Priority)
+		found, unread = classNamed[priority](ctx, c, priorityClasses(), "PriorityClass", names.Priority)
+	default:
+		return defaultPriority(ctx, c)
 	}
 	return found.Value, unread
+}
+
+func priorityClasses() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}
+}
+
+// defaultPriority returns the value of the global default of PriorityClasses: the lowest if there
+// are several, 0 if there is none, or in an older snapshot, which lacks them.
+func defaultPriority(ctx context.Context, c *fleet.Cluster) (value int32, unread string) {
+	var defaults []int32
+	err := listObjects(ctx, c, priorityClasses(), "", metav1.ListOptions{}, func(p *priority) {
+		if p.GlobalDefault {
+			defaults = append(defaults, p.Value)
+		}
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return 0, fmt.Sprintf("the global default of PriorityClasses could not be read: %s", kubecontext.InContext(c.Context, "", err).Message())
+	case len(defaults) > 0:
+		value = slices.Min(defaults)
+	}
+	return value, ""
+}
+
+// passClasses has the classes pass by that a Job may name, for who records them. Few users may
+// list them, so a refusal is no gap.
+func (r *factReader) passClasses(ctx context.Context) {
+	for _, resource := range []schema.GroupVersionResource{
+		r.resource("workloadpriorityclasses"), priorityClasses(), runtimeClasses(),
+	} {
+		r.wg.Go(func() { _ = listObjects(ctx, r.cluster, resource, "", metav1.ListOptions{}, func(*struct{}) {}) })
+	}
 }
 
 // classNamed reads a class, or says why it is unknown. A snapshot may lack what is there.

@@ -1,0 +1,54 @@
+package bundle_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+)
+
+// TestClassesAreKept: a snapshot has the classes that a Job may name, and the default priority.
+func TestClassesAreKept(t *testing.T) {
+	original := one(t, "  namespace: default\n", kubeSystem+
+		`- {apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: urgent}, value: 300}
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 200}
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 100, globalDefault: true}
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 50, globalDefault: true}
+- {apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: kata, overhead: {podFixed: {cpu: 250m}}}
+`)
+	all := fleet.Options{AllNamespaces: true}
+	f := clusters(t, original, all)
+	_, kept := again(t, original, f, bundle.Options{AllNamespaces: true})
+	for name, tt := range map[string]struct {
+		names    read.ClassNames
+		priority int32
+		unread   string
+	}{
+		"a WorkloadPriorityClass goes first": {read.ClassNames{WorkloadPriority: "urgent", Priority: "high"}, 300, ""},
+		"a PriorityClass":                    {read.ClassNames{Priority: "high"}, 200, ""},
+		"the lowest default":                 {read.ClassNames{}, 50, ""},
+		"a class that does not exist":        {read.ClassNames{Priority: "none"}, 0, "PriorityClass none was not found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			class := read.Classes(t.Context(), clusters(t, kept, all), tt.names)["a"]
+			assert.Equal(t, class.Priority, tt.priority)
+			assert.Equal(t, class.PriorityUnread, tt.unread)
+		})
+	}
+	class := read.Classes(t.Context(), clusters(t, kept, all), read.ClassNames{Runtime: "kata"})["a"]
+	assert.Equal(t, class.Overhead.Cpu().String(), "250m")
+}
+
+// TestDefaultPriorityIsUnread: users who may not list PriorityClasses learn that the default is
+// unknown. An older snapshot lacks them, and counts as without a default.
+func TestDefaultPriorityIsUnread(t *testing.T) {
+	forbidden := one(t, "  unread:\n  - resource: priorityclasses.scheduling.k8s.io\n    status: {code: 403, reason: Forbidden, message: not for you}\n  served: [scheduling.k8s.io/v1]\n", kubeSystem)
+	unread := read.Classes(t.Context(), clusters(t, forbidden, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread
+	assert.Assert(t, strings.HasPrefix(unread, "the global default of PriorityClasses could not be read: "), unread)
+	older := one(t, "", kubeSystem)
+	assert.Equal(t, read.Classes(t.Context(), clusters(t, older, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread, "")
+}
