@@ -214,29 +214,53 @@ func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Jo
 	return Merge(tallies), others
 }
 
-// Fold takes the mirrors out of a list whose origins are in it, and out of its counts.
+// Fold takes the mirrors out of a list whose origins are in it, with what was made for these
+// mirrors, and out of its counts.
 func (l *OwnerList) Fold() {
-	mirrors := map[Ref]bool{}
-	for _, j := range l.All() {
-		for _, m := range j.Mirrors {
-			mirrors[m] = true
-		}
-	}
-	if len(mirrors) == 0 {
+	folded := l.foldable()
+	if len(folded) == 0 {
 		return
 	}
 	for i := range l.Items {
 		g := &l.Items[i]
 		g.Jobs = slices.DeleteFunc(g.Jobs, func(j *Job) bool {
-			isMirror := mirrors[RefOf(j)]
-			if isMirror {
+			if folded[RefOf(j)] {
 				g.Counts[j.Status]--
 			}
-			return isMirror
+			return folded[RefOf(j)]
 		})
 		maps.DeleteFunc(g.Counts, func(_ delegation.Status, n int) bool { return n == 0 })
 	}
 	l.Items = slices.DeleteFunc(l.Items, func(g OwnerGroup) bool { return len(g.Counts) == 0 })
+}
+
+// foldable returns the mirrors of the origins in a list, and what these mirrors control, such as
+// the Jobs of a JobSet.
+func (l *OwnerList) foldable() map[Ref]bool {
+	all, folded := l.All(), map[Ref]bool{}
+	uids := map[string]map[string]bool{}
+	fold := func(r Ref) {
+		folded[r] = true
+		if uids[r.Context] == nil {
+			uids[r.Context] = map[string]bool{}
+		}
+		uids[r.Context][r.UID] = true
+	}
+	for _, j := range all {
+		for _, m := range j.Mirrors {
+			fold(m)
+		}
+	}
+	// A TrainJob makes a JobSet, which makes Jobs.
+	for before := -1; before < len(folded); {
+		before = len(folded)
+		for _, j := range all {
+			if j.IsPart() && uids[j.Context][string(j.Controller.UID)] {
+				fold(RefOf(j))
+			}
+		}
+	}
+	return folded
 }
 
 // Hidden are the Jobs that Merge does not list.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -147,3 +149,31 @@ func TestBoardIsHopeless(t *testing.T) {
 }
 
 func holdsAll(string) bool { return true }
+
+// TestFoldChildren: with a mirror, what it made leaves the list, down to the last generation.
+func TestFoldChildren(t *testing.T) {
+	child := func(name, of, kind, apiVersion string) Job {
+		j := job("paris", "ml", name, delegation.BuiltIn, delegation.Running)
+		j.UID, j.Controller = name, &metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: of, UID: types.UID(of)}
+		return j
+	}
+	const jobSet = "jobset.x-k8s.io/v1alpha2"
+	origin := job("home", "ml", "train", delegation.MultiKueue, delegation.Running)
+	mirror := job("paris", "ml", "train", delegation.BuiltIn, delegation.Running)
+	mirror.UID = "mirror"
+	origin.Mirrors = []Ref{RefOf(&mirror)}
+	local := job("paris", "ml", "local", delegation.BuiltIn, delegation.Running)
+	local.UID = "local"
+	t1, t2 := &Tally{Context: "home"}, &Tally{Context: "paris"}
+	t1.Add(origin)
+	for _, j := range []Job{
+		mirror, child("train-set", "mirror", "TrainJob", "trainer.kubeflow.org/v1alpha1"), child("train-node-0", "train-set", "JobSet", jobSet),
+		local, child("local-0", "local", "JobSet", jobSet),
+	} {
+		t2.Add(j)
+	}
+	list := Merge([]*Tally{t1, t2})
+	list.Fold()
+	assert.DeepEqual(t, layout(list), []string{"# " + string(delegation.MultiKueue), "home/ml/train", "# built-in", "paris/ml/local", "paris/ml/local-0"})
+	assert.Equal(t, list.Items[1].Counts[delegation.Running], 2)
+}

@@ -245,7 +245,8 @@ func partOf(a *Answer, j *inspect.Job) {
 	owner := j.Controller
 	a.Message = fmt.Sprintf("%s %s on %s made it.", owner.Kind, owner.Name, j.Context)
 	if kind, known := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); known {
-		trace := command.PluginFor(kind, "trace", j.Context, j.Namespace, owner.Name)
+		// The owner may be a mirror, which only all contexts together explain.
+		trace := command.Plugin("trace", command.Argument(kind, owner.Name), "-n", j.Namespace, "--all-contexts")
 		a.Fixes = []command.Fix{{Text: "see its " + owner.Kind, Command: trace.Words()}}
 	}
 }
