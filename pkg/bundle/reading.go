@@ -61,6 +61,9 @@ func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 	r.hold(namespaces())
 	r.note(kueueResource("", everything, "", false), facts.Gaps[inspect.PartKueue])
 	if facts.Kueue != nil {
+		if facts.Kueue.ServesOld && facts.Kueue.Version != delegation.OldKueueVersion {
+			r.serves(schema.GroupVersion{Group: kueue.Group, Version: delegation.OldKueueVersion})
+		}
 		r.tellKueue(facts.Kueue.Version)
 	}
 	r.hold(kinds...)

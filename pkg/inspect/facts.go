@@ -106,8 +106,10 @@ const (
 
 // KueueFacts is what was read of Kueue's objects on one cluster.
 type KueueFacts struct {
-	// Version is the API version they were read in.
+	// Version is the API version they were read in. ServesOld is whether the cluster serves the
+	// oldest one, too, which Kueue does before 0.20.
 	Version       string
+	ServesOld     bool
 	Workloads     []*kueue.Workload
 	LocalQueues   []*kueue.LocalQueue
 	ClusterQueues []*kueue.ClusterQueue

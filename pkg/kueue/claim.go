@@ -162,7 +162,7 @@ func (w *ClaimedWorkload) asks() []PodSetRequests {
 	}
 	asks := make([]PodSetRequests, 0, len(sets))
 	for i := range sets {
-		one := Requests(&sets[i].Template.Spec, nil)
+		one := Requests(&sets[i].Template.Spec, nil, Counting{})
 		asks = append(asks, PodSetRequests{Name: sets[i].Name, Resources: Times(one, int64(sets[i].Count))})
 	}
 	return asks

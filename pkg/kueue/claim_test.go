@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -84,11 +85,25 @@ func TestRequests(t *testing.T) {
 			limits := []corev1.LimitRange{{}}
 			assert.NilError(t, yaml.UnmarshalStrict([]byte(test.limits), &limits[0].Spec.Limits))
 			var words []string
-			for name, q := range kueue.Requests(&spec, limits) {
+			for name, q := range kueue.Requests(&spec, limits, kueue.Counting{}) {
 				words = append(words, fmt.Sprintf("%s=%s", name, q.String()))
 			}
 			slices.Sort(words)
 			assert.Equal(t, strings.Join(words, " "), test.want)
 		})
 	}
+}
+
+// TestCounting: Pod-level requests count for no less than the containers from 0.20 on.
+func TestCounting(t *testing.T) {
+	cpu := func(amount string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
+	}
+	spec := corev1.PodSpec{
+		Resources:  &corev1.ResourceRequirements{Requests: cpu("1")},
+		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: cpu("3")}}},
+	}
+	before, since := kueue.Requests(&spec, nil, kueue.Counting{}), kueue.Requests(&spec, nil, kueue.Counting{Containers: true})
+	assert.Equal(t, before.Cpu().String(), "1")
+	assert.Equal(t, since.Cpu().String(), "3")
 }

@@ -8,22 +8,40 @@ import (
 	helper "k8s.io/component-helpers/resource"
 )
 
+// Counting is how a version of Kueue adds up what a Pod requests.
+type Counting struct {
+	// LimitsFirst is whether limits count as requests before the defaults of LimitRanges do: from
+	// 0.20 on, and in patched versions before (kueue issues 15020, 15023).
+	LimitsFirst bool
+	// Containers is whether Pod-level requests count for no less than those of the containers: from
+	// 0.20 on (kueue pull request 16047).
+	Containers bool
+}
+
 // Requests is what one pod counts for, as Kueue adds it up: what a namespace's
 // LimitRanges put in where nothing is asked for, limits where there are no requests,
 // the most of what init containers and containers need, and the overhead that is
 // written down (kueue: pkg/workload/resources.go; docs/reference/scheduling.md#requests).
-func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange) corev1.ResourceList {
+func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by Counting) corev1.ResourceList {
 	pod := &corev1.Pod{Spec: *spec.DeepCopy()}
 	defaults := containerDefaults(limits)
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			fill(&containers[i].Resources, defaults)
+			fill(&containers[i].Resources, defaults, by)
 		}
 	}
 	if pod.Spec.Resources != nil {
-		fill(pod.Spec.Resources, corev1.LimitRangeItem{})
+		fill(pod.Spec.Resources, corev1.LimitRangeItem{}, by)
 	}
-	return helper.PodRequests(pod, helper.PodResourcesOptions{})
+	total := helper.PodRequests(pod, helper.PodResourcesOptions{})
+	if by.Containers && pod.Spec.Resources != nil {
+		for name, quantity := range helper.PodRequests(pod, helper.PodResourcesOptions{SkipPodLevelResources: true}) {
+			if least := total[name]; quantity.Cmp(least) > 0 {
+				total[name] = quantity
+			}
+		}
+	}
+	return total
 }
 
 // containerDefaults are those of all LimitRanges of a namespace: the first that has one
@@ -42,7 +60,10 @@ func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
 }
 
 // fill puts in what is missing.
-func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem) {
+func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem, by Counting) {
+	if by.LimitsFirst {
+		r.Requests = merged(r.Requests, r.Limits)
+	}
 	r.Limits = merged(r.Limits, defaults.Default)
 	r.Requests = merged(merged(r.Requests, defaults.DefaultRequest), r.Limits)
 }

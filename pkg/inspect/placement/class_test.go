@@ -61,3 +61,37 @@ workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestam
 		})
 	}
 }
+
+// TestLimitRangeOrder: before 0.20 it depends on the patch whether a limit counts before the
+// defaults of a LimitRange. Only where that decides, the verdict is unknown.
+func TestLimitRangeOrder(t *testing.T) {
+	limits := `
+limits: [{metadata: {namespace: ml, name: d}, spec: {limits: [{type: Container, defaultRequest: {cpu: 500m}}]}}]`
+	limited := `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {cpu: 4}}}]}}}}`
+	for name, tt := range map[string]struct {
+		quota   string
+		isOld   bool
+		verdict inspect.Verdict
+	}{
+		"enough in either order, old":  {"4", true, inspect.Fits},
+		"it decides, old":              {"2", true, inspect.Unknown},
+		"too little in both, old":      {"250m", true, inspect.Never},
+		"limits come first since 0.20": {"2", false, inspect.Never},
+		"enough since 0.20":            {"4", false, inspect.Fits},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := parse[world](t, simple(tt.quota)+limits)
+			j := parse[batchv1.Job](t, limited)
+			j.Namespace = "ml"
+			r := placement.OfJob(&j, "q")
+			f := w.facts()
+			f.Kueue.ServesOld = tt.isOld
+			v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{f}, nil)
+			got := placement.Submit(v, &r)[0]
+			assert.Equal(t, got.Verdict, tt.verdict, got.Message)
+			if tt.verdict == inspect.Unknown {
+				assert.Assert(t, strings.Contains(got.Message, "depending on the version of Kueue"), got.Message)
+			}
+		})
+	}
+}

@@ -24,6 +24,8 @@ type site struct {
 	// own is the Workload that the request has there, nil if it has none.
 	own *kueue.Workload
 	now time.Time
+	// uncounted is why its requests are unknown, "" if they are known.
+	uncounted string
 	*inspect.Placement
 
 	tree  *capacity.Tree

@@ -63,7 +63,7 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count in
 	if len(flavors) == 0 {
 		flavors = []*kueue.ResourceFlavor{{}}
 	}
-	requests := kueue.Requests(&set.Template.Spec, limits)
+	requests := kueue.Requests(&set.Template.Spec, limits, schedulerCounting())
 	for _, n := range nodes {
 		if slices.ContainsFunc(flavors, func(f *kueue.ResourceFlavor) bool { return whyNot(n, requests, &set.Template.Spec, f).fits() }) {
 			count++

@@ -100,12 +100,12 @@ type asked struct {
 
 // on is what a request asks for on a cluster: what Kueue there has said itself, or what
 // the pods' templates come to with the namespace's LimitRanges there.
-func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests) []asked {
+func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests, by kueue.Counting) []asked {
 	all := make([]asked, 0, len(r.PodSets))
 	for i := range r.PodSets {
 		set := &r.PodSets[i]
 		a := asked{set: set, count: int64(set.Count), total: map[string]capacity.Amount{}}
-		list := kueue.Times(kueue.Requests(&set.Template.Spec, limitsOf(c, r.Namespace)), a.count)
+		list := kueue.Times(kueue.Requests(&set.Template.Spec, limitsOf(c, r.Namespace), by), a.count)
 		for _, t := range told {
 			if t.Name == set.Name {
 				list = t.Resources
@@ -117,6 +117,19 @@ func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests) []asked {
 		all = append(all, a)
 	}
 	return all
+}
+
+// schedulerCounting is how the API server and the scheduler count: limits are requests before LimitRanges
+// add theirs.
+func schedulerCounting() kueue.Counting { return kueue.Counting{LimitsFirst: true} }
+
+// countings returns how the Kueue of a cluster may count what a Pod requests, the likeliest first.
+// Only versions before 0.20 serve the older API. Some of them were patched to take limits first.
+func countings(k *inspect.KueueFacts) []kueue.Counting {
+	if k.ServesOld {
+		return []kueue.Counting{{}, {LimitsFirst: true}}
+	}
+	return []kueue.Counting{{LimitsFirst: true, Containers: true}}
 }
 
 // asksForDevices says whether some pods ask for devices by claims.

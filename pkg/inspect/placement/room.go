@@ -19,12 +19,18 @@ func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
 		return s.byWords("the requests of its pods are unknown")
 	}
-	all := s.request.withOverhead(s.Context).on(s.room, s.told())
+	request, ways := s.request.withOverhead(s.Context), countings(s.facts.Kueue)
+	all := request.on(s.room, s.told(), ways[0])
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
 	result, all, fewer := s.assign(a, all)
+	for _, other := range ways[1:] {
+		if by, _, _ := s.assign(a, request.on(s.room, s.told(), other)); by.verdict != result.verdict {
+			s.uncounted = "the LimitRange of its namespace counts before or after its limits, depending on the version of Kueue, which is unknown"
+		}
+	}
 	if unread := s.unread(result.verdict); unread != "" && !s.isConfirmed(result.verdict) {
 		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
 		return s.byWords("%s", unread)
@@ -110,6 +116,9 @@ func (s *site) unread(v inspect.Verdict) string {
 	}
 	if class := s.unclassed(v); class != "" {
 		return class
+	}
+	if s.uncounted != "" {
+		return s.uncounted
 	}
 	if v != inspect.Never && s.told() == nil && s.request.asksForDevices() {
 		return "it requests devices by ResourceClaims; how Kueue counts them is unknown"

@@ -90,7 +90,7 @@ func (m *misfits) add(n *inspect.Node, why misfit) {
 // would let one of them do so. That is not never: an autoscaler may be about to add a node,
 // and no object tells whether there is one.
 func (s *site) noNodeFits(set *kueue.PodTemplate) {
-	requests := kueue.Requests(&set.Template.Spec, nil)
+	requests := kueue.Requests(&set.Template.Spec, nil, schedulerCounting())
 	m := misfits{byTaint: map[string]int{}, most: map[corev1.ResourceName]resource.Quantity{}}
 	for _, n := range s.facts.Site.Nodes {
 		m.add(n, whyNot(n, requests, &set.Template.Spec, &kueue.ResourceFlavor{}))

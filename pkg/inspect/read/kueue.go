@@ -42,7 +42,10 @@ func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factRea
 	f.AddGap(inspect.PartKueue, err)
 	f.NoKueue = err == nil && version == ""
 	if version != "" {
-		f.Kueue = &inspect.KueueFacts{Version: version, Addresses: map[string]kubecontext.Address{}}
+		served, _ := servedVersions(ctx, c, kueue.Group)
+		f.Kueue = &inspect.KueueFacts{
+			Version: version, ServesOld: slices.Contains(served, delegation.OldKueueVersion), Addresses: map[string]kubecontext.Address{},
+		}
 		r.version = version
 	}
 	return r

@@ -46,13 +46,9 @@ func KueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
 
 // servedVersion is the version of a group of Kueue's to read, "" if none is served.
 func servedVersion(ctx context.Context, c *fleet.Cluster, group string) (string, error) {
-	return fleet.Keep(c, "version of "+group, fleet.Seldom, func() (string, error) { return askVersion(ctx, c, group) })
-}
-
-func askVersion(ctx context.Context, c *fleet.Cluster, group string) (string, error) {
-	served, err := c.Versions(ctx, group)
+	served, err := servedVersions(ctx, c, group)
 	if err != nil {
-		return "", fmt.Errorf("ask which versions of %s it serves: %w", group, err)
+		return "", err
 	}
 	for _, version := range delegation.KueueVersions() {
 		if slices.Contains(served, version) {
@@ -60,6 +56,17 @@ func askVersion(ctx context.Context, c *fleet.Cluster, group string) (string, er
 		}
 	}
 	return "", nil
+}
+
+// servedVersions returns all versions of a group that a cluster serves.
+func servedVersions(ctx context.Context, c *fleet.Cluster, group string) ([]string, error) {
+	return fleet.Keep(c, "versions of "+group, fleet.Seldom, func() ([]string, error) {
+		served, err := c.Versions(ctx, group)
+		if err != nil {
+			return nil, fmt.Errorf("ask which versions of %s it serves: %w", group, err)
+		}
+		return served, nil
+	})
 }
 
 // Version is what an API server calls its version, such as "v1.36.3".
