@@ -68,6 +68,7 @@ type ClaimedWorkload struct {
 		CreationTimestamp metav1.Time             `json:"creationTimestamp"`
 		DeletionTimestamp *metav1.Time            `json:"deletionTimestamp"`
 		Labels            map[string]string       `json:"labels"`
+		Annotations       map[string]string       `json:"annotations"`
 		OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
 	} `json:"metadata"`
 	Spec struct {
@@ -103,7 +104,7 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	c := &Claim{
 		Namespace: w.Metadata.Namespace, Name: w.Metadata.Name, UID: w.Metadata.UID, LocalQueue: w.Spec.QueueName,
 		CreatedAt: w.Metadata.CreationTimestamp.Time,
-		Turn:      Turn{deref(w.Spec.Priority), queuedAt(w.Metadata.CreationTimestamp.Time, w.Status.Conditions), w.Metadata.UID},
+		Turn:      Turn{boosted(w.Spec.Priority, w.Metadata.Annotations), queuedAt(w.Metadata.CreationTimestamp.Time, w.Status.Conditions), w.Metadata.UID},
 		Evicted:   isTrue(Evicted), Origin: strings.Clone(w.Metadata.Labels[delegation.MultiKueueOriginLabel]),
 	}
 	for i := range w.Metadata.OwnerReferences {

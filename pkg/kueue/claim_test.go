@@ -107,3 +107,17 @@ func TestCounting(t *testing.T) {
 	assert.Equal(t, before.Cpu().String(), "1")
 	assert.Equal(t, since.Cpu().String(), "3")
 }
+
+// TestPriorityBoost: the annotation moves a Workload in its queue.
+func TestPriorityBoost(t *testing.T) {
+	for boost, want := range map[string]int32{"": 10, "5": 15, "-20": -10, "2147483647": 2147483647, "much": 10} {
+		var claimed kueue.ClaimedWorkload
+		var w kueue.Workload
+		priority := int32(10)
+		claimed.Spec.Priority, w.Spec.Priority = &priority, &priority
+		claimed.Metadata.Annotations = map[string]string{"kueue.x-k8s.io/priority-boost": boost}
+		w.Annotations = claimed.Metadata.Annotations
+		assert.Equal(t, claimed.Claim().Turn.Priority, want, boost)
+		assert.Equal(t, w.Turn().Priority, want, boost)
+	}
+}

@@ -2,7 +2,9 @@ package kueue
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,7 +26,21 @@ func (t Turn) Compare(o Turn) int {
 
 // Turn is when it is the turn of a Workload.
 func (w *Workload) Turn() Turn {
-	return Turn{deref(w.Spec.Priority), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
+	return Turn{boosted(w.Spec.Priority, w.Annotations), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
+}
+
+// priorityBoost is the annotation by which a controller moves a Workload in its queue. Kueue obeys
+// it with an alpha gate, without which nothing writes it.
+const priorityBoost = "kueue.x-k8s.io/priority-boost"
+
+// boosted returns a priority with the boost that an annotation adds.
+func boosted(priority *int32, annotations map[string]string) int32 {
+	boost, err := strconv.ParseInt(annotations[priorityBoost], 10, 32)
+	if err != nil {
+		return deref(priority)
+	}
+	sum := int64(deref(priority)) + boost
+	return int32(min(max(sum, math.MinInt32), math.MaxInt32)) //nolint:gosec // It is within the bounds.
 }
 
 // queuedAt is since when a Workload stands in its queue. What MultiKueue or its pods'

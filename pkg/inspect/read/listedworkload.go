@@ -48,7 +48,7 @@ func (w *listedWorkload) claimed() *kueue.ClaimedWorkload {
 	c := &kueue.ClaimedWorkload{}
 	m := &c.Metadata
 	m.Namespace, m.Name, m.UID, m.CreationTimestamp = w.Namespace, w.Name, string(w.UID), w.CreationTimestamp
-	m.DeletionTimestamp, m.Labels, m.OwnerReferences = w.DeletionTimestamp, w.Labels, w.OwnerReferences
+	m.DeletionTimestamp, m.Labels, m.Annotations, m.OwnerReferences = w.DeletionTimestamp, w.Labels, w.Annotations, w.OwnerReferences
 	c.Spec.QueueName, c.Spec.Active, c.Spec.Priority, c.Spec.PodSets = w.Spec.QueueName, w.Spec.Active, w.Spec.Priority, w.podSets
 	c.Status.Admission, c.Status.Conditions, c.Status.ClaimStatus = w.Status.Admission, w.Status.Conditions, w.claim
 	return c

@@ -55,8 +55,11 @@ func ttlCases() []testCase {
 		{name: "the origin has finished", code: "JM112", base: "running", edits: []edit{
 			addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 10", ended),
 		}},
-		{name: "MultiKueue's", code: "JM112", base: "running", edits: []edit{
+		{name: "MultiKueue's", code: "JM112", base: "running", fires: true, edits: []edit{
 			patch("kwok-w1", "Job/train", `{spec: {ttlSecondsAfterFinished: 10}}`),
+		}},
+		{name: "MultiKueue's, long enough", code: "JM112", base: "running", edits: []edit{
+			patch("kwok-w1", "Job/train", `{spec: {ttlSecondsAfterFinished: 60}}`),
 		}},
 	}
 }

@@ -95,23 +95,24 @@ func shortTTL() Rule {
 		Holds: "no mirror is deleted before its end is known",
 		Reads: []inspect.Part{inspect.PartJobs},
 		Why: `The mirror has a short ttlSecondsAfterFinished. Its cluster deletes it so many seconds after it has
-finished, whether its last status was copied to the origin by then or not; the origin would then say forever that it
-runs.`,
+finished, whether its last status was copied to the origin by then or not. The origin of a dispatched Job then shows
+forever that it runs. MultiKueue copies the origin's TTL to the mirror. If the mirror is gone before MultiKueue has copied
+its end, the Job runs again.`,
 		Shows: `The mirror's spec.ttlSecondsAfterFinished is less than a minute, and the origin is not finished.`,
-		Remedy: `Take the TTL off the mirror. That of the origin is enough: it counts from the end of the Job, and its
-deletion is the time to delete the mirror.`,
+		Remedy: `Remove the TTL from the mirror. That of the origin is enough: it counts from the end of the Job, and its
+deletion is the time to delete the mirror. For MultiKueue, create further Jobs with a TTL of a minute or more.`,
 		Link: "https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/",
 		Detect: func(v *View) {
 			for _, p := range v.Pairs() {
 				for _, m := range p.Mirrors {
 					j := m.Job
 					isOpen := p.Origin.IsOpen() && j.DeletedAt == nil
-					if !isOpen || !m.Is(inspect.ByDispatch) || j.TTL == nil || time.Duration(*j.TTL)*time.Second >= shortest {
+					if !isOpen || !m.Is(inspect.ByDispatch) && !m.Is(inspect.ByMultiKueue) || j.TTL == nil || time.Duration(*j.TTL)*time.Second >= shortest {
 						continue
 					}
 					v.Report(Sighting{
 						Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j, p.Origin},
-						Message: fmt.Sprintf("it is deleted %ds after it has finished, perhaps before %s has its status", *j.TTL, p.Origin.Context),
+						Message: ttlRisk(p.Origin, m),
 						Evidence: []string{
 							ttlOf(j), markOf(j), stateOf(p.Origin),
 						},
@@ -121,4 +122,12 @@ deletion is the time to delete the mirror.`,
 			}
 		},
 	}
+}
+
+// ttlRisk describes what a mirror's TTL may do.
+func ttlRisk(origin *inspect.Job, m inspect.Mirror) string {
+	if m.Is(inspect.ByMultiKueue) {
+		return fmt.Sprintf("its TTL deletes it %ds after it has finished; if MultiKueue is slower, the %s runs again", *m.Job.TTL, m.Job.Kind)
+	}
+	return fmt.Sprintf("it is deleted %ds after it has finished, perhaps before %s has its status", *m.Job.TTL, origin.Context)
 }
