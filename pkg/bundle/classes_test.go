@@ -52,3 +52,19 @@ func TestDefaultPriorityIsUnread(t *testing.T) {
 	older := one(t, "", kubeSystem)
 	assert.Equal(t, read.Classes(t.Context(), clusters(t, older, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread, "")
 }
+
+// TestProfilesAreCut: of a ClusterProfile, a snapshot keeps the server, and nothing that plugins
+// log in with.
+func TestProfilesAreCut(t *testing.T) {
+	original := one(t, "  namespace: default\n", kubeSystem+
+		`- {apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: west}, spec: {clusterSource: {clusterProfileRef: {name: west}}}}
+- apiVersion: multicluster.x-k8s.io/v1alpha1
+  kind: ClusterProfile
+  metadata: {name: west, namespace: kueue-system}
+  status: {accessProviders: [{name: oidc, cluster: {server: "https://west:6443", proxy-url: "http://user:PASSWORD@proxy", extensions: [{name: exec, extension: {token: PASSWORD}}]}}]}
+`)
+	dir, _ := again(t, original, clusters(t, original, fleet.Options{AllNamespaces: true}), bundle.Options{AllNamespaces: true})
+	text := texts(t, dir)["a.yaml"]
+	assert.Assert(t, strings.Contains(text, "https://west:6443"), text)
+	assert.Assert(t, !strings.Contains(text, "PASSWORD"), text)
+}

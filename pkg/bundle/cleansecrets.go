@@ -102,3 +102,18 @@ func certificates(data []byte) []byte {
 	}
 	return out.Bytes()
 }
+
+// cutProfile keeps the servers and certificate authorities of a ClusterProfile: extensions may
+// hold what plugins log in with.
+func cutProfile(object map[string]any) {
+	status, _ := object["status"].(map[string]any)
+	for _, list := range []string{"accessProviders", "credentialProviders"} {
+		providers, _ := status[list].([]any)
+		for _, provider := range providers {
+			p, _ := provider.(map[string]any)
+			cluster, _ := p["cluster"].(map[string]any)
+			delete(cluster, "extensions")
+			delete(cluster, "proxy-url")
+		}
+	}
+}

@@ -109,9 +109,11 @@ func (r *reading) tellKueue(version string) {
 		r.context.Recorded = append(r.context.Recorded, res.GroupResource().String())
 	}
 	// Those that MultiKueueClusters name are asked for, if there are any.
-	r.held = append(r.held, secrets())
-	if err := r.unread(secrets().GroupVersionResource); !errors.Is(err, errUnasked) {
-		r.note(secrets(), err)
+	for _, res := range []resource{secrets(), clusterProfiles()} {
+		r.held = append(r.held, res)
+		if err := r.unread(res.GroupVersionResource); !errors.Is(err, errUnasked) && !apierrors.IsNotFound(err) {
+			r.note(res, err)
+		}
 	}
 }
 

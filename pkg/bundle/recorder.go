@@ -35,6 +35,8 @@ func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) 
 		return
 	case gvr == secrets().GroupVersionResource:
 		object = cutSecret(object)
+	case gvr == clusterProfiles().GroupVersionResource:
+		cutProfile(object)
 	}
 	clean(object, gvr, r.redact)
 	metadata, _ := object["metadata"].(map[string]any)

@@ -30,9 +30,13 @@ func coreResource(plural, kind string) resource {
 	return resource{corev1.SchemeGroupVersion.WithResource(plural), kind, plural != "namespaces"}
 }
 
-func pods() resource       { return coreResource("pods", "Pod") }
-func events() resource     { return coreResource("events", "Event") }
-func secrets() resource    { return coreResource("secrets", "Secret") }
+func pods() resource    { return coreResource("pods", "Pod") }
+func events() resource  { return coreResource("events", "Event") }
+func secrets() resource { return coreResource("secrets", "Secret") }
+func clusterProfiles() resource {
+	gv := schema.GroupVersion{Group: "multicluster.x-k8s.io", Version: "v1alpha1"}
+	return resource{gv.WithResource("clusterprofiles"), "ClusterProfile", true}
+}
 func namespaces() resource { return coreResource("namespaces", "Namespace") }
 
 // kueueResources are Kueue's.

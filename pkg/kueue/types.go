@@ -286,6 +286,14 @@ type KubeConfigRef struct {
 	LocationType string `json:"locationType,omitempty"`
 }
 
+// ProfileName returns the ClusterProfile that says how the cluster is reached; "" if none does.
+func (c *MultiKueueCluster) ProfileName() string {
+	if c.Spec.Source == nil || c.Spec.Source.ClusterProfileRef == nil {
+		return ""
+	}
+	return c.Spec.Source.ClusterProfileRef.Name
+}
+
 // SecretName is the Secret that holds the cluster's kubeconfig; "" where it is
 // reached in another way.
 func (c *MultiKueueCluster) SecretName() string {

@@ -75,6 +75,7 @@ func lookSecrets() Task {
 		Name: LookSecrets, Title: "See where MultiKueueClusters lead", Where: "management clusters", Needs: []string{Look},
 		Rights: []Right{
 			{Scope: InKueue, Resource: core("secrets"), Verbs: []string{"get"}, Without: "where a MultiKueueCluster leads is found by its Workloads only", IsOptional: true},
+			{Scope: InKueue, Resource: schema.GroupResource{Group: "multicluster.x-k8s.io", Resource: "clusterprofiles"}, Verbs: []string{"get"}, Without: "where a MultiKueueCluster with a ClusterProfile leads is found by its Workloads only", IsOptional: true},
 		},
 	}
 }

@@ -110,17 +110,28 @@ func (r *factReader) readConfig(ctx context.Context) {
 	})
 }
 
-// readAddress reads where a MultiKueueCluster is. That its Secret is missing or
+// readAddress reads where a MultiKueueCluster is. That its Secret or ClusterProfile is missing or
 // wrong is no gap: the MultiKueueCluster's own condition tells of it.
 func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
+	address, err := r.askAddress(ctx, c)
+	if address != nil {
+		r.store(func() { r.facts.Kueue.Addresses[c.Name] = *address })
+	}
+	return err
+}
+
+func (r *factReader) askAddress(ctx context.Context, c *kueue.MultiKueueCluster) (*kubecontext.Address, error) {
+	if profile := c.ProfileName(); profile != "" {
+		return addressInProfile(ctx, r.cluster, profile)
+	}
 	name := c.SecretName()
 	if name == "" {
-		return nil
+		return nil, nil
 	}
 	// A Secret is not watched: its credentials are not to stay in the memory of whoever
 	// looks for hours. Where it leads changes with the state of the MultiKueueCluster.
 	key := "address\n" + name + "\n" + c.ResourceVersion
-	address, err := fleet.Keep(r.cluster, key, fleet.Rarely, func() (*kubecontext.Address, error) {
+	return fleet.Keep(r.cluster, key, fleet.Rarely, func() (*kubecontext.Address, error) {
 		_, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
 		if err != nil {
 			return nil, err
@@ -130,10 +141,6 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 		}
 		return nil, nil
 	})
-	if address != nil {
-		r.store(func() { r.facts.Kueue.Addresses[c.Name] = *address })
-	}
-	return err
 }
 
 // readQueue reads the LocalQueue that an object is submitted to, and the
