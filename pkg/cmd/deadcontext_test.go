@@ -1,13 +1,18 @@
 package cmd
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // withDeadWorker serves the example fleet: worker-2 rejects all credentials, and Pods on
@@ -46,4 +51,59 @@ func TestUnneededContexts(t *testing.T) {
 	// It may be where the Job runs.
 	_, errOut, code = run(t, append(flags, "logs", "score", "-n", "vision")...)
 	assert.Assert(t, code != util.ExitOK && strings.Contains(errOut, note), errOut)
+}
+
+// Every list says in JSON what it depends on and could not read.
+func TestUncheckedOfLists(t *testing.T) {
+	for _, args := range [][]string{
+		{"ls", "-A"},
+		{"ls", "-A", "--summary"},
+		{"ls", "-A", "--reason"},
+		{"queues"},
+		{"queues", "-A"},
+		{"queues", "--summary"},
+		{"kinds", "-A"},
+		{"trace", "-A"},
+		{"check", "-A", "--fail-on", "none"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			out, errOut, code := run(t, append(append(withDeadWorker(t), args...), "-o", "json", "--contexts", "management,worker-1,worker-2")...)
+			assert.Equal(t, code, util.ExitPartial, errOut)
+			unchecked := uncheckedIn(t, out)
+			assert.Assert(t, len(unchecked) > 0, out)
+			assert.Equal(t, unchecked[0].What, inspect.Everything)
+			assert.DeepEqual(t, unchecked[0].Contexts, []string{"worker-2"})
+			assert.Assert(t, strings.Contains(unchecked[0].Reason, "the server rejects these credentials"), out)
+
+			out, errOut, _ = run(t, append(args, "-o", "json", "--all-contexts", "--from", exampleFleet)...)
+			assert.Equal(t, len(uncheckedIn(t, out)), 0, errOut)
+			assert.Assert(t, strings.Contains(out, `"unchecked": []`), out)
+		})
+	}
+}
+
+// What is refused is one entry, however much it is.
+func TestUncheckedOfRefusals(t *testing.T) {
+	flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+		"worker-2": func(w http.ResponseWriter, r *http.Request) bool {
+			resource := path.Base(r.URL.Path)
+			if !slices.Contains([]string{"cohorts", "clusterqueues"}, resource) {
+				return false
+			}
+			answered(403, "application/json", fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"details":{"kind":%q}}`, resource))(w, r)
+			return true
+		},
+	})
+	out, errOut, code := run(t, append(flags, "queues", "-o", "json", "--contexts", "management,worker-2")...)
+	assert.Equal(t, code, util.ExitPartial, errOut)
+	assert.DeepEqual(t, uncheckedIn(t, out), []inspect.Unchecked{{What: "clusterqueues", Contexts: []string{"worker-2"}, Reason: "you may not read them"}})
+}
+
+func uncheckedIn(t *testing.T, out string) []inspect.Unchecked {
+	t.Helper()
+	var list struct {
+		Unchecked []inspect.Unchecked `json:"unchecked"`
+	}
+	assert.NilError(t, json.Unmarshal([]byte(out), &list), out)
+	return list.Unchecked
 }

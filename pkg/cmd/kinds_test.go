@@ -61,7 +61,7 @@ func TestKindsCommand(t *testing.T) {
 	lost := filepath.Join(recordings, "worker-lost")
 	out, errOut, code := run(t, "kinds", "-A", "--from", lost)
 	assert.Equal(t, code, util.ExitPartial)
-	assert.Assert(t, strings.Contains(out, "not read, or not wholly:"), out)
+	assert.Assert(t, strings.Contains(out, "not read completely:"), out)
 	assert.Equal(t, errOut, "error: incomplete answer: 1 of 3 contexts were not read completely\n")
 	_, errOut, code = run(t, "kinds", "-A", "--from", lost, "-o", "name")
 	assert.Equal(t, code, util.ExitPartial)

@@ -23,7 +23,7 @@ func TestOrphansNeedAManager(t *testing.T) {
 		assert.Assert(t, !strings.Contains(out, "rphan"), out)
 	}
 	out, _, _ := run(t, "trace", "-A", "--orphans", "--from", dir)
-	assert.Equal(t, out, "")
+	assert.Equal(t, out, unknown+"\n", "no mirror is called an orphan")
 	out, _, _ = run(t, "trace", "p1-0", "--from", dir)
 	assert.Assert(t, strings.Contains(out, "Its origin is unknown: no management cluster was read."), out)
 	var list inspect.TraceList

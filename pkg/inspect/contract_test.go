@@ -23,7 +23,10 @@ func TestContract(t *testing.T) {
 		{"trace", "Placement", []string{"context", "cluster", "verdict", "reason", "message"}},
 		{"trace", "Unchecked", []string{"what", "contexts", "reason"}},
 		{"ownerlist", "Job", []string{"status", "reason", "mirrors", "since"}},
-		{"ownerlist", "OwnerList", []string{"items", "errors"}},
+		{"ownerlist", "OwnerList", []string{"items", "unchecked", "errors"}},
+		{"queuelist", "QueueList", []string{"items", "unchecked", "errors"}},
+		{"kindlist", "KindList", []string{"items", "unchecked", "errors"}},
+		{"tracelist", "TraceList", []string{"items", "unchecked", "errors"}},
 	} {
 		text, err := os.ReadFile("../../docs/schema/" + tt.schema + ".json")
 		assert.NilError(t, err)

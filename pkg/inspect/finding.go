@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -140,6 +141,43 @@ type Unchecked struct {
 
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"
+
+// Unread returns what could not be read and was therefore not checked, one entry for each
+// reason: a restricted user may not read much, and one line says so.
+func Unread(errs []ContextError) []Unchecked {
+	found := []Unchecked{}
+	add := func(what, context, reason string) {
+		i := slices.IndexFunc(found, func(u Unchecked) bool { return u.What == what && u.Reason == reason })
+		if i < 0 {
+			i = len(found)
+			found = append(found, Unchecked{What: what, Reason: reason})
+		}
+		if !slices.Contains(found[i].Contexts, context) {
+			found[i].Contexts = append(found[i].Contexts, context)
+		}
+	}
+	refused := map[string][]string{}
+	var contexts []string
+	for _, e := range errs {
+		switch {
+		case e.Part == "":
+			add(Everything, e.Context, e.Cause)
+		case e.Refusal != nil:
+			if refused[e.Context] == nil {
+				contexts = append(contexts, e.Context)
+			}
+			if !slices.Contains(refused[e.Context], e.Refusal.Resource) {
+				refused[e.Context] = append(refused[e.Context], e.Refusal.Resource)
+			}
+		default:
+			add(string(e.Part), e.Context, e.Cause)
+		}
+	}
+	for _, context := range contexts {
+		add(strings.Join(refused[context], ", "), context, "you may not read them")
+	}
+	return found
+}
 
 // NewFindingList makes an empty list.
 func NewFindingList() *FindingList {

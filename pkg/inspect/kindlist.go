@@ -15,6 +15,8 @@ type KindList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the kinds that can be delegated.
 	Items []ServedKind `json:"items"`
+	// Unchecked is what the list depends on and could not be read.
+	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
 }
@@ -80,13 +82,13 @@ func KindOwners(counts map[delegation.Owner]int) []KindOwner {
 func NewKindList() *KindList {
 	return &KindList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "KindList"},
-		Items:    []ServedKind{}, Errors: []ContextError{},
+		Items:    []ServedKind{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with l.
 func (l *KindList) DeepCopyObject() runtime.Object {
-	c := &KindList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	c := &KindList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Unchecked: slices.Clone(l.Unchecked), Errors: slices.Clone(l.Errors)}
 	for i := range c.Items {
 		k := &c.Items[i]
 		k.Allowed, k.Owners = slices.Clone(k.Allowed), slices.Clone(k.Owners)

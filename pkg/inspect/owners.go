@@ -22,6 +22,8 @@ type OwnerList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the groups of Jobs, one per owner.
 	Items []OwnerGroup `json:"items"`
+	// Unchecked is what the list depends on and could not be read.
+	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
 }
@@ -47,7 +49,7 @@ func (g *OwnerGroup) Total() int {
 	return n
 }
 
-// ContextError is why a context could not be read, or not wholly.
+// ContextError is why a context was not read completely.
 type ContextError struct {
 	// Context is the context that was not read completely.
 	Context string `json:"context"`
@@ -56,19 +58,30 @@ type ContextError struct {
 	// Message says what failed, why, and what to do.
 	Message string `json:"message"`
 
+	// Part is what could not be read, "" for the whole context.
+	Part Part `json:"-"`
 	// Refusal is what is refused, where that is the error; NotJudged are the codes of
 	// findings that were therefore not looked for, in order.
 	Refusal   *Refusal `json:"-"`
 	NotJudged []string `json:"-"`
+	// Cause is Message without what follows from it.
+	Cause string `json:"-"`
 }
 
 // NewContextError makes an error that a fleet gave part of the output.
 func NewContextError(err error) ContextError {
 	var e *kubecontext.Error
 	if !errors.As(err, &e) {
-		return ContextError{Code: kubecontext.CodeError, Message: err.Error()}
+		return ContextError{Code: kubecontext.CodeError, Message: err.Error(), Cause: err.Error()}
 	}
-	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: refusalOf(err)}
+	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: refusalOf(err), Cause: e.Message()}
+}
+
+// NewPartError is NewContextError for an error that concerns one part of a context.
+func NewPartError(context string, part Part, err error) ContextError {
+	e := NewContextError(kubecontext.InContext(context, "", err))
+	e.Part = part
+	return e
 }
 
 // Tally groups Jobs, or only counts them. It is not safe for concurrent use:
@@ -85,12 +98,18 @@ type Tally struct {
 	groups  map[delegation.Owner]*OwnerGroup
 	counted []countedJob
 	hidden  []*Job
-	// partial is what could not be read.
-	partial []error
+	// partial are the parts that could not be read.
+	partial []Gap
+}
+
+// Gap is a part of a cluster that could not be read, and why.
+type Gap struct {
+	Part Part
+	Err  error
 }
 
 // Partial notes what of a cluster could not be read.
-func (t *Tally) Partial(errs []error) { t.partial = append(t.partial, errs...) }
+func (t *Tally) Partial(gaps []Gap) { t.partial = append(t.partial, gaps...) }
 
 // Hide keeps a Job that is not listed, because it may be the mirror of one that
 // is, or the origin of what could else be taken for one.
@@ -166,8 +185,8 @@ func Merge(tallies []*Tally) *OwnerList {
 		if t.Err != nil {
 			list.Errors = append(list.Errors, NewContextError(t.Err))
 		}
-		for _, err := range t.partial {
-			list.Errors = append(list.Errors, NewContextError(kubecontext.InContext(t.Context, "", err)))
+		for _, gap := range t.partial {
+			list.Errors = append(list.Errors, NewPartError(t.Context, gap.Part, gap.Err))
 		}
 		if len(tallies) > 1 && !t.Distinct {
 			t.drop(seen)
@@ -203,11 +222,11 @@ func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Jo
 		}
 		for _, part := range append(f.KindParts(), PartKinds) {
 			if err := f.Gaps[part]; err != nil {
-				t.partial = append(t.partial, err)
+				t.partial = append(t.partial, Gap{part, err})
 			}
 		}
 		if claims := f.Gaps[PartWorkloads]; t.Err == nil && errors.Is(claims, ErrClaimsUnknown) {
-			t.Err = kubecontext.InContext(f.Context, "", claims)
+			t.partial = append(t.partial, Gap{PartWorkloads, claims})
 		}
 		tallies = append(tallies, t)
 	}
@@ -285,7 +304,7 @@ func (l *OwnerList) All() []*Job {
 func NewOwnerList() *OwnerList {
 	return &OwnerList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "OwnerList"},
-		Items:    []OwnerGroup{}, Errors: []ContextError{},
+		Items:    []OwnerGroup{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
 }
 
@@ -306,7 +325,7 @@ func byOwner(a, b delegation.Owner) int {
 
 // DeepCopyObject returns a copy that shares no mutable part with l.
 func (l *OwnerList) DeepCopyObject() runtime.Object {
-	c := &OwnerList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	c := &OwnerList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Unchecked: slices.Clone(l.Unchecked), Errors: slices.Clone(l.Errors)}
 	for i := range c.Items {
 		g := &c.Items[i]
 		g.Counts, g.Jobs = maps.Clone(g.Counts), slices.Clone(g.Jobs)

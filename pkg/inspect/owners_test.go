@@ -64,8 +64,8 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, list.Items[1].Total(), 4)
 	assert.Assert(t, list.Items[2].BuiltIn && !list.Items[1].BuiltIn)
 	assert.DeepEqual(t, list.Errors, []ContextError{
-		{Context: "down", Code: kubecontext.CodeError, Message: "cannot list: no"},
-		{Context: "east", Code: kubecontext.CodeError, Message: "cannot list: half"},
+		{Context: "down", Code: kubecontext.CodeError, Message: "cannot list: no", Cause: "cannot list: no"},
+		{Context: "east", Code: kubecontext.CodeError, Message: "cannot list: half", Cause: "cannot list: half"},
 	})
 
 	counted := Merge(tallies(true))

@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -15,6 +14,8 @@ type QueueList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the quotas, in the order of the table.
 	Items []QueueQuota `json:"items"`
+	// Unchecked is what the list depends on and could not be read.
+	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
 }
@@ -96,13 +97,13 @@ func QueueKinds() []QueueKind {
 func NewQueueList() *QueueList {
 	return &QueueList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "QueueList"},
-		Items:    []QueueQuota{}, Errors: []ContextError{},
+		Items:    []QueueQuota{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with l.
 func (l *QueueList) DeepCopyObject() runtime.Object {
-	c := &QueueList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Errors: slices.Clone(l.Errors)}
+	c := &QueueList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Unchecked: slices.Clone(l.Unchecked), Errors: slices.Clone(l.Errors)}
 	for i := range c.Items {
 		q := &c.Items[i]
 		q.Cohorts = slices.Clone(q.Cohorts)
@@ -132,7 +133,7 @@ func QuotaGaps(f *Facts) []ContextError {
 			isNeeded = slices.ContainsFunc(f.Kueue.Capacity.ClusterQueues, func(q *kueue.ClusterQueue) bool { return q.Cohort() != "" })
 		}
 		if err := f.Kueue.Capacity.Gaps[part]; err != nil && isNeeded {
-			errs = append(errs, NewContextError(kubecontext.InContext(f.Context, "", err)))
+			errs = append(errs, NewPartError(f.Context, part, err))
 		}
 	}
 	return errs

@@ -50,7 +50,7 @@ type Trace struct {
 	Clocks []ClockSkew `json:"clocks"`
 	// Findings are what is wrong with it; null means that it was not judged.
 	Findings []Finding `json:"findings"`
-	// Errors are the contexts that could not be read, or not wholly.
+	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
 }
 
@@ -134,8 +134,8 @@ func (v *Inventory) Traces() *TraceList {
 			list.Items = append(list.Items, *v.brief(p))
 		}
 	}
-	list.Unchecked = append(list.Unchecked, v.UnknownOrigins(func(j *Job) bool { return v.selects(OrphanPair(j)) })...)
 	list.Errors = v.Errors()
+	list.Unchecked = append(Unread(list.Errors), v.UnknownOrigins(func(j *Job) bool { return v.selects(OrphanPair(j)) })...)
 	return list
 }
 
@@ -193,7 +193,7 @@ func currentRefs(p Pair) []Ref {
 	return refs
 }
 
-// Errors tell of the contexts that could not be read, or not wholly.
+// Errors are the contexts that were not read completely, with the reasons.
 func (v *Inventory) Errors() []ContextError {
 	errs := []ContextError{}
 	for _, f := range v.Clusters {
@@ -209,7 +209,9 @@ func (f *Facts) errors() []ContextError {
 	var errs []ContextError
 	for _, part := range f.parts() {
 		if err := f.Gaps[part]; err != nil {
-			errs = append(errs, NewContextError(kubecontext.InContext(f.Context, part.doing(), err)))
+			e := NewPartError(f.Context, part, err)
+			e.Message = kubecontext.InContext(f.Context, part.doing(), err).Message()
+			errs = append(errs, e)
 		}
 	}
 	return errs

@@ -95,10 +95,7 @@ func summaryLines(list *inspect.FindingList, o TableOptions) []string {
 	for _, line := range wrap(text, o.Width, "") {
 		lines = append(lines, p.bold(line))
 	}
-	for _, u := range list.Unchecked {
-		lines = append(lines, wrapBelow(p.bad("not checked:")+" ", UncheckedText(u), o.Width)...)
-	}
-	return lines
+	return append(lines, uncheckedLines(list.Unchecked, o)...)
 }
 
 func noun(o TableOptions) string {
@@ -106,6 +103,15 @@ func noun(o TableOptions) string {
 		return "object"
 	}
 	return "Job"
+}
+
+// uncheckedLines say what was not checked.
+func uncheckedLines(all []inspect.Unchecked, o TableOptions) []string {
+	var lines []string
+	for _, u := range all {
+		lines = append(lines, wrapBelow(palette{o.Color}.bad("not checked:")+" ", UncheckedText(u), o.Width)...)
+	}
+	return lines
 }
 
 // UncheckedText is what was not checked, where, and why.

@@ -117,7 +117,7 @@ func (d *document) addErrors(errs []inspect.ContextError) {
 		items = append(items, literal(Safe(e.Context)+": "+Safe(e.Message)))
 	}
 	if len(items) > 0 {
-		d.paragraph("Not read, or not completely:")
+		d.paragraph("Not read completely:")
 		d.list(items)
 	}
 }

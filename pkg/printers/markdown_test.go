@@ -37,5 +37,5 @@ func TestMarkdownHasOwners(t *testing.T) {
 	var b strings.Builder
 	assert.NilError(t, printers.Owners(&b, list, printers.TableOptions{Markdown: true}))
 	assert.Assert(t, strings.Contains(b.String(), "| a    | kueue.x-k8s.io/multikueue |"), b.String())
-	assert.Assert(t, strings.HasSuffix(b.String(), "\n\nNot read, or not completely:\n\n- dead: no answer\n"), b.String())
+	assert.Assert(t, strings.HasSuffix(b.String(), "\n\nNot read completely:\n\n- dead: no answer\n"), b.String())
 }

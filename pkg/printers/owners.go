@@ -156,7 +156,7 @@ func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOp
 	if err != nil {
 		return err
 	}
-	lines := []string{p.bad("not read, or not wholly:")}
+	lines := []string{p.bad("not read completely:")}
 	if below {
 		lines = append([]string{""}, lines...)
 	}

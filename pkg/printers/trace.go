@@ -43,9 +43,7 @@ func answerLines(t *inspect.Trace, o TableOptions) []string {
 	if t.Message != "" {
 		lines = append(lines, wrap(Safe(t.Message), o.Width, "")...)
 	}
-	for _, u := range t.Unchecked {
-		lines = append(lines, wrapBelow(p.bad("not checked:")+" ", UncheckedText(u), o.Width)...)
-	}
+	lines = append(lines, uncheckedLines(t.Unchecked, o)...)
 	if len(t.Fixes) == 0 {
 		return lines
 	}

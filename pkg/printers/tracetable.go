@@ -7,7 +7,7 @@ import (
 )
 
 // Traces writes a row for each mirror with its origin, and for each origin
-// without one.
+// without one, and below them what was not checked.
 func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	p := palette{o.Color}
 	var rows []tracePair
@@ -15,22 +15,29 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 		rows = append(rows, pairsOf(&list.Items[i])...)
 	}
 	if o.Markdown {
-		return tableMarkdown(w, pairColumns(o), rows, list.Errors, o)
+		d := &document{}
+		if err := addTable(d, pairColumns(o), rows, o.forMarkdown()); err != nil {
+			return err
+		}
+		d.addUnchecked(list.Unchecked)
+		return d.write(w)
 	}
 	lines, err := newTable(dimmed(pairColumns(o), p), rows, o).layout(o.Width)
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.NoHeaders:
+	if o.NoHeaders {
 		return writeLines(w, lines[1:]...)
-	case len(rows) > 0:
-		lines[0] = p.bold(lines[0])
-		if err := writeLines(w, lines...); err != nil {
-			return err
-		}
 	}
-	return writeErrors(w, list.Errors, len(rows) > 0, o)
+	lines[0] = p.bold(lines[0])
+	if len(rows) == 0 {
+		lines = nil
+	}
+	unchecked := uncheckedLines(list.Unchecked, o)
+	if len(unchecked) > 0 && len(rows) > 0 {
+		lines = append(lines, "")
+	}
+	return writeLines(w, append(lines, unchecked...)...)
 }
 
 // tracePair is an origin with one of its mirrors; either may not be there.

@@ -135,9 +135,7 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 		return err
 	}
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
-		for _, u := range list.Unchecked {
-			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
-		}
+		util.TellUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
 		util.Tell(o.ErrOut, "%s", printers.CheckSummary(list, o.table))

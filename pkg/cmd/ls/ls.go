@@ -341,5 +341,6 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isWhole)
 	}
+	list.Unchecked = inspect.Unread(list.Errors)
 	return list, nil
 }

@@ -198,6 +198,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 			}
 		}
 	}
+	r.List.Unchecked = inspect.Unread(r.List.Errors)
 	return r
 }
 

@@ -135,15 +135,14 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() {
-		for _, u := range list.Unchecked {
-			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
-		}
-	}
-	switch isList := o.wanted.Name == "" && len(o.filenames) == 0; {
+	isList := o.wanted.Name == "" && len(o.filenames) == 0
+	switch {
 	case o.format.IsTable() && !isList:
 		util.TellUnneeded(o.ErrOut, list.Errors)
-	case !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders):
+	case o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders:
+	case isList:
+		util.TellUnchecked(o.ErrOut, list.Unchecked)
+	default:
 		util.TellErrors(o.ErrOut, list.Errors)
 	}
 	return errors.Join(o.fits(list), o.incomplete(list))

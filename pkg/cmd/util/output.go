@@ -37,6 +37,13 @@ func TellErrors(w io.Writer, errs []inspect.ContextError) {
 	}
 }
 
+// TellUnchecked reports what was not checked, and why.
+func TellUnchecked(w io.Writer, unchecked []inspect.Unchecked) {
+	for _, u := range unchecked {
+		Tell(w, "not checked: %s", printers.UncheckedText(u))
+	}
+}
+
 // TellUnneeded notes which contexts were not read, though the answer did not need them.
 func TellUnneeded(w io.Writer, errs []inspect.ContextError) {
 	for _, e := range inspect.FoldRefusals(errs) {

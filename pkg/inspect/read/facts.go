@@ -42,15 +42,8 @@ func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, 
 	if !errors.As(err, &partial) {
 		return err
 	}
-	for _, kind := range partial.Kinds {
-		f.AddGap(inspect.PartOf(kind.Kind), kind.Err)
-	}
-	for _, other := range partial.Others {
-		part := inspect.PartKinds
-		if errors.Is(other, inspect.ErrClaimsUnknown) {
-			part = inspect.PartWorkloads
-		}
-		f.AddGap(part, other)
+	for _, gap := range partial.gaps() {
+		f.AddGap(gap.Part, gap.Err)
 	}
 	return nil
 }

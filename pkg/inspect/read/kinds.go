@@ -20,11 +20,11 @@ func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 	list := inspect.NewKindList()
 	type read struct {
 		kinds []inspect.ServedKind
-		errs  []error
+		gaps  []inspect.Gap
 	}
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (read, error) {
-		kinds, errs := readKinds(ctx, c, q)
-		return read{kinds, errs}, context.Cause(ctx)
+		kinds, gaps := readKinds(ctx, c, q)
+		return read{kinds, gaps}, context.Cause(ctx)
 	}) {
 		list.Items = append(list.Items, a.Value.kinds...)
 		if a.Err != nil {
@@ -32,20 +32,21 @@ func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 			list.Errors = append(list.Errors, inspect.NewContextError(a.Err))
 			continue
 		}
-		for _, err := range a.Value.errs {
-			list.Errors = append(list.Errors, inspect.NewContextError(kubecontext.InContext(a.Context, "", err)))
+		for _, gap := range a.Value.gaps {
+			list.Errors = append(list.Errors, inspect.NewPartError(a.Context, gap.Part, gap.Err))
 		}
 	}
+	list.Unchecked = inspect.Unread(list.Errors)
 	return list
 }
 
-// readKinds reads one cluster. errs are why not all is known.
-func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.ServedKind, errs []error) {
+// readKinds reads one cluster. gaps are what could not be read.
+func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.ServedKind, gaps []inspect.Gap) {
 	s := newSurvey(ctx, c, []string{AllKinds})
 	s.verify = true
 	s.run(ctx)
 	if err := s.err(); err != nil {
-		errs = append(errs, err)
+		gaps = append(gaps, inspect.Gap{Part: inspect.PartKinds, Err: err})
 	}
 	for _, kind := range s.kinds {
 		all = append(all, servedKind(c, kind))
@@ -74,8 +75,12 @@ func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.Se
 		// Those of the table first, in its order.
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Resource, b.Resource))
 	})
-	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
-	return all, append(errs, failed...)
+	for i, err := range failed {
+		if err != nil {
+			gaps = append(gaps, inspect.Gap{Part: inspect.PartOf(s.kinds[i]), Err: err})
+		}
+	}
+	return all, gaps
 }
 
 // rankOf is the place of a kind in the table, behind which all others are.

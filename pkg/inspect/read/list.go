@@ -96,6 +96,22 @@ func (e *ListError) All() []error {
 	return append(all, e.Others...)
 }
 
+// gaps are the parts that could not be read, each with its error.
+func (e *ListError) gaps() []inspect.Gap {
+	var gaps []inspect.Gap
+	for _, kind := range e.Kinds {
+		gaps = append(gaps, inspect.Gap{Part: inspect.PartOf(kind.Kind), Err: kind.Err})
+	}
+	for _, other := range e.Others {
+		part := inspect.PartKinds
+		if errors.Is(other, inspect.ErrClaimsUnknown) {
+			part = inspect.PartWorkloads
+		}
+		gaps = append(gaps, inspect.Gap{Part: part, Err: other})
+	}
+	return gaps
+}
+
 // Unwrap lets errors.Is and errors.As look at each.
 func (e *ListError) Unwrap() []error { return e.All() }
 

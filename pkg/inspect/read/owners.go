@@ -26,7 +26,7 @@ func Owners(ctx context.Context, f *fleet.Fleet, q Query, filter inspect.Filter,
 			}
 		})
 		if partial := (*ListError)(nil); errors.As(err, &partial) {
-			tally.Partial(partial.All())
+			tally.Partial(partial.gaps())
 			err = nil
 		}
 		return tally, err

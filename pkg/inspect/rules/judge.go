@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -53,7 +52,7 @@ type NotJudged struct {
 
 // Error tells it as an error of the context.
 func (n NotJudged) Error() inspect.ContextError {
-	e := inspect.NewContextError(kubecontext.InContext(n.Context, "", n.Err))
+	e := inspect.NewPartError(n.Context, n.Part, n.Err)
 	if n.Part == "" {
 		e.Message += "; nothing there was judged, nor what may depend on it"
 	} else {
