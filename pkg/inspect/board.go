@@ -73,6 +73,17 @@ func (b *Board) Apply(c Change) []Change {
 	return changes
 }
 
+// setMirrors sets mirrors without asking management clusters: no worker runs a Job of MultiKueue
+// that is suspended or unclaimed, unless a context shows its mirror.
+func (b *Board) setMirrors(pairs *Pairs, jobs []*Job) {
+	for _, j := range SetMirrors(pairs, jobs, b.isComplete) {
+		waits := j.Status == delegation.Suspended || j.Status == delegation.Unclaimed
+		if waits && b.isComplete(j.Namespace) {
+			j.Mirrors = []Ref{}
+		}
+	}
+}
+
 func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
 	for _, j := range jobs {
 		if RefOf(j) == RefOf(wanted) {
@@ -103,7 +114,7 @@ func (b *Board) related(j *Job) []*Job {
 			}
 		}
 	}
-	SetMirrors(PairUp(jobs), jobs, b.isComplete)
+	b.setMirrors(PairUp(jobs), jobs)
 	return jobs
 }
 
@@ -175,7 +186,7 @@ func (b *Board) List(filter Filter) *OwnerList {
 	}
 	list := Merge(tallies)
 	jobs := list.All()
-	SetMirrors(PairUp(append(slices.Clip(jobs), Hidden(tallies)...)), jobs, b.isComplete)
+	b.setMirrors(PairUp(append(slices.Clip(jobs), Hidden(tallies)...)), jobs)
 	return list
 }
 

@@ -177,3 +177,26 @@ func TestFoldChildren(t *testing.T) {
 	assert.DeepEqual(t, layout(list), []string{"# " + string(delegation.MultiKueue), "home/ml/train", "# built-in", "paris/ml/local", "paris/ml/local-0"})
 	assert.Equal(t, list.Items[1].Counts[delegation.Running], 2)
 }
+
+// A watch asks no management cluster: it knows that no worker runs what waits, where it sees all
+// there is.
+func TestBoardKnowsMirrorsOfWhatWaits(t *testing.T) {
+	for _, tt := range []struct {
+		status  delegation.Status
+		seesAll bool
+		known   bool
+	}{
+		{delegation.Suspended, true, true},
+		{delegation.Unclaimed, true, true},
+		{delegation.Running, true, false},
+		{delegation.Suspended, false, false},
+	} {
+		b := NewBoard([]string{"hub"}, func(string) bool { return tt.seesAll })
+		j := job("hub", "a", "1", delegation.MultiKueue, tt.status)
+		b.Apply(Change{Type: Added, Context: "hub", Job: &j})
+		b.Apply(Change{Type: Synced, Context: "hub"})
+		mirrors := b.List(Filter{}).All()[0].Mirrors
+		assert.Equal(t, mirrors != nil, tt.known, "%+v", tt)
+		assert.Equal(t, len(mirrors), 0)
+	}
+}
