@@ -196,6 +196,15 @@ func TestAnswerInThreeLines(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(lines[0], "Job ml/sweep: not running ("), lines[0])
 	assert.Equal(t, lines[1], "Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).")
 	assert.Assert(t, strings.HasPrefix(lines[2], "Fix: request at most 6 nvidia.com/gpu"), lines[2])
+	for _, job := range []string{"ml/sweep", "ml/eval", "ml/train-old", "etl/index", "vision/align", "vision/finetune", "vision/score"} {
+		namespace, name, _ := strings.Cut(job, "/")
+		out, _, _ := run(t, "trace", name, "-n", namespace, "--from", exampleFleet)
+		lines := strings.Split(out, "\n")
+		for _, line := range lines[:2] {
+			assert.Assert(t, len(line) <= 80, "%s wraps: %s", job, line)
+		}
+		assert.Assert(t, strings.HasPrefix(lines[2], "Fix: "), "%s: %s", job, lines[2])
+	}
 }
 
 // TestReasonIsSaidOnce: the reason is at the top of trace, and its finding does not repeat it.

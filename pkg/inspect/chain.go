@@ -71,7 +71,7 @@ func originMessage(j *Job) string {
 	case j.ManagedBy.IsBuiltIn():
 		owner = "not delegated"
 	case j.Status == delegation.Unclaimed:
-		owner += ", and nothing shows that it ever took this " + j.Kind + " up"
+		owner += ", which has not picked it up"
 	}
 	return withProgress(j, ", ", owner)
 }
@@ -87,7 +87,7 @@ func withProgress(j *Job, between, message string) string {
 // orphan is the way of a mirror whose origin was not found.
 func (w *way) orphan() {
 	j := w.pair.Mirrors[0].Job
-	h := Hop{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, State: stateNotFound, Health: HealthBad, Message: "its origin is on no context that was read"}
+	h := Hop{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, State: stateNotFound, Health: HealthBad, Message: "no origin on the contexts that were read"}
 	if place := j.Marks.Origin; !place.IsZero() {
 		h.Namespace, h.Name = place.Namespace, place.Name
 	}
@@ -116,23 +116,23 @@ func (w *way) mirror(depth, i int) {
 	h := jobHop(m.Job)
 	switch {
 	case w.pair.Origin == nil:
-		h.Message = "a mirror, by its " + marker(m.Relation)
+		h.Message = "mirror, by its " + marker(m.Relation)
 	case m.Current && m.Job.Status == delegation.Unclaimed:
-		h.Message = "its mirror, which nobody on " + m.Job.Context + " has taken up: its status was never written"
+		h.Message = "mirror, which no controller on " + m.Job.Context + " has picked up"
 	case !m.Current:
-		h.Health, h.Message = HealthBad, "the mirror of an older "+m.Job.Kind+" of this name"
+		h.Health, h.Message = HealthBad, "mirror of an older "+m.Job.Kind+" of this name"
 	case w.chosen != "" && w.chosen != m.Job.Context:
-		h.Health, h.Message = HealthBad, "a mirror where there should be none: MultiKueue has given the "+m.Job.Kind+" to "+w.chosen
+		h.Health, h.Message = HealthBad, "mirror in the wrong place: MultiKueue gave the "+m.Job.Kind+" to "+w.chosen
 	case m.Relation == ByWorkload:
-		h.Health, h.Message = HealthBad, "its mirror, without label "+delegation.MultiKueueOriginLabel
+		h.Health, h.Message = HealthBad, "mirror, without label "+delegation.MultiKueueOriginLabel
 	case m.Relation == ByName:
-		h.Message = "its mirror, as far as the name tells"
+		h.Message = "mirror, by its name"
 	case w.trace.Mirrors[i].InStep && w.inventory.isBehind(w.pair.Origin, m):
-		h.Message = "its mirror, whose state the origin does not tell yet"
+		h.Message = "mirror; the origin does not show its state yet"
 	case w.trace.Mirrors[i].InStep:
-		h.Message = "its mirror, and the origin is in step with it"
+		h.Message = "mirror, in sync"
 	default:
-		h.Message = "its mirror, and the origin does not tell its state"
+		h.Message = "mirror; the origin does not show its state"
 	}
 	h.Message = withProgress(m.Job, "; ", h.Message)
 	w.add(depth, h)
@@ -209,7 +209,7 @@ func (w *way) multiKueue(f *Facts) {
 	}
 	if len(workloads) == 0 {
 		w.add(1, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Context: f.Context}, f.Gaps[PartWorkloads],
-			"Kueue has made none for this "+w.pair.Origin.Kind))
+			"Kueue made none for this "+w.pair.Origin.Kind))
 	}
 	for _, name := range w.checks(f, queue, workloads) {
 		if config, ok := f.Kueue.configOf(name); ok {
@@ -223,7 +223,7 @@ func (w *way) queues(f *Facts) *kueue.ClusterQueue {
 	origin, gap := w.pair.Origin, f.Gaps[PartQueues]
 	h := Hop{Kind: "LocalQueue", Namespace: origin.Namespace, Name: origin.Queue(), Context: f.Context}
 	if h.Name == "" {
-		w.add(1, missing(h, nil, fmt.Sprintf("the %s names no queue (label %s)", origin.Kind, delegation.QueueNameLabel)))
+		w.add(1, missing(h, nil, fmt.Sprintf("the %s has no queue label (%s)", origin.Kind, delegation.QueueNameLabel)))
 		return nil
 	}
 	local := f.Kueue.LocalQueueNamed(h.Namespace, h.Name)

@@ -165,5 +165,5 @@ func (w *way) remoteQueue(f *Facts, copied *kueue.Workload) (h Hop, absent bool)
 		return h, false
 	}
 	h = Hop{Kind: "LocalQueue", Namespace: copied.Namespace, Name: name, Context: f.Context}
-	return missing(h, nil, "there is no queue of this name here"), true
+	return missing(h, nil, "does not exist"), true
 }

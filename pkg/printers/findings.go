@@ -55,7 +55,7 @@ func findingColumns(o TableOptions) []column[*inspect.Finding] {
 			}
 			return Safe(f.Kind + "/" + f.Name)
 		}},
-		{title: "MESSAGE", cell: func(f *inspect.Finding) string { return Safe(f.Message) }},
+		{title: "MESSAGE", cell: func(f *inspect.Finding) string { return Safe(f.Predicate()) }},
 	}
 }
 
@@ -127,8 +127,7 @@ func UncheckedText(u inspect.Unchecked) string {
 
 // findingLines are the findings with their fixes, and with evidence where that is wanted.
 func findingLines(items []inspect.Finding, o TableOptions) []string {
-	const widest = 28
-	width := 0
+	width, widest := 0, widestSubject(o.Width)
 	for i := range items {
 		if n := lipgloss.Width(subjectOf(&items[i])); n <= widest {
 			width = max(width, n)
@@ -144,6 +143,16 @@ func findingLines(items []inspect.Finding, o TableOptions) []string {
 	return lines
 }
 
+// widestSubject is how wide a column of subjects may be, so that messages beside it have
+// most of the line. A wider subject has a line of its own.
+func widestSubject(width int) int {
+	const widest = 28
+	if width == 0 {
+		return widest
+	}
+	return min(widest, width*3/10)
+}
+
 func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
 	p := palette{o.Color}
 	code := p.ofSeverity(f.Severity, Safe(f.Code))
@@ -151,7 +160,7 @@ func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
 		code += " " + pad(p.severity(f.Severity), len(inspect.Warning))
 	}
 	subject := subjectOf(f)
-	message := Safe(f.Message)
+	message := Safe(f.Predicate())
 	if n := len(f.Jobs); n > 1 && !o.Wide && !o.Evidence {
 		message += "; " + inspect.Count(n, "Job")
 	}

@@ -49,3 +49,20 @@ func TestFindingFixes(t *testing.T) {
 		})
 	}
 }
+
+// Messages have most of a narrow line, and are not repeated: a wide subject has its own line.
+func TestFindingsOnNarrowTerminals(t *testing.T) {
+	list := inspect.NewFindingList()
+	list.Items = []inspect.Finding{
+		{Code: "JM013", Kind: "Job", Namespace: "ml", Name: "eval", Message: "Job ml/eval: ignored by Kueue: no queue label"},
+		{Code: "JM026", Kind: "LocalQueue", Namespace: "vision", Name: "inference", Message: "LocalQueue vision/inference does not exist on worker-2"},
+	}
+	for width, want := range map[int]string{
+		60:  "JM013  ml/eval  ignored by Kueue: no queue label\nJM026  LocalQueue vision/inference\n  does not exist on worker-2\n",
+		120: "JM013  ml/eval                      ignored by Kueue: no queue label\nJM026  LocalQueue vision/inference  does not exist on worker-2\n",
+	} {
+		var b bytes.Buffer
+		assert.NilError(t, Findings(&b, list, TableOptions{Width: width}))
+		assert.Assert(t, strings.HasSuffix(b.String(), "\n\n"+want), b.String())
+	}
+}

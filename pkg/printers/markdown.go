@@ -162,7 +162,7 @@ func findingMarkdownColumns(o TableOptions) []column[*inspect.Finding] {
 		{title: "SEVERITY", cell: func(f *inspect.Finding) string { return string(f.Severity) }},
 		{title: "CONTEXT", cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Context) }},
 		{title: "OBJECT", cell: subjectOf},
-		{title: "MESSAGE", cell: func(f *inspect.Finding) string { return Safe(f.Message) }},
+		{title: "MESSAGE", cell: func(f *inspect.Finding) string { return Safe(f.Predicate()) }},
 		{title: "AGE", cell: func(f *inspect.Finding) string {
 			if f.Since == nil {
 				return none

@@ -31,7 +31,7 @@ func (s *Screen) Draw(text string, width, height int) error {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 1 && len(lines) > height-1 {
 		more := len(lines) - (height - 2)
-		lines = append(lines[:height-2], fmt.Sprintf("… and %d more lines; a taller terminal or a filter shows them", more))
+		lines = append(lines[:height-2], fmt.Sprintf("… %d more lines: enlarge the terminal, or filter", more))
 	}
 	var b strings.Builder
 	if !s.drawn {

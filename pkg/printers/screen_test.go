@@ -44,7 +44,7 @@ func TestScreen(t *testing.T) {
 
 func TestScreenHeight(t *testing.T) {
 	note := func(n int) string {
-		return fmt.Sprintf("… and %d more lines; a taller terminal or a filter shows them", n)
+		return fmt.Sprintf("… %d more lines: enlarge the terminal, or filter", n)
 	}
 	for _, tt := range []struct {
 		name         string

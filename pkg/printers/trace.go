@@ -111,7 +111,7 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	items := make([]inspect.Finding, len(t.Findings))
 	for i := range t.Findings {
 		items[i] = t.Findings[i]
-		if isSaid(items[i].Message, t.Message) && !o.Wide {
+		if (isSaid(items[i].Message, t.Message) || isSaid(items[i].Clause(), t.Message)) && !o.Wide {
 			items[i].Message = "the reason above"
 		}
 		isKnown := len(items[i].Fixes) > 0

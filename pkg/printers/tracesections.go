@@ -2,6 +2,7 @@ package printers
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -87,10 +88,13 @@ func distinct(all []inspect.TimelineEntry, o TableOptions) []inspect.TimelineEnt
 	last := map[string]string{}
 	for _, e := range all {
 		e.Event = kueue.Brief(e.Event)
-		if key := e.Context + " " + e.Object; last[key] != e.Event {
-			last[key] = e.Event
-			kept = append(kept, e)
+		key := e.Context + " " + e.Object
+		if last[key] == e.Event || strings.HasSuffix(last[key], ": "+e.Event) {
+			// An event repeats the message of a condition.
+			continue
 		}
+		last[key] = e.Event
+		kept = append(kept, e)
 	}
 	return kept
 }

@@ -25,7 +25,13 @@ func (q *Question) Advise(findings []inspect.Finding) {
 			continue
 		}
 		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
-			f.Message = strings.TrimSuffix(lower(t.Message), ".")
+			f.Say(strings.TrimSuffix(lower(t.Message), "."))
+		} else if t.Origin != nil {
+			// Of a queue, the finding quotes the first Job.
+			quoted := "; " + t.Origin.Namespace + "/" + t.Origin.Name
+			if before, _, isQuoted := strings.Cut(f.Message, quoted+": "); isQuoted {
+				f.Message = before + quoted + ": " + strings.TrimSuffix(lower(t.Message), ".")
+			}
 		}
 		if len(t.Fixes) > 0 {
 			f.Fixes = slices.Clone(t.Fixes)

@@ -137,7 +137,7 @@ func (q *Question) explain(a *Answer) {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}
 		case a.isExplainedBy(f):
-			a.take(f)
+			a.take(f, q.reasonOf(f))
 			return
 		}
 	}
@@ -150,8 +150,18 @@ func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && (!f.Young || isStanding)
 }
 
-// take has a finding explain the Job.
-func (a *Answer) take(f *inspect.Finding) {
+// reasonOf is what a finding says of the Job: without the Job's name, which the answer begins
+// with, where the finding is about the Job itself.
+func (q *Question) reasonOf(f *inspect.Finding) string {
+	isMe := func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name }
+	if q.Pair.Origin != nil && isMe(q.Pair.Origin) || slices.ContainsFunc(q.Pair.Mirrors, func(m inspect.Mirror) bool { return isMe(m.Job) }) {
+		return f.Clause()
+	}
+	return f.Message
+}
+
+// take has a finding explain the Job, by its reason.
+func (a *Answer) take(f *inspect.Finding, reason string) {
 	if a.State == inspect.StateWaiting || a.State == inspect.StateBlocked {
 		// It does so without what was not read.
 		a.State, a.Unchecked = inspect.StateBlocked, nil
@@ -159,7 +169,7 @@ func (a *Answer) take(f *inspect.Finding) {
 	if a.Reason != inspect.ReasonNoQueueLabel {
 		a.Reason = inspect.ReasonFinding
 	}
-	a.Message = Sentence(f.Message)
+	a.Message = Sentence(reason)
 	if len(f.Fixes) > 0 {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}

@@ -175,11 +175,10 @@ func (q *Question) needs(p *inspect.Placement) string {
 	case p.Reason != inspect.QuotaInUse:
 		return Sentence(placeName(p) + ": " + lower(message(p)))
 	}
-	text := fmt.Sprintf("Needs %s %s; %s free (%s).", p.Needs, p.Resource, p.Free, at)
 	if holder := q.holder(p); holder != "" {
-		text += " " + holder
+		return fmt.Sprintf("Needs %s %s; %s free on %s. %s", p.Needs, p.Resource, p.Free, placeName(p), holder)
 	}
-	return text
+	return fmt.Sprintf("Needs %s %s; %s free (%s).", p.Needs, p.Resource, p.Free, at)
 }
 
 // holder names the first of those that hold what is lacking.

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -27,7 +28,28 @@ func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 	if len(parts) == 1 && len(places[reasons[0]]) == 1 {
 		return parts[0] + "."
 	}
-	return "Fits on no cluster. " + strings.Join(parts, "; ") + "."
+	return noCluster + someParts(parts) + "."
+}
+
+const noCluster = "Fits on no cluster. "
+
+// someParts are the reasons that fit on a line of a terminal with 80 columns, the shortest ones
+// at least, and how many more there are: the placements have them all.
+func someParts(parts []string) string {
+	const line = 80
+	if text := strings.Join(parts, "; "); len(noCluster)+len(text) < line {
+		return text
+	}
+	kept := slices.Clone(parts)
+	slices.SortStableFunc(kept, func(a, b string) int { return len(a) - len(b) })
+	for len(kept) > 1 {
+		kept = kept[:len(kept)-1]
+		text := strings.Join(kept, "; ") + fmt.Sprintf("; %d more", len(parts)-len(kept))
+		if len(noCluster)+len(text) < line || len(kept) == 1 {
+			return text
+		}
+	}
+	return kept[0]
 }
 
 // plain says why a placement has its verdict, with its amounts.

@@ -48,7 +48,7 @@ func TestBehind(t *testing.T) {
 	}
 	f := judge(t, inventory(t, recordings+"/burst-1"), rules.All(), 0)[0]
 	assert.Equal(t, f.Kind+" "+f.Name, "AdmissionCheck multikueue")
-	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr is behind with 52 Jobs, the oldest of which waits since 2026-11-22T04:43:42Z, and it takes about 276 such steps a minute")
+	assert.Equal(t, f.Message, "AdmissionCheck multikueue: MultiKueue on kwok-mgr is behind with 52 Jobs, the oldest of which waits since 2026-11-22T04:43:42Z, and it takes about 276 such steps a minute")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: a nomination of clusters: 30 waiting, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
 		"the last was done at 2026-11-22T04:43:52Z, and about 96 in a minute")
 }

@@ -55,7 +55,7 @@ func reportUnattended(v *View, x unattended) {
 	name, _ := x.where(v)
 	v.Report(Sighting{
 		Object: Of(x.Origin), Since: x.since(v), Jobs: []*inspect.Job{x.Origin},
-		Message:  fmt.Sprintf("nobody holds its Lease, so nothing copies its status from its mirror on %s", name),
+		Message:  fmt.Sprintf("no dispatcher holds its Lease: the status of its mirror on %s is not copied", name),
 		Evidence: x.evidence(),
 		Remedy:   command.Say("go on with the same mirror: %s; or end it: %s", x.again(v), cancel(x.Origin)),
 	})
@@ -76,7 +76,7 @@ func reportNotLanded(v *View, x unattended) {
 	}
 	v.Report(Sighting{
 		Object: Of(x.Origin), Since: newest(x.since(v), v.On(x.Origin.Context, m.Context, timeOf(m.FinishedTime))), Jobs: []*inspect.Job{x.Origin},
-		Message:  fmt.Sprintf("its mirror on %s is %s, it still says %s, and nobody holds its Lease", m.Context, m.Status, x.Origin.Status),
+		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s. No dispatcher holds its Lease", m.Context, m.Status, x.Origin.Status),
 		Evidence: evidence,
 		Remedy:   command.Say("copy how it ended: %s; or end it: %s; the mirror may go after that, not before", x.again(v), cancel(x.Origin)),
 	})

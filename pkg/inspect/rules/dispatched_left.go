@@ -40,7 +40,7 @@ func reportTakenBack(v *View, x unattended) {
 	}
 	v.Report(Sighting{
 		Object: Of(o), Since: x.since(v), Jobs: []*inspect.Job{o},
-		Message: "it was dispatched before, has no mirror any more, and nobody holds its Lease",
+		Message: "it lost its mirror, and no dispatcher holds its Lease",
 		Evidence: []string{
 			x.leaseLine(), stateOf(o),
 			fmt.Sprintf("%s: %s has no annotation %s", o.Context, named(Of(o)), delegation.MirrorAnnotation),
@@ -85,7 +85,7 @@ func reportKept(v *View, x unattended) {
 	ended := newest(timeOf(o.FinishedTime), v.On(o.Context, m.Context, timeOf(m.FinishedTime)))
 	v.Report(Sighting{
 		Object: Of(o), Since: newest(x.since(v), ended), Jobs: []*inspect.Job{o},
-		Message:  fmt.Sprintf("its mirror on %s is %s, and nothing is going to delete it", m.Context, m.Status),
+		Message:  fmt.Sprintf("its mirror on %s is %s; no dispatcher will delete it", m.Context, m.Status),
 		Evidence: append(x.evidence(), why),
 		Remedy:   remedy,
 	})

@@ -213,17 +213,17 @@ func TestWhatIsLeft(t *testing.T) {
 		return judge(t, testCase{code: "said", base: "running", edits: edits}.make(t), rules.All(), 0)[0]
 	}
 	f := find(addDispatched(started), addOther("kwok-w1", "default", "labels: {jobmanagedby.github.io/origin-uid: someone-elses}"), expired)
-	assert.Equal(t, f.Message, "its mirror default/other on kwok-w1 is gone, and another Job stands in its place")
+	assert.Equal(t, f.Message, "Job default/other: its mirror default/other on kwok-w1 is gone; another Job has its name")
 	assert.Equal(t, f.Evidence[2], "kwok-w1: metadata.uid of Job default/other is not-the-mirror, created 2026-11-20T23:43:38Z")
 	assert.Equal(t, f.Evidence[3], "kwok-w1: label jobmanagedby.github.io/origin-uid of Job default/other is someone-elses")
 
 	f = find(addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases())
 	assert.Equal(t, f.Severity, inspect.Warning)
-	assert.Equal(t, f.Message, "it was dispatched before, has no mirror any more, and nobody holds its Lease")
+	assert.Equal(t, f.Message, "Job default/other lost its mirror, and no dispatcher holds its Lease")
 	assert.Equal(t, len(f.Evidence), 4)
 
 	f = find(addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired)
 	assert.Equal(t, f.Severity, inspect.Info)
-	assert.Equal(t, f.Message, "its mirror on kwok-w1 is Complete, and nothing is going to delete it")
+	assert.Equal(t, f.Message, "Job default/other: its mirror on kwok-w1 is Complete; no dispatcher will delete it")
 	assert.Equal(t, f.Evidence[3], "kwok-w1: spec.ttlSecondsAfterFinished of Job default/other is not set")
 }

@@ -44,7 +44,7 @@ func badMirror(p inspect.Pair) Sighting {
 	o := p.Origin
 	s := Sighting{
 		Object: Of(o), Since: o.CreationTimestamp.Time, Jobs: []*inspect.Job{o},
-		Message:  fmt.Sprintf("its annotation %s names no object, so nobody knows by it where its mirror is", delegation.MirrorAnnotation),
+		Message:  fmt.Sprintf("its annotation %s names no object: the place of its mirror is unknown", delegation.MirrorAnnotation),
 		Evidence: []string{markAsItIs(o, delegation.MirrorAnnotation, o.Marks.BadMirror), stateOf(o)},
 	}
 	forget := kubectlFor(o, "annotate").With(delegation.MirrorAnnotation + "-")
@@ -62,7 +62,7 @@ func badMirror(p inspect.Pair) Sighting {
 func badOrigin(j *inspect.Job) Sighting {
 	return Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Severity: inspect.Info,
-		Message:  fmt.Sprintf("its annotation %s names no object, and no origin of it was found", delegation.OriginAnnotation),
+		Message:  fmt.Sprintf("its annotation %s names no object; no origin was found", delegation.OriginAnnotation),
 		Evidence: []string{markAsItIs(j, delegation.OriginAnnotation, j.Marks.BadOrigin), markOf(j), stateOf(j)},
 		Remedy: command.Say("find out whose mirror it is, by the uid of its origin, in each CONTEXT that it may be of: %s",
 			command.Kubectl("CONTEXT", "", "get", typesOf(j), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),

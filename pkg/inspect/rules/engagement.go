@@ -66,7 +66,7 @@ func reportUnqueued(v *View, s Submission) {
 	sighting := Sighting{Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}}
 	switch {
 	case !has:
-		sighting.Message = fmt.Sprintf("Kueue is not installed on %s, so nothing will ever dispatch it", j.Context)
+		sighting.Message = fmt.Sprintf("Kueue is not installed on %s: nothing dispatches it", j.Context)
 		sighting.Evidence = []string{notWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
 		sighting.Remedy = command.Say("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, disown(j))
 		sighting.Cause = "no Kueue on " + j.Context
@@ -124,7 +124,7 @@ func reportAdmittedHere(v *View, s Submission) {
 	}
 	v.Report(Sighting{
 		Object: Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check, so Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
+		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
 		Evidence: []string{
 			ownerOf(j),
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",

@@ -53,16 +53,16 @@ func reportManagedByMissing(v *View, r rejection) {
 		if row, known := delegation.KindOf(r.ownerKind()); known {
 			field = fieldOf(row)
 		}
-		s.Message = fmt.Sprintf("MultiKueue rejected it, because the %s's %s is not %s", r.kind(), field, delegation.MultiKueue)
+		s.Message = fmt.Sprintf("MultiKueue rejected it: the %s's %s is not %s", r.kind(), field, delegation.MultiKueue)
 		s.Remedy = command.Say("delete the %s that Workload %s/%s was made for, and create it again with %s: %s",
 			r.kind(), r.workload.Namespace, r.workload.Name, field, delegation.MultiKueue)
 		v.Report(s)
 		return
 	}
 	j := r.job
-	s.Message = "MultiKueue rejected it, because its managedBy is not " + string(delegation.MultiKueue)
+	s.Message = "MultiKueue rejected it: managedBy is not " + string(delegation.MultiKueue)
 	if j.ManagedBy.IsBuiltIn() {
-		s.Message = "MultiKueue rejected it, because its managedBy is not set; it will never run"
+		s.Message = "it will never run: managedBy is not set, and MultiKueue rejected it"
 	}
 	give := giveTo(j, delegation.MultiKueue)
 	if mayChange(j) {
@@ -148,7 +148,7 @@ func mayBeRejected(j *inspect.Job) bool {
 func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting {
 	s := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("its queue leads to MultiKueue, which will reject it once it is its turn, because its managedBy is not %s", delegation.MultiKueue),
+		Message: fmt.Sprintf("its queue leads to MultiKueue, which will reject it: managedBy is not %s", delegation.MultiKueue),
 		Evidence: []string{
 			fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a check of MultiKueue's", f.Context, delegation.QueueNameLabel, named(Of(j)), j.Queue()),
 			ownerOf(j),
@@ -156,7 +156,7 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) Sighting 
 		Remedy: giveOrLeave(j, giveTo(j, delegation.MultiKueue)),
 	}
 	if j.ManagedBy.IsBuiltIn() {
-		s.Message = "its queue leads to MultiKueue, and its managedBy is not set: MultiKueue will reject it once the queue goes on, and it will never run"
+		s.Message = "it will never run: its queue leads to MultiKueue, but managedBy is not set"
 	}
 	if wait, held := holdOf(w); held {
 		s.Evidence = append(s.Evidence, conditionOf(f, w, wait.Condition))

@@ -127,14 +127,14 @@ func reportNoAdapter(v *View, r rejection) {
 		return
 	}
 	if r.owner.Kind == "" {
-		s.Message = fmt.Sprintf("Workload %s/%s was made for nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
+		s.Message = fmt.Sprintf("Workload %s/%s belongs to nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
 		s.Remedy = command.Say("%s, and submit what it was made for to a queue that does not dispatch",
 			kubectlOn(workloadObject(r.manager, r.workload), "delete"))
 		v.Report(s)
 		return
 	}
 	kind := r.ownerKind()
-	s.Message = fmt.Sprintf("MultiKueue on %s has no adapter for kind %s of %s, so it will never be dispatched", r.manager.Context, kind.Kind, kind.GroupVersion())
+	s.Message = fmt.Sprintf("it will never run: MultiKueue on %s has no adapter for kind %s of %s", r.manager.Context, kind.Kind, kind.GroupVersion())
 	s.Remedy = command.Say("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
 		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())
 	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
@@ -158,7 +158,7 @@ func reportChain(v *View, r rejection, s Sighting) {
 	}
 	s.Object = OfKueue(r.manager, "LocalQueue", w.Namespace, w.Spec.QueueName)
 	s.Cause = strings.Join([]string{"chain", context, w.Namespace, w.Spec.QueueName}, " ")
-	s.Message = fmt.Sprintf("%s of %s, a worker, dispatches again with a MultiKueue check; workers have to run what they get", queue, context)
+	s.Message = fmt.Sprintf("%s of worker %s has a MultiKueue check: it dispatches what it should run", queue, context)
 	s.Remedy = command.Say("remove the MultiKueue check from %s, or recreate LocalQueue %s/%s with a ClusterQueue that has none: %s", queue, w.Namespace, w.Spec.QueueName, fix)
 	v.Report(s)
 }
@@ -177,7 +177,7 @@ is disabled".`,
 		Detect: func(v *View) {
 			for _, r := range rejections(v, "MultiKueueAdaptersForCustomJobs") {
 				s := r.sighting()
-				s.Message = fmt.Sprintf("the feature gate MultiKueueAdaptersForCustomJobs is off on %s, so %s is not dispatched", r.manager.Context, r.kind())
+				s.Message = fmt.Sprintf("feature gate MultiKueueAdaptersForCustomJobs is off on %s: %s is not dispatched", r.manager.Context, r.kind())
 				s.Remedy = command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.again())
 				s.Cause = "gate off on " + r.manager.Context
 				v.Report(s)

@@ -81,13 +81,13 @@ func reportNoWorkload(v *View, s Submission) {
 	}
 	sighting := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
-		Message: fmt.Sprintf("it names queue %s, and Kueue on %s has made no Workload for it", j.Queue(), j.Context),
+		Message: fmt.Sprintf("it names queue %s, but Kueue on %s made no Workload for it", j.Queue(), j.Context),
 		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", plural(j), j.Namespace, j.Context),
 	}
 	if e != nil && e.Reason == noPriorityClass {
 		// Kueue is at work, and says what it lacks.
 		sighting.Awaits, sighting.Cause = nil, ""
-		sighting.Message = fmt.Sprintf("Kueue on %s makes no Workload for it, since the WorkloadPriorityClass that it names does not exist there", j.Context)
+		sighting.Message = fmt.Sprintf("Kueue on %s makes no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
 		sighting.Remedy = command.Say("create it, or have the label kueue.x-k8s.io/priority-class of the %s name one that is there: %s",
 			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
 	}
@@ -133,7 +133,7 @@ func reportItself(v *View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 	}
 	v.Report(Sighting{
 		Object: OfKueue(f, "MultiKueueCluster", "", c.Name), Since: c.CreationTimestamp.Time, Jobs: jobs,
-		Message: fmt.Sprintf("MultiKueueCluster %s leads back to %s, which cannot be its own worker", c.Name, f.Context),
+		Message: fmt.Sprintf("MultiKueueCluster %s points to %s itself, which cannot be its own worker", c.Name, f.Context),
 		Evidence: []string{fmt.Sprintf("%s: server in Secret %s of MultiKueueCluster %s is %s, which is %s itself",
 			f.Context, c.SecretName(), c.Name, v.ServerOf(f, c.Name), f.Context)},
 		Remedy: remedy,

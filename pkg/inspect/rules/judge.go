@@ -293,6 +293,7 @@ func (j *judged) join(s Sighting) {
 // reached returns the finding with its fixes, by commands that reach the clusters.
 func (j *judged) reached(by []string) inspect.Finding {
 	f := j.Finding
+	f.Say(f.Message)
 	remedy := command.Prose(f.Remedy).Reached(by)
 	f.Remedy, f.Fixes = string(remedy), append([]command.Fix{}, remedy.Fixes()...)
 	return f

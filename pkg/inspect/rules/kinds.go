@@ -68,7 +68,7 @@ off, and delete the mirror. Where it is made again, upgrade that controller. Set
 					return
 				}
 				s := r.sighting()
-				s.Message = fmt.Sprintf("it is managed by %s, and its own controller on %s %s", r.job.ManagedBy, r.job.Context, r.what())
+				s.Message = fmt.Sprintf("it is managed by %s, but its own controller on %s %s", r.job.ManagedBy, r.job.Context, r.what())
 				s.Remedy = "delete what it has made there: " + r.delete()
 				if row.Since != "" {
 					s.Remedy += command.Say("; if that comes back, its controller on %s is older than %s, so upgrade it", r.job.Context, row.Since)

@@ -45,14 +45,14 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) Sighting {
 	}
 	s := Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
-		Message:  fmt.Sprintf("%s of a %s may only be %s, and it is %s", fieldOf(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
+		Message:  fmt.Sprintf("%s of a %s must be %s, but is %s", fieldOf(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
 		Evidence: []string{ownerOf(j), stateOf(j)},
 		Remedy: command.Say("for MultiKueue: %s; for its own controller: %s; and see that the webhook of %s is installed: %s",
 			giveTo(j, delegation.MultiKueue), disown(j), plural(j), command.Kubectl(j.Context, "", "get", "validatingwebhookconfigurations")),
 	}
 	if j.Status == delegation.Unclaimed {
 		s.Severity, s.Evidence = inspect.Error, []string{notWritten(j)}
-		s.Message += "; nobody has taken it up"
+		s.Message += "; no controller has picked it up"
 	}
 	return s
 }
@@ -98,7 +98,7 @@ func ownerCalled(j *inspect.Job, known sets.Set[delegation.Owner]) delegation.Ow
 func noDomain(j *inspect.Job) Sighting {
 	return Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " of " + j.Kind + " on " + j.Context,
-		Message:  fmt.Sprintf("%s is not the whole name of a controller, which has a domain and a slash", j.ManagedBy),
+		Message:  fmt.Sprintf("owner %s is not a complete controller name (domain/name)", j.ManagedBy),
 		Evidence: []string{ownerOf(j), stateOf(j)},
 		Remedy:   command.Say("unless a controller really goes by %s, %s; or the same with its whole name", j.ManagedBy, disown(j)),
 	}

@@ -48,14 +48,14 @@ func (r *returned) sighting(v *View) Sighting {
 	s := Sighting{
 		Object: Of(o), Jobs: []*inspect.Job{o, m},
 		Since:   newest(timeOf(o.SpecWrittenAt), v.On(o.Context, m.Context, m.CreationTimestamp.Time)),
-		Message: fmt.Sprintf("it is no longer managed by %s, and its mirror on %s runs on unheard", r.owner(), m.Context),
+		Message: fmt.Sprintf("it is no longer managed by %s, but its mirror on %s still runs", r.owner(), m.Context),
 		Evidence: []string{
 			ownerNotSet(o), r.proof, stateOf(m), stateOf(o),
 		},
 		Remedy: command.Say("to have it run on %s alone: %s; to have it run elsewhere: %s", o.Context, deleteJob(m), giveTo(o, r.owner())),
 	}
 	if isLiveJob(o) {
-		s.Message = fmt.Sprintf("it is no longer managed by %s, so that its own controller on %s runs it, and its mirror on %s runs on too", r.owner(), o.Context, m.Context)
+		s.Message = fmt.Sprintf("it runs twice: no longer managed by %s, it runs on %s, and its mirror on %s still runs", r.owner(), o.Context, m.Context)
 	} else {
 		s.Severity = inspect.Warning
 	}
@@ -126,7 +126,7 @@ func blind(j *inspect.Job, as string) Sighting {
 	row := j.Row()
 	return Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Since: newest(timeOf(j.SpecWrittenAt), j.CreationTimestamp.Time),
-		Message: fmt.Sprintf("it was written as %s, which has no %s, so that it is not delegated", as, fieldOf(row)),
+		Message: fmt.Sprintf("it was written as %s, which has no %s: it is not delegated", as, fieldOf(row)),
 		Evidence: []string{
 			fmt.Sprintf("%s: metadata.managedFields of %s has apiVersion %s", j.Context, named(Of(j)), as),
 			ownerNotSet(j), stateOf(j),

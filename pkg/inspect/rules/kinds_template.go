@@ -70,7 +70,7 @@ func notTakenOf(template *inspect.Job, waiting []*inspect.Job) Sighting {
 	if len(waiting) > 1 {
 		left = fmt.Sprintf("%d of them", len(waiting))
 	}
-	s.Message = fmt.Sprintf("it makes %s for %s, and nobody has taken up %s; %s", plural(oldest), oldest.ManagedBy, left, consequence(template.Concurrency, len(waiting)))
+	s.Message = fmt.Sprintf("it makes %s for %s, but no controller picked up %s; %s", plural(oldest), oldest.ManagedBy, left, consequence(template.Concurrency, len(waiting)))
 	if template.Concurrency != "" {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.concurrencyPolicy of %s is %s", template.Context, named(s.Object), template.Concurrency))
 	}

@@ -17,11 +17,11 @@ import (
 func TestLiveKueue(t *testing.T) {
 	for _, tt := range []struct{ recording, job, codes, says, fix string }{
 		{
-			"manager-cannot-record-the-worker", "d15-a", "JM022", "runs on kwok-w1, and Kueue on kwok-mgr can never record that",
+			"manager-cannot-record-the-worker", "d15-a", "JM022", "runs on kwok-w1, but Kueue on kwok-mgr can never record that",
 			"kubectl --context kwok-w1 -n default delete workloads.kueue.x-k8s.io job-d15-a-3e8a5",
 		},
 		{
-			"jobsets", "d15-a", "JM022", "runs on kwok-w1, and Kueue on kwok-mgr has not recorded that",
+			"jobsets", "d15-a", "JM022", "runs on kwok-w1, but Kueue on kwok-mgr has not recorded that",
 			"kubectl --context kwok-w1 -n default delete workloads.kueue.x-k8s.io job-d15-a-3e8a5",
 		},
 		{
@@ -146,7 +146,7 @@ func TestAddressesAreNamed(t *testing.T) {
 	}}
 	found := judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, found[0].Code, "JM004")
-	assert.Equal(t, found[0].Message, "kwok-mgr cannot use worker worker1: its kubeconfig leads to https://127.0.0.1:39999, context kwok-w1 to https://127.0.0.1:32758")
+	assert.Equal(t, found[0].Message, "kwok-mgr cannot use worker worker1: its kubeconfig points to https://127.0.0.1:39999, context kwok-w1 to https://127.0.0.1:32758")
 }
 
 // TestOnlyRunIsKept: nobody is told to delete what may be the only run.

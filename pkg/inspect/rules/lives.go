@@ -75,7 +75,7 @@ func (v *View) tellOwned(f *inspect.Facts, j *inspect.Job, s *Sighting) {
 	workloads, _ := v.MadeFor(f, j)
 	for _, w := range workloads {
 		for _, next := range lettingGo(f, w) {
-			s.Message = fmt.Sprintf("its deletion waits for its Workload, which Kueue on %s does not let go", f.Context)
+			s.Message = fmt.Sprintf("its deletion waits for its Workload, which Kueue on %s keeps", f.Context)
 			s.Evidence = append(s.Evidence, next.evidence...)
 			s.Remedy = seeKueue(f.Context, v.awaitsKueue(f, w, inspect.DutyRemove, "", f.Context, next.since))
 			return
@@ -127,7 +127,7 @@ deletion is the time to delete the mirror. For MultiKueue, create further Jobs w
 // ttlRisk describes what a mirror's TTL may do.
 func ttlRisk(origin *inspect.Job, m inspect.Mirror) string {
 	if m.Is(inspect.ByMultiKueue) {
-		return fmt.Sprintf("its TTL deletes it %ds after it has finished; if MultiKueue is slower, the %s runs again", *m.Job.TTL, m.Job.Kind)
+		return fmt.Sprintf("its TTL deletes it %ds after it finished; if MultiKueue is slower, the %s runs again", *m.Job.TTL, m.Job.Kind)
 	}
-	return fmt.Sprintf("it is deleted %ds after it has finished, perhaps before %s has its status", *m.Job.TTL, origin.Context)
+	return fmt.Sprintf("it is deleted %ds after it finished, perhaps before %s copied its status", *m.Job.TTL, origin.Context)
 }

@@ -55,7 +55,7 @@ func gone(v *View, d *dispatcher, s stray) Sighting {
 	sighting := Sighting{
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
-		Message:  fmt.Sprintf("a copy of a Workload that %s no longer has is still queued, or holds quota, on %s", d.Context, s.worker.Context),
+		Message:  fmt.Sprintf("it is gone on %s, but its copy on %s still waits or holds quota", d.Context, s.worker.Context),
 		Remedy:   command.Say("see that Kueue runs on %s: it deletes this within a minute (gcInterval, unless that is 0s); or %s", d.Context, d.deleting(&s)),
 	}
 	if last := v.lastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
@@ -180,7 +180,7 @@ kueue.x-k8s.io/prebuilt-workload-name names exists neither there nor on the mana
 				}
 				v.Report(Sighting{
 					Object: s.object(), Since: s.since(), Jobs: []*inspect.Job{s.job},
-					Message: "its origin and its Workload are gone, so Kueue's garbage collection will never find it",
+					Message: "its origin and its Workload are gone: Kueue's garbage collection never finds it",
 					Evidence: []string{
 						s.mark(), stateOf(s.job),
 						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),

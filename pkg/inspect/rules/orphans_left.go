@@ -62,7 +62,7 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) Sighting
 	return Sighting{
 		Object: Of(mirror), Since: newest(mirror.CreationTimestamp.Time, timeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
-		Message: fmt.Sprintf("no MultiKueueCluster of %s leads to %s any more, so nothing follows or deletes what it has there", d.Context, mirror.Context),
+		Message: fmt.Sprintf("no MultiKueueCluster of %s points to %s: nothing follows or deletes what it has there", d.Context, mirror.Context),
 		Evidence: []string{
 			stateOf(mirror),
 			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), mirror.Marks.MultiKueueOrigin),
@@ -119,7 +119,7 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 	}
 	s := Sighting{
 		Object: OfKueue(d.Facts, "Workload", w.Namespace, w.Name), Since: state.LastTransitionTime.Time, Evidence: evidence,
-		Message: "MultiKueue has rejected it, and left its copies on the workers", Remedy: command.Join(remedies, "; "),
+		Message: "MultiKueue rejected it, but left its copies on the workers", Remedy: command.Join(remedies, "; "),
 	}
 	if j := e.jobOf(d.Facts, w); j != nil {
 		s.Object, s.Jobs = Of(j), []*inspect.Job{j}
@@ -161,7 +161,7 @@ the mirror too.`,
 func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.CheckState) Sighting {
 	sighting := Sighting{
 		Object: OfKueue(manager, "Workload", w.Namespace, w.Name), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{s.job},
-		Message: fmt.Sprintf("the %s that it was made for is gone, but it keeps the mirror on %s alive", s.job.Kind, s.worker.Context),
+		Message: fmt.Sprintf("its %s is gone, but it keeps the mirror on %s alive", s.job.Kind, s.worker.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s: %s has no ownerReferences, and the %s of its label %s=%s is not there",
 				manager.Context, named(OfKueue(manager, "Workload", w.Namespace, w.Name)), s.job.Kind, delegation.JobUIDLabel, w.Labels[delegation.JobUIDLabel]),

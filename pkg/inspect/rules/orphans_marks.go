@@ -50,7 +50,7 @@ func reportOldName(v *View, d *dispatcher, mirror *inspect.Job, origins ...*insp
 	v.Report(Sighting{
 		Object: Of(mirror), Since: newest(d.marks[now].first, timeOf(mirror.FinishedTime)), Jobs: append(origins, mirror),
 		Cause:   "renamed " + d.Context + " " + old + " " + mirror.Kind,
-		Message: fmt.Sprintf("%s calls itself %s now, so it neither follows nor deletes what it made as %s", d.Context, now, old),
+		Message: fmt.Sprintf("%s calls itself %s now: it ignores what it made as %s", d.Context, now, old),
 		Evidence: []string{
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, named(Of(mirror)), old, stamp(mirror.CreationTimestamp)),
 			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, day(d.marks[now].first), now),

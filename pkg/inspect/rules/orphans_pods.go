@@ -73,7 +73,7 @@ func podsOfGone(o *inspect.Job, f *inspect.Facts, pods []*inspect.Pod) Sighting 
 	s := Sighting{
 		Object: Object{Context: f.Context, APIVersion: "v1", Kind: "Pod", Namespace: first.Namespace, Name: first.Name},
 		Since:  first.CreationTimestamp.Time, Jobs: []*inspect.Job{o},
-		Message:  fmt.Sprintf("%s of a mirror of %s that was deleted go on, and nothing controls them", inspect.Count(len(pods), "pod"), named(Of(o))),
+		Message:  fmt.Sprintf("%s of a deleted mirror of %s remain, and no controller owns them", inspect.Count(len(pods), "pod"), named(Of(o))),
 		Evidence: []string{ownerOf(o)},
 	}
 	var deletes []command.Command

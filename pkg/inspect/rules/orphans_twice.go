@@ -138,7 +138,7 @@ func (x *misplaced) isHeard() bool {
 // for a second one.
 func (x *misplaced) tellAlone(s *Sighting) {
 	s.Cause += " alone"
-	s.Message = fmt.Sprintf("what was taken from %s runs there alone: %s was given it too, and has it no more", x.here[0], x.chosen)
+	s.Message = fmt.Sprintf("the mirror taken from %s runs there alone: %s has it no more", x.here[0], x.chosen)
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status.startTime of %s is %s, which keeps the status of the mirror from being copied",
 		x.Origin.Context, named(Of(x.Origin)), stamp(*x.Origin.StartTime)))
 	s.Remedy = command.Say("nothing else runs it, and MultiKueue cannot copy how it ends: have it end on %s, and keep what it has made; "+
@@ -171,7 +171,7 @@ before: stop the ClusterQueue there, and wait until nothing of MultiKueue's is l
 					continue
 				}
 				s := x.sighting()
-				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but what it was given still runs there, %s", x.here[0], config, x.elsewhere())
+				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.elsewhere())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				s.Remedy = x.remedy()
 				if x.isMaybeAlone() {
@@ -228,7 +228,7 @@ which has MultiKueue start the Job once more; or delete it at once.`,
 					v.Report(s)
 					continue
 				}
-				s.Message = fmt.Sprintf("what was taken from %s still runs there, %s", x.here[0], x.elsewhere())
+				s.Message = fmt.Sprintf("the mirror taken from %s still runs there, %s", x.here[0], x.elsewhere())
 				s.Awaits = v.awaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				s.Remedy = x.remedy()
 				v.Report(s)

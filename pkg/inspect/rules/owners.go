@@ -99,13 +99,13 @@ func notTaken(j *inspect.Job, isKnown bool, served sets.Set[string]) Sighting {
 	}
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch && !mayDispatch(j.Row()):
-		s.Message = fmt.Sprintf("it waits to be dispatched, and dispatch takes no %s", plural(j))
+		s.Message = fmt.Sprintf("it waits to be dispatched, but dispatch takes no %s", plural(j))
 		s.Remedy = disown(j)
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "waits to be dispatched"
 		s.Remedy = command.Say("%s; or %s", dispatchTo(j, "CONTEXT", j.Namespace), disown(j))
 	case kinds != "":
-		s.Message = fmt.Sprintf("%s is the controller of %s, and takes up no %s", j.ManagedBy, kinds, plural(j))
+		s.Message = fmt.Sprintf("%s is the controller of %s, and picks up no %s", j.ManagedBy, kinds, plural(j))
 		s.Remedy = disown(j)
 	case !isKnown:
 		// It serves others, and may have a queue of its own.

@@ -78,7 +78,7 @@ func reportWorkerEmpty(v *View, p inspect.Pair) {
 	awaited := v.awaitsReach(s.Manager, s.Workload, inspect.DutyStatus, c.Worker.Context, j.Context, since)
 	v.Report(Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
-		Message: fmt.Sprintf("MultiKueue says that it runs on %s, and there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
+		Message: fmt.Sprintf("MultiKueue says that it runs on %s, but there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
 		Evidence: []string{
 			checkOf(s), stateOf(j),
 			chosenOf(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
@@ -123,7 +123,7 @@ func reportPlaceEmpty(v *View, j *inspect.Job) {
 	}
 	if other := x.other; other != nil {
 		s.Since = newest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time))
-		s.Message += fmt.Sprintf(", and another %s stands in its place", j.Kind)
+		s.Message += fmt.Sprintf("; another %s has its name", j.Kind)
 		s.Evidence[2] = fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", at, named(Of(other)), other.UID, stamp(other.CreationTimestamp))
 		if other.OriginUID() != "" {
 			s.Evidence = append(s.Evidence, markOf(other))

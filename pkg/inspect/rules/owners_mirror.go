@@ -53,7 +53,7 @@ func isForgotten(v *View, j *inspect.Job) bool {
 func delegatedAgain(j *inspect.Job, origins []*inspect.Job) Sighting {
 	return Sighting{
 		Object: Of(j), Since: j.CreationTimestamp.Time, Jobs: append([]*inspect.Job{j}, origins...),
-		Message: fmt.Sprintf("it is a mirror, and is itself managed by %s, so nothing on %s runs it", j.ManagedBy, j.Context),
+		Message: fmt.Sprintf("it is a mirror, but is managed by %s: nothing on %s runs it", j.ManagedBy, j.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s since %s", ownerOf(j), stamp(j.CreationTimestamp)),
 			markOf(j),

@@ -186,7 +186,7 @@ func reportUnheard(v *View, origin *inspect.Job, p inspect.Pair, m inspect.Mirro
 	awaited := v.awaitsOwner(p, m, inspect.DutyEnd, since)
 	v.Report(Sighting{
 		Object: Of(origin), Since: since, Jobs: []*inspect.Job{origin}, Awaits: awaited,
-		Message:  fmt.Sprintf("its mirror on %s is %s, and it still says %s", mirror.Context, mirror.Status, origin.Status),
+		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
 		Remedy:   command.Say("%s; save how it ended before the mirror goes: %s", haveCopied(origin, mirror, awaited), kubectlFor(mirror, "get").With("-o", "yaml")),
 	})

@@ -165,7 +165,7 @@ func reportTwoWriters(v *View, j *inspect.Job) {
 	evidence = append(evidence, ownerOf(j))
 	v.Report(Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
-		Message: fmt.Sprintf("it is managed by %s, and the built-in controller of %s runs it as well", j.ManagedBy, j.Context),
+		Message: fmt.Sprintf("it is managed by %s, but the built-in controller of %s runs it too", j.ManagedBy, j.Context),
 		Remedy:  command.Say("turn the feature gate JobManagedBy on in kube-controller-manager of %s; then %s, and create it again", j.Context, deleteJob(j)),
 	})
 }

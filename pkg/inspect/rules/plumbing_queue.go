@@ -128,7 +128,7 @@ func reportChecksOfQueues(v *View, f *inspect.Facts) {
 			s.Message, s.Remedy = namesMissing(s.Object, missing)
 		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
 			list := strings.Join(inactive, " and ")
-			s.Message = fmt.Sprintf("ClusterQueue %s is out of service, because AdmissionCheck %s is not active", q.Name, list)
+			s.Message = fmt.Sprintf("ClusterQueue %s is inactive: AdmissionCheck %s is not active", q.Name, list)
 			s.Remedy = seeChecks(f, inactive...)
 		default:
 			continue
@@ -205,7 +205,7 @@ func reportShape(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		return
 	}
 	s := outOfService(v, f, q, active)
-	s.Message = fmt.Sprintf("ClusterQueue %s is out of service: %s", q.Name, active.Message)
+	s.Message = fmt.Sprintf("ClusterQueue %s is inactive: %s", q.Name, active.Message)
 	s.Remedy = command.Say("%s: %s", what, kubectlOn(s.Object, "edit"))
 	v.Report(s)
 }

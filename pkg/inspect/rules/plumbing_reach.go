@@ -44,7 +44,7 @@ func adviseUnreachable(v *View, b brokenWorker, s *Sighting) {
 		s.Remedy = command.Say("restore the connection from %s to %s", b.manager.Context, server)
 	case facts != nil && v.addressesDiffer(context, server):
 		address := v.addressOf(context)
-		s.Message = fmt.Sprintf("%s cannot use worker %s: its kubeconfig leads to %s, context %s to %s", b.manager.Context, b.cluster.Name, server, context, address)
+		s.Message = fmt.Sprintf("%s cannot use worker %s: its kubeconfig points to %s, context %s to %s", b.manager.Context, b.cluster.Name, server, context, address)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us at %s", context, address))
 		s.Remedy = newKubeconfig(b, fmt.Sprintf("if %s is wrong, write the right server to %s.kubeconfig", server, b.cluster.Name))
 	case facts != nil:

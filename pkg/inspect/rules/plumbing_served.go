@@ -32,7 +32,7 @@ func reportUnserved(v *View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 		o := OfKueue(f, "AdmissionCheck", "", c.Name)
 		s := Sighting{
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: v.undispatched(f, c),
-			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: nobody that goes by %s has ever written its status", c.Name, c.Spec.ControllerName),
+			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: no sign of %s", c.Name, c.Spec.ControllerName),
 			Evidence: []string{
 				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, named(o), c.Spec.ControllerName),
 				a.trace(),
@@ -81,7 +81,7 @@ func reportUnservedClusters(v *View, f *inspect.Facts) {
 		}, f.Context, c.CreationTimestamp.Time)
 		v.Report(Sighting{
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: v.hangingOn(f, c.Name), Awaits: awaited,
-			Message:  fmt.Sprintf("nobody connects to MultiKueueCluster %s: its status was never written", c.Name),
+			Message:  fmt.Sprintf("no controller connects to MultiKueueCluster %s: its status was never written", c.Name),
 			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, named(o), stamp(c.CreationTimestamp))},
 			Remedy:   command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", podsOfKueue(f.Context)),
 		})

@@ -130,10 +130,10 @@ func tellShortfall(sighting *Sighting, s *queues.Shortfall, manager *inspect.Fac
 	}
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
 	if s.IsUncovered {
-		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s, and no worker has any %s: %s", s.Queue.Name, manager.Context, amount, s.Resource, strings.Join(s.Clusters, ", "))
+		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s, but no worker has any %s: %s", s.Queue.Name, manager.Context, amount, s.Resource, strings.Join(s.Clusters, ", "))
 		sighting.Remedy = command.Say("add %s to %s, or take it out of the manager's: %s", s.Resource, strings.Join(s.Behind, ", "), edit)
 	} else {
-		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s to %s, and no worker has more than %s", s.Queue.Name, manager.Context, amount, named(Of(job)), most)
+		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s to %s, but no worker has more than %s", s.Queue.Name, manager.Context, amount, named(Of(job)), most)
 		sighting.Remedy = command.Say("raise the quota of a worker, or lower nominalQuota of %s there to %s: %s", s.Resource, most, edit)
 	}
 }

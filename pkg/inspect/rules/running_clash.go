@@ -86,7 +86,7 @@ func clash(v *View, s Submission, c Copy, other *inspect.Job) Sighting {
 	}
 	return Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
-		Message: fmt.Sprintf("%s (%s) admitted it, and a %s of the same name that is not its mirror is in the way there", c.Cluster, c.Worker.Context, j.Kind),
+		Message: fmt.Sprintf("%s (%s) admitted it, but another %s there has its name", c.Cluster, c.Worker.Context, j.Kind),
 		Remedy: command.Say("if nobody needs the other %s: %s; else %s, and create it under another name",
 			j.Kind, deleteJob(other), deleteJob(j)),
 	}
@@ -130,7 +130,7 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
 	sighting := Sighting{
 		Object: Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("%s (%s) admitted it, and no mirror is made there", c.Cluster, c.Worker.Context),
+		Message: fmt.Sprintf("%s (%s) admitted it, but makes no mirror", c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			conditionNamed(c.Worker, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, named(Of(j))),
@@ -153,7 +153,7 @@ func refusal(v *View, s Submission, c Copy) Sighting {
 		sighting.Cause = ""
 		// This is not a matter of waiting.
 		sighting.Awaits = nil
-		sighting.Message = fmt.Sprintf("%s (%s) admitted it, and refuses its mirror, because the Job has spec.manualSelector", c.Cluster, c.Worker.Context)
+		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but refuses its mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, named(Of(j))))
 		sighting.Remedy = startAgain(j) + " without spec.manualSelector and spec.selector"
 	}

@@ -52,7 +52,7 @@ func reportSkew(v *View, s Submission, mirror *inspect.Job) {
 		v.Report(Sighting{
 			Object: Of(j), Since: v.On(j.Context, mirror.Context, w.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 			Cause:   "skew " + mirror.Context,
-			Message: fmt.Sprintf("Kueue on %s does not know which Workload the mirror belongs to, and made another one", mirror.Context),
+			Message: fmt.Sprintf("Kueue on %s cannot tell the Workload of its mirror, and made another one", mirror.Context),
 			Evidence: []string{
 				fmt.Sprintf("%s: %s of %s is %s", mirror.Context, delegation.PrebuiltWorkload, named(Of(mirror)), prebuilt.Name),
 				fmt.Sprintf("%s: Workload %s/%s has no ownerReferences", mirror.Context, prebuilt.Namespace, prebuilt.Name),
@@ -129,7 +129,7 @@ func reportSize(v *View, s Submission, m inspect.Mirror) {
 		}
 		sighting := Sighting{
 			Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "size " + j.Context + "/" + s.Chosen(),
-			Message:  fmt.Sprintf("%s is %s, and still %s in the mirror on %s", d.Field, orNothing(d.Origin), orNothing(d.Mirror), m.Job.Context),
+			Message:  fmt.Sprintf("%s is %s, but still %s in the mirror on %s", d.Field, orNothing(d.Origin), orNothing(d.Mirror), m.Job.Context),
 			Evidence: []string{differs(d, j, m.Job)},
 			Remedy: command.Say("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; this tells whether it has them: %[3]s",
 				m.Job.Context, s.Chosen(), command.Kubectl(m.Job.Context, j.Namespace, "auth", "can-i", "patch", "jobs.batch", "--as=ACCOUNT")),
@@ -181,7 +181,7 @@ func reportPriority(v *View, s Submission, c Copy) {
 	sighting := Sighting{
 		Object: Of(j), Since: v.On(j.Context, c.Worker.Context, c.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Cause:   fmt.Sprintf("priority %s/%s %s %d %d", j.Context, c.Cluster, class, *here, *there),
-		Message: fmt.Sprintf("its priority is %d on %s, and %d on %s (%s)", *here, j.Context, *there, c.Cluster, c.Worker.Context),
+		Message: fmt.Sprintf("its priority is %d on %s, but %d on %s (%s)", *here, j.Context, *there, c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.priority of Workload %s/%s is %d", j.Context, s.Workload.Namespace, s.Workload.Name, *here),
 			fmt.Sprintf("%s: spec.priority of Workload %s/%s is %d", c.Worker.Context, c.Workload.Namespace, c.Workload.Name, *there),

@@ -59,7 +59,7 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 	where := strings.TrimSpace("MultiKueueCluster " + cluster)
 	sighting := Sighting{
 		Object: Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j},
-		Message:  where + " evicted it; it is taken back, and offered again",
+		Message:  where + " evicted it; MultiKueue takes it back and offers it again",
 		Evidence: append([]string{checkOf(s)}, evictionOf(s)...),
 		Remedy:   command.Say("see on %s why it was evicted, unless it was for once", where),
 	}
@@ -69,7 +69,7 @@ func putOut(v *View, s Submission, evictions int32) Sighting {
 	}
 	if evictions >= often {
 		sighting.Severity = inspect.Warning
-		sighting.Message = fmt.Sprintf("workers evict it again and again, %s the last time: it was taken back %d times", where, evictions)
+		sighting.Message = fmt.Sprintf("workers evict it again and again, %s the last time: %d times so far", where, evictions)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.schedulingStats.evictions of Workload %s/%s counts %d for %s",
 			j.Context, s.Workload.Namespace, s.Workload.Name, evictions, evictedForCheck))
 	}
@@ -137,7 +137,7 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 	j := s.Job()
 	sighting := Sighting{
 		Object: Of(j), Since: evicted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Message: "it was evicted, and its quota is still held",
+		Message: "it was evicted, but still holds quota",
 		Evidence: []string{
 			conditionOf(s.Manager, s.Workload, evicted), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved),
 		},
@@ -149,7 +149,7 @@ func hanging(s Submission, evicted *metav1.Condition) Sighting {
 		sighting.Evidence = append(sighting.Evidence, stateOf(j))
 	}
 	if j.Active > 0 {
-		sighting.Message = fmt.Sprintf("it was evicted, and its quota is still held, because its origin counts %s as active that are gone", inspect.Count(int(j.Active), "pod"))
+		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "pod"))
 		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", noneActive(j), startAgain(j))
 	}
 	return sighting

@@ -38,7 +38,7 @@ MultiKueueBatchJobClearingTTLSecondsAfterFinishedOnWorkerCluster is on, which it
 				}
 				j := s.Job()
 				sighting := goneSighting(s)
-				sighting.Message = fmt.Sprintf("its mirror vanished, and a TTL of %ds deletes it once it has finished: the %s may run for the second time", *j.TTL, j.Kind)
+				sighting.Message = fmt.Sprintf("its mirror vanished, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
 				sighting.Evidence = append(sighting.Evidence, ttlOf(j))
 				sighting.Remedy = withoutTTL(j).Prose()
 				for _, m := range s.Pair.Mirrors {

@@ -13,10 +13,10 @@ import (
 // called unreachable.
 func TestLostHow(t *testing.T) {
 	for message, want := range map[string]string{
-		"dial tcp 10.0.0.1:443: connect: connection refused":       "worker1 is unreachable, ",
-		`jobs.batch is forbidden: User \"m\" cannot list resource`: "worker1 forbids the manager what it needs, ",
-		"Unauthorized": "worker1 does not accept the manager's credentials, ",
-		`no matches for kind \"JobSet\" in version \"jobset.x-k8s.io/v1alpha2\"`: "worker1 does not serve what the manager needs, ",
+		"dial tcp 10.0.0.1:443: connect: connection refused":       "worker1 is unreachable: ",
+		`jobs.batch is forbidden: User \"m\" cannot list resource`: "worker1 forbids the manager what it needs: ",
+		"Unauthorized": "worker1 does not accept the manager's credentials: ",
+		`no matches for kind \"JobSet\" in version \"jobset.x-k8s.io/v1alpha2\"`: "worker1 does not serve what the manager needs: ",
 	} {
 		c := testCase{base: "worker-lost", edits: []edit{patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: [
 			{type: Active, status: "False", reason: ClientConnectionFailed, message: "`+message+`", lastTransitionTime: "2026-11-20T23:28:01Z"}]}}`)}}

@@ -184,13 +184,13 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 	}
 	told := strings.TrimSuffix(b.reason+": "+b.message, ": ")
 	if b.pod == "" {
-		s.Message = fmt.Sprintf("its mirror on %s can make no pods: %s", mirror.Context, b.message)
+		s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
 		s.Evidence = []string{
 			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, named(Of(mirror)), stamp(b.since), told),
 		}
 		s.Remedy = command.Say("see what refuses them: %s", kubectlFor(mirror, "describe"))
 	} else {
-		s.Message = fmt.Sprintf("%d pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
+		s.Message = fmt.Sprintf("%d Pods of its mirror on %s cannot start: %s", b.count, mirror.Context, told)
 		s.Evidence = []string{
 			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, stamp(b.since), told),
 		}
@@ -213,7 +213,7 @@ func (b *obstacle) sighting(v *View, origin, mirror *inspect.Job) Sighting {
 	}
 	if b.isSlow {
 		s.GracePeriod = noNode
-		s.Message = fmt.Sprintf("%d pods of its mirror on %s are not started, without a word of why: %s", b.count, mirror.Context, told)
+		s.Message = fmt.Sprintf("%d Pods of its mirror on %s do not start, without a stated reason: %s", b.count, mirror.Context, told)
 		s.Remedy = command.Say("see what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}
 	if b.mild {

@@ -64,7 +64,7 @@ func reportHeldBack(v *View, s Submission, m inspect.Mirror) {
 	}
 	sighting := Sighting{
 		Object: Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
-		Message:  fmt.Sprintf("its mirror runs on %s, and it is suspended itself, so that its status is not copied", mirror.Context),
+		Message:  fmt.Sprintf("it is suspended while its mirror runs on %s: its status is not copied", mirror.Context),
 		Evidence: []string{checkOf(s), conditionNamed(s.Manager, s.Workload, kueue.Admitted)},
 	}
 	if mirror.StartTime != nil {
@@ -210,10 +210,10 @@ func admittedNowhereOn(v *View, s Submission, c Copy) Sighting {
 	}
 	if c.Workload == nil {
 		sighting.Since = newest(sighting.Since, s.Check.LastTransitionTime.Time)
-		sighting.Message = "it counts as admitted, and was given to no worker"
+		sighting.Message = "it counts as admitted, but no worker has it"
 		sighting.Evidence = append(sighting.Evidence, chosenOf(j.Context, s.Workload))
 	} else {
-		sighting.Message = fmt.Sprintf("it counts as admitted, and its copy on %s (%s) is not", c.Cluster, c.Worker.Context)
+		sighting.Message = fmt.Sprintf("it counts as admitted, but its copy on %s (%s) does not", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker, c.Workload, kueue.Admitted))
 		if not := c.Workload.Condition(kueue.Admitted); not != nil {
 			sighting.Since = newest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))

@@ -54,7 +54,7 @@ the Job again.`,
 					j := s.Job()
 					v.Report(Sighting{
 						Object: Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-						Message:  fmt.Sprintf("a worker changed its mirror, and Kueue has given the %s up: nothing will ever run it", j.Kind),
+						Message:  fmt.Sprintf("it will never run: a worker changed its mirror, and Kueue gave the %s up", j.Kind),
 						Evidence: []string{conditionOf(s.Manager, s.Workload, c)},
 						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", plural(j), delegation.MultiKueueOriginLabel, startAgain(j)),
 					})
@@ -107,7 +107,7 @@ func reportOutOfSync(v *View, s Submission) {
 	}
 	sighting := Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "out of sync " + s.Manager.Context,
-		Message: "a worker changed its mirror, so that it was taken back, and is offered again",
+		Message: "a worker changed its mirror; MultiKueue took it back and offers it again",
 		Remedy: command.Say("exempt %s with the label %s from mutating policies on the workers, or apply these policies on %s too",
 			plural(j), delegation.MultiKueueOriginLabel, s.Manager.Context),
 	}
@@ -115,7 +115,7 @@ func reportOutOfSync(v *View, s Submission) {
 		finished := finishedFor(c.Workload, finishedOutOfSync)
 		sighting.Cause = "out of sync " + c.Worker.Context
 		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
-		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so that Kueue there gave it up", c.Cluster, c.Worker.Context)
+		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror; Kueue there gave it up", c.Cluster, c.Worker.Context)
 		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
 			plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
@@ -129,7 +129,7 @@ func reportOutOfSync(v *View, s Submission) {
 		sighting.Evidence = append(append(sighting.Evidence, checkOf(s)), evictionOf(s)...)
 		if cluster, _ := retriedBy(v, s); len(copies) == 0 {
 			sighting.Since, sighting.Severity = retriedAt(s), inspect.Warning
-			sighting.Message = fmt.Sprintf("something on MultiKueueCluster %s changed its mirror, so that it was taken back, and is offered again", cluster)
+			sighting.Message = fmt.Sprintf("something on MultiKueueCluster %s changed its mirror; MultiKueue offers it again", cluster)
 		}
 		if again {
 			// It goes in a circle, which dates its stations anew each time.
@@ -247,7 +247,7 @@ func stale(v *View, s Submission, c Copy) Sighting {
 	return Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Since: since,
 		Awaits: v.awaitsKueue(s.Manager, s.Workload, inspect.DutyRemove, c.Worker.Context, j.Context, since),
-		Message: fmt.Sprintf("a copy of its Workload that ended on %s (%s) as OutOfSync is still there, and keeps MultiKueue from offering it anew",
+		Message: fmt.Sprintf("its Workload copy that ended on %s (%s) as OutOfSync keeps MultiKueue from offering it",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			checkOf(s), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved), conditionOf(c.Worker, c.Workload, finished),
@@ -278,7 +278,7 @@ reason OwnerNotFound.`,
 				j := s.Job()
 				v.Report(Sighting{
 					Object: Of(j), Since: finished.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-					Message: fmt.Sprintf("its Workload has finished with reason OwnerNotFound, although the %s is still there: nothing will ever run it", j.Kind),
+					Message: fmt.Sprintf("it will never run: its Workload finished with OwnerNotFound, although the %s exists", j.Kind),
 					Evidence: []string{
 						conditionOf(s.Manager, s.Workload, finished),
 						fmt.Sprintf("%s: %s, uid %s, is there and has not finished", j.Context, named(Of(j)), j.UID),

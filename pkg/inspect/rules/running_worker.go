@@ -45,7 +45,7 @@ come back, see to it that the Jobs do not run twice then (JM056).`,
 					continue
 				}
 				sighting := lostSighting(v, s, active)
-				sighting.Message = fmt.Sprintf("%s %s, so the status of what it runs is frozen; what is lost for workerLostTimeout, 15 minutes by default, starts anew on another worker",
+				sighting.Message = fmt.Sprintf("%s %s: the status of what it runs is frozen. After workerLostTimeout (15 minutes by default) it restarts on another worker",
 					sighting.Object.Name, lostHow(active))
 				sighting.Remedy = command.Say("make %s usable from %s again; this tells how that goes: %s",
 					place(v, s), s.Manager.Context, command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io", s.Chosen(), "-o", "jsonpath={.status.conditions}"))
@@ -148,7 +148,7 @@ create them again, or delete their Workloads on the management cluster.`,
 					continue
 				}
 				sighting := lostSighting(v, s, active)
-				sighting.Message = fmt.Sprintf("%s cannot be reached as it is set up (%s), so the status of what was given to it is frozen", s.Chosen(), active.Reason)
+				sighting.Message = fmt.Sprintf("%s cannot be reached with its configuration (%s): the status of what it runs is frozen", s.Chosen(), active.Reason)
 				sighting.Remedy = command.Say("repair how MultiKueueCluster %s is set up on %s", s.Chosen(), s.Manager.Context)
 				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
 					sighting.Remedy = command.Say("put a working kubeconfig of the worker into the Secret: %s", putKubeconfig(s.Manager, c, "FILE"))

@@ -95,34 +95,34 @@ func sickOnManager() []sick {
 		{"not admitted, though all checks are ready", "running", m(`{status: {` + withConditions(gotQuota) + `}}`), "JM129", "does not admit it"},
 		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not let go of its Workload"},
 		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "has no quota any more"},
-		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "it was evicted (Preempted)"},
+		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "Job default/train was evicted (Preempted)"},
 		{"its Workload is deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
 		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "taken back (Retry)"},
 		{"its Workload has finished, and it runs on", "running", m(`{status: {` + withConditions(condition("Finished", "True", "Succeeded", "done")) + `}}`), "JM130", "has finished (Succeeded)"},
-		{"it has ended, and its mirror runs on", "running", []edit{patch(mgr, "Job/train", done)}, "JM130", "it is Complete on kwok-mgr"},
+		{"it has ended, and its mirror runs on", "running", []edit{patch(mgr, "Job/train", done)}, "JM130", "Job default/train is Complete on kwok-mgr"},
 		{"its mirror has ended, and it has not", "running", []edit{patch(w1, "Job/train", done), patch(w1, "Pod/*", `{status: {phase: Succeeded}}`)}, "JM110", "it still says Running"},
 		{"its deletion hangs", "running", []edit{patch(mgr, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
 		{"its deletion waits for its Workload", "running", []edit{
 			patch(mgr, "Job/train", deleting("foregroundDeletion")), patch(mgr, workload, deleting("kueue.x-k8s.io/resource-in-use")),
-		}, "JM111 JM129", "which Kueue on kwok-mgr does not let go"},
+		}, "JM111 JM129", "which Kueue on kwok-mgr keeps"},
 		{"it was created again", "running", []edit{patch(mgr, "Job/train", `{metadata: {uid: "0000"}, spec: {suspend: true}, status: null}`)}, "JM017 JM063", "an older Job"},
 		{"its status is not copied", "running", []edit{patch(mgr, "Job/train", `{metadata: {managedFields: null}, status: null}`)}, "JM104", "does not copy its status"},
 		{"the record of its worker is lost", "running", m(`{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], ` + withConditions(gotQuota) + `, admissionChecks: [{name: multikueue, state: Pending, lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`), "JM022", "has not recorded that"},
 		{
 			"MultiKueue has gone back to another worker", "running", append(m(`{status: {clusterName: worker2}}`),
-				patch(mgr, "Job/train", `{status: {startTime: "2026-11-20T23:43:59Z"}}`)), "JM056", "worker2 was given it too, and has it no more",
+				patch(mgr, "Job/train", `{status: {startTime: "2026-11-20T23:43:59Z"}}`)), "JM056", "worker2 has it no more",
 		},
 		{"the MultiKueueConfig is gone", "running", []edit{remove(mgr, "MultiKueueConfig/fleet")}, "JM008", `MultiKueueConfig "fleet", which does not exist`},
 		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
-		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr leads to kwok-w1"},
+		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr points to kwok-w1"},
 		{"nobody connects to the MultiKueueCluster", "running", []edit{worker("null")}, "JM008", "its status was never written"},
 		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004 JM043", "certificate has expired"},
 		{"the worker's Secret is gone", "running", []edit{
 			remove(mgr, "Secret/worker1-secret"), worker(`{` + withConditions(condition("Active", "False", "BadKubeConfig", "load client config failed: Secret worker1-secret not found")) + `}`),
 		}, "JM001 JM044", "Secret worker1-secret not found"},
 		{"the origin is gone", "running", []edit{remove(mgr, "Job/train"), remove(mgr, workload)}, "JM053", "its origin on kwok-mgr is gone"},
-		{"Kueue has stopped under load", "burst-1", nil, "JM049 JM132", "Kueue on kwok-mgr stands still: it did something for the last time at 2026-11-22T04:43:53Z"},
-		{"Kueue has stopped later", "burst-3", nil, "JM049 JM122 JM132", "Kueue on kwok-mgr stands still"},
+		{"Kueue has stopped under load", "burst-1", nil, "JM049 JM132", "Kueue on kwok-mgr stopped: its last action was at 2026-11-22T04:43:53Z"},
+		{"Kueue has stopped later", "burst-3", nil, "JM049 JM122 JM132", "Kueue on kwok-mgr stopped"},
 	}
 }
 
@@ -133,7 +133,7 @@ func sickOnWorkers() []sick {
 	noFlavor := `{status: {` + withConditions(condition("Active", "False", "FlavorNotFound", "references missing ResourceFlavor(s): default-flavor")) + `}}`
 	c := func(status string) edit { return patch(w1, workload, `{status: `+status+`}`) }
 	return []sick{
-		{"the copy is gone", "running", []edit{remove(w1, workload)}, "JM131", "the copy of its Workload on worker1 (kwok-w1) is gone"},
+		{"the copy is gone", "running", []edit{remove(w1, workload)}, "JM131", "its Workload copy on worker1 (kwok-w1) is gone"},
 		{"the mirror is gone", "running", []edit{remove(w1, "Job/train"), remove(w1, "Pod/*")}, "JM105", "there is no such Job on kwok-w1"},
 		{"its pods are gone", "running", []edit{remove(w1, "Pod/*")}, "JM131", "counts 2 of them as active"},
 		{"it was started, and has no pods", "running", []edit{
@@ -158,13 +158,13 @@ func sickOnWorkers() []sick {
 		{"nobody makes copies", "running", offered(remove(w1, workload)), "JM025", "has no copies of Workloads"},
 		{"the namespace is missing", "running", offered(remove(w1, workload), remove(w1, "Namespace/default")), "JM024 JM025", "does not exist on kwok-w1"},
 		{"the namespace is being deleted", "running", offered(remove(w1, workload), patch(w1, "Namespace/default", `{status: {phase: Terminating}}`)), "JM024 JM025", "is being deleted on kwok-w1"},
-		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "no mirror is made there"},
+		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "but makes no mirror"},
 		{"the Job controller stands still", "running", []edit{
 			patch(w1, "Job/train", `{metadata: {managedFields: null}, status: null}`), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: null}`),
-		}, "JM121", "nobody on kwok-w1 takes up its mirror"},
+		}, "JM121", "no controller on kwok-w1 picks up its mirror"},
 		{"the scheduler stands still", "running", append(pods(`{phase: Pending, conditions: null, containerStatuses: null, startTime: null}`), patch(w1, "Pod/*", `{spec: {nodeName: null}}`)), "JM122", "the scheduler on kwok-w1"},
 		{"a kubelet stands still", "running", pods(`{phase: Pending, containerStatuses: null, startTime: null, ` + withConditions(condition("PodScheduled", "True", "Scheduled", "")) + `}`), "JM122", "the kubelet of node"},
-		{"its containers are never made", "starting", nil, "JM049", "are not started, without a word of why"},
+		{"its containers are never made", "starting", nil, "JM049", "do not start, without a stated reason"},
 		{"the worker's clock is ahead", "running", []edit{skewed(w1, 600)}, "JM113", "differ by 600s"},
 		{"the worker's clock is behind", "running", []edit{skewed(w1, -600)}, "JM113", "kwok-w1 differ by"},
 	}

@@ -67,7 +67,7 @@ func startedAgain(v *View, s Submission, n int32) Sighting {
 	// A count is no state that has to last: it tells of what has happened already.
 	sighting := Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("it was started %d times in %s, and put out each time", n, age),
+		Message: fmt.Sprintf("it was started %d times in %s, and evicted each time", n, age),
 		Evidence: append([]string{
 			checkOf(s),
 			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, named(workloadObject(s.Manager, w)), stamp(w.CreationTimestamp)),

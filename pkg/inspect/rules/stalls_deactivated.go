@@ -79,7 +79,7 @@ func reportCopiesOff(v *View, s Submission) {
 		}
 		v.Report(Sighting{
 			Object: Of(j), Since: v.On(j.Context, c.Worker.Context, since), Jobs: []*inspect.Job{j},
-			Message:  fmt.Sprintf("the copy of its Workload on %s (%s): %s", c.Cluster, c.Worker.Context, wait.Text()),
+			Message:  fmt.Sprintf("its Workload copy on %s (%s): %s", c.Cluster, c.Worker.Context, wait.Text()),
 			Evidence: []string{fmt.Sprintf("%s: spec.active of %s is false", c.Worker.Context, named(workloadObject(c.Worker, w)))},
 			Remedy:   v.fixes(c.Worker, w, &wait),
 		})

@@ -62,7 +62,7 @@ func edited(s Submission, was, is int32) Sighting {
 	j := s.Job()
 	sighting := Sighting{
 		Object: Of(j), Since: timeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("it was admitted with %d pods, and somebody has changed that to %d: Kueue cannot follow while it runs elsewhere", was, is),
+		Message: fmt.Sprintf("it was admitted with %d Pods, but now has %d: Kueue cannot follow while a worker runs it", was, is),
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, named(workloadObject(s.Manager, s.Workload)), was),
 			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, named(Of(j)), counted(j.Parallelism), counted(j.Completions)),
@@ -95,7 +95,7 @@ func reportResized(v *View, s Submission) {
 		first := sizes[0]
 		sighting := Sighting{
 			Object: Of(j), Since: timeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
-			Message: fmt.Sprintf("%s of it is %d, and its mirror on %s was made with %d: Kueue cannot follow while it runs elsewhere",
+			Message: fmt.Sprintf("its %s is %d, but its mirror on %s has %d: Kueue cannot follow while a worker runs it",
 				first.Field, first.Origin, m.Job.Context, first.Mirror),
 			Remedy: command.Say("put it back to %d: %s; to have another size, %s", first.Mirror, kubectlFor(j, "edit"), startAgain(j)),
 		}

@@ -59,7 +59,7 @@ func givenUp(s Submission, c *metav1.Condition) Sighting {
 	if len(fields) == 0 {
 		return sighting
 	}
-	sighting.Message = fmt.Sprintf("it will never run: its pod template has what Kueue had put into that of an earlier %s (%s)", j.Kind, strings.Join(fields, ", "))
+	sighting.Message = fmt.Sprintf("it will never run: its Pod template has fields that Kueue set in an earlier %s (%s)", j.Kind, strings.Join(fields, ", "))
 	for _, field := range fields {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s, from before Kueue took it up", s.Manager.Context, field, named(workloadObject(s.Manager, s.Workload))))
 	}

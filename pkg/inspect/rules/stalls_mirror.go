@@ -82,7 +82,7 @@ func reportNotTakenUp(v *View, origin, mirror *inspect.Job, what string, since t
 	s := Sighting{
 		Object: Of(origin), Since: v.On(origin.Context, mirror.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
-		Message: fmt.Sprintf("nobody on %s takes up its mirror: %s, and nothing shows that %s is at work", mirror.Context, what, a.Actor),
+		Message: fmt.Sprintf("no controller on %s picks up its mirror: %s; no sign of %s", mirror.Context, what, a.Actor),
 		Evidence: []string{
 			fmt.Sprintf("%s: of the mirror, %s: %s; that has been so since %s", mirror.Context, named(Of(mirror)), what, day(since)),
 			a.trace(),
@@ -94,7 +94,7 @@ func reportNotTakenUp(v *View, origin, mirror *inspect.Job, what string, since t
 	}
 	if a.isAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
-		s.Message = fmt.Sprintf("its mirror on %s waits for %s, which is at work, and has not come to it: %s", mirror.Context, a.Actor, what)
+		s.Message = fmt.Sprintf("its mirror on %s waits for %s, which works, but has not reached it: %s", mirror.Context, a.Actor, what)
 		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
 	}
 	v.Report(s)

@@ -71,7 +71,7 @@ func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *insp
 	s := Sighting{
 		Object: Of(origin), Since: v.On(origin.Context, f.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
-		Message: fmt.Sprintf("nothing shows that %s is at work, for which %s of its mirror on %s must wait", a.Actor, inspect.Count(n, "Pod"), f.Context),
+		Message: fmt.Sprintf("no sign of %s, for which %s of its mirror on %s must wait", a.Actor, inspect.Count(n, "Pod"), f.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s: Pod %s/%s has no condition PodScheduled and no node since %s", f.Context, pod.Namespace, pod.Name, day(since)),
 			a.trace(),
@@ -85,7 +85,7 @@ func reportPodsIgnored(v *View, origin *inspect.Job, f *inspect.Facts, pod *insp
 	}
 	if a.isAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
-		s.Message = fmt.Sprintf("%s is at work, and has not come to %s of its mirror yet", a.Actor, inspect.Count(n, "Pod"))
+		s.Message = fmt.Sprintf("%s works, but has not reached %s of its mirror", a.Actor, inspect.Count(n, "Pod"))
 		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
 	}
 	v.Report(s)

@@ -52,7 +52,7 @@ func reportOutOfService(v *View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	if len(s.Jobs) > 0 {
 		return
 	}
-	s.Message = fmt.Sprintf("ClusterQueue %s is out of service, so that nothing is admitted: %s", q.Name, reasonOf(active))
+	s.Message = fmt.Sprintf("ClusterQueue %s is inactive and admits nothing: %s", q.Name, reasonOf(active))
 	s.Remedy = kueue.Site{Context: f.Context, ClusterQueue: q}.ActivateQueue(q.Name).Prose()
 	v.Report(s)
 }

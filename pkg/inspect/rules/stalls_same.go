@@ -106,7 +106,7 @@ func whyTheSame(v *View, f *inspect.Facts, group []string) []string {
 func underTwoNames(v *View, f *inspect.Facts, config *kueue.MultiKueueConfig, group []string) Sighting {
 	s := Sighting{
 		Object:   OfKueue(f, "MultiKueueConfig", "", config.Name),
-		Message:  fmt.Sprintf("%s are one cluster under several names: what runs there is stopped and started again for ever", strings.Join(group, " and ")),
+		Message:  fmt.Sprintf("%s are one cluster under several names: what runs there is stopped and restarted forever", strings.Join(group, " and ")),
 		Evidence: append(whyTheSame(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
 		Remedy: command.Say("leave one of them in spec.clusters, such as %s: %s", group[0],
 			kubectlOn(OfKueue(f, "MultiKueueConfig", "", config.Name), "edit")),

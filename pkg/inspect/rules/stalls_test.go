@@ -220,7 +220,7 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: ignoredMirror, code: "JM121", name: "train", severity: inspect.Error,
-			message: []string{"nobody on kwok-w2 takes up its mirror", "never written"}, remedy: []string{"kube-controller-manager"},
+			message: []string{"no controller on kwok-w2 picks up its mirror", "never written"}, remedy: []string{"kube-controller-manager"},
 			evidence: []string{"2026-11-22T04:38:21Z"},
 		},
 		{
@@ -231,11 +231,11 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: editedOrigin, code: "JM125", name: "train", severity: inspect.Error,
-			message: []string{"4 pods", "to 1"}, remedy: []string{"put it back", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
+			message: []string{"4 Pods", "now has 1"}, remedy: []string{"put it back", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
 		},
 		{
 			recording: lateJob, code: "JM012", name: "late", severity: inspect.Error,
-			message: []string{"reject it once the queue goes on"}, remedy: []string{"recreate late", "--managed-by kueue.x-k8s.io/multikueue"},
+			message: []string{"never run: its queue leads to MultiKueue, but managedBy is not set"}, remedy: []string{"recreate late", "--managed-by kueue.x-k8s.io/multikueue"},
 			evidence: []string{"LocalQueue user-queue is inactive"},
 		},
 		{

@@ -71,7 +71,7 @@ func (v *View) notTaken(s Submission, next step) Sighting {
 	if isOwn := next.by == s.Manager && next.duty == inspect.DutyRemove; isOwn && j.Suspended && j.Active > 0 && !hasPodsLeft(v, s) {
 		// Kueue restores the Pod template first, which the API server refuses then.
 		sighting.Cause, sighting.Awaits = "", nil
-		sighting.Message = fmt.Sprintf("Kueue on %s cannot let go of its deleted Workload: its status counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
+		sighting.Message = fmt.Sprintf("Kueue on %s keeps its deleted Workload: its status counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
 		sighting.Evidence = append(sighting.Evidence, stateOf(j), fmt.Sprintf("%s: status.active of %s is %d", j.Context, named(Of(j)), j.Active))
 		sighting.Remedy = command.Say("set its status to no active Pods: %s", noneActive(j))
 	}

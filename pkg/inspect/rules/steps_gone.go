@@ -48,7 +48,7 @@ func reportWorkloadGone(v *View, s Submission) {
 	}
 	v.Report(Sighting{
 		Object: Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload " + j.Context + " " + j.Kind,
-		Message:  fmt.Sprintf("its Workload on %s is gone, and Kueue has not made another", j.Context),
+		Message:  fmt.Sprintf("its Workload on %s is gone, but Kueue has not made another", j.Context),
 		Evidence: []string{fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID), stateOf(j)},
 		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", seeKueue(j.Context, nil), j.Kind),
 	})
@@ -70,7 +70,7 @@ func reportCopyGone(v *View, s Submission) {
 		}
 		v.Report(Sighting{
 			Object: Of(j), Jobs: []*inspect.Job{j, m.Job}, Cause: "no copy " + j.Context + " " + c.Worker.Context + " " + j.Kind,
-			Message: fmt.Sprintf("the copy of its Workload on %s (%s) is gone, and its mirror is left: MultiKueue has to take it back", c.Cluster, c.Worker.Context),
+			Message: fmt.Sprintf("its Workload copy on %s (%s) is gone, but its mirror is left: MultiKueue must take it back", c.Cluster, c.Worker.Context),
 			Evidence: []string{
 				fmt.Sprintf("%s: there is no Workload %s/%s", c.Worker.Context, s.Workload.Namespace, s.Workload.Name), checkOf(s), stateOf(m.Job),
 			},
@@ -95,7 +95,7 @@ func reportPodsGone(v *View, p inspect.Pair, mirror *inspect.Job, f *inspect.Fac
 	actor := v.inventory.OwnerOf(mirror)
 	v.Report(Sighting{
 		Object: Of(p.Origin), Jobs: []*inspect.Job{p.Origin, mirror}, Since: v.On(p.Origin.Context, mirror.Context, since), Cause: "no pods " + actor.String(),
-		Message:  fmt.Sprintf("its mirror on %s has no pods, and %s: %s has to make them", mirror.Context, what, actor),
+		Message:  fmt.Sprintf("its mirror on %s has no Pods, and %s: %s must create them", mirror.Context, what, actor),
 		Evidence: []string{stateOf(mirror), fmt.Sprintf("%s: there is no pod of it", mirror.Context)},
 		Remedy:   command.Say("see that kube-controller-manager runs on %s, and what keeps it from making pods: %s", mirror.Context, kubectlFor(mirror, "describe")),
 		Awaits:   v.awaits(inspect.Turn{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),

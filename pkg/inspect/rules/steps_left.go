@@ -83,7 +83,7 @@ func reportRunsOn(v *View, s Submission, why string, since time.Time, evidence s
 		}
 		sighting := Sighting{
 			Object: Of(j), Since: since, Jobs: []*inspect.Job{j, m.Job}, Cause: "runs on " + by.Context + " " + m.Job.Context + " " + why,
-			Message:  fmt.Sprintf("%s on %s, and its mirror on %s runs on: Kueue on %s has to %s", why, s.Manager.Context, m.Job.Context, by.Context, doing),
+			Message:  fmt.Sprintf("%s on %s, but its mirror on %s still runs: Kueue on %s must %s", why, s.Manager.Context, m.Job.Context, by.Context, doing),
 			Evidence: []string{evidence, stateOf(m.Job)},
 		}
 		if s.Workload != nil {

@@ -66,7 +66,7 @@ func (v *View) reportStopped(actor inspect.Actor, waiting []Sighting) {
 	first := waiting[0]
 	s := Sighting{
 		Object: first.Object, Cause: actor.String(),
-		Message: fmt.Sprintf("%s stands still: it did something for the last time at %s, and %d %s wait for it since", actor, day(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
+		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s wait since", actor, day(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
 		Remedy:  seeActor(actor, first.Awaits),
 	}
 	for line := range waitingFor(actor, waiting) {

@@ -82,7 +82,7 @@ func waitsBehindOn(v *View, w *waiter, x behindOther) Sighting {
 	}
 	return Sighting{
 		Object: Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; nothing is wrong with Kueue there", how, x.Queue.Name, worker),
+		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; Kueue itself works there", how, x.Queue.Name, worker),
 		Remedy: command.Say("wait, or make room for %s by raising the quota of its queue: %s", x.other,
 			command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name)),
 		// One line of waiting Jobs is one cause, whoever is first on each worker.

@@ -104,7 +104,7 @@ func terminatingNamespace(w *waiter, o Copy, without int) Sighting {
 	name, context := w.Workload.Namespace, o.Worker.Context
 	s := Sighting{
 		Object: Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since, Severity: inspect.Warning,
-		Message:  fmt.Sprintf("Namespace %s is being deleted on %s, so that nothing can be created in it", name, context),
+		Message:  fmt.Sprintf("Namespace %s is being deleted on %s: nothing can be created in it", name, context),
 		Evidence: []string{fmt.Sprintf("%s: Namespace %s is Terminating", context, name), nominationText(w)},
 		Remedy: command.Say("see what it waits for: %s; once it is gone, %s", command.Kubectl(context, "", "get", "namespace", name, "-o", "yaml"),
 			command.Kubectl(context, "", "create", "namespace", name)),

@@ -74,7 +74,7 @@ func TestTimedOut(t *testing.T) {
 	rule, _ := rules.ByCode("JM124")
 	found := judge(t, testCase{base: "deactivated", edits: []edit{timedOut}}.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1)
-	assert.Equal(t, found[0].Message, "ran for its maximum execution time")
+	assert.Equal(t, found[0].Message, "Job default/train: ran for its maximum execution time")
 	assert.Equal(t, found[0].Severity, inspect.Warning)
 	assert.Equal(t, found[0].Remedy, "submit it again with a longer kueue.x-k8s.io/max-exec-time-seconds")
 }

@@ -47,7 +47,7 @@ func detectNobodyNominates(v *View) {
 		awaited := v.awaitsKueue(f, w.Workload, inspect.DutyNominate, "", f.Context, w.since)
 		v.Report(Sighting{
 			Object: OfKueue(f, "AdmissionCheck", "", w.Check.Name), Since: w.since, Cause: f.Context + " " + w.Check.Name,
-			Message: fmt.Sprintf("no clusters are nominated on %s, neither by Kueue nor by another dispatcher", f.Context),
+			Message: fmt.Sprintf("no clusters are nominated on %s, by Kueue or another dispatcher", f.Context),
 			Evidence: []string{
 				checkText(workload, *w.Check),
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, named(workload)),
@@ -143,7 +143,7 @@ func detectNominatedInPart(v *View) {
 		v.Report(Sighting{
 			Object: OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
 			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Kind,
-			Message: fmt.Sprintf("%s wait for %s, and were not offered to %s so far", plural(w.Job()), offered, others),
+			Message: fmt.Sprintf("%s wait for %s; not offered to %s so far", plural(w.Job()), offered, others),
 			Evidence: []string{
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, named(workload), offered),
 				fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),

@@ -79,7 +79,7 @@ func TestPriorityClassThatIsMissing(t *testing.T) {
 	rule, _ := rules.ByCode("JM017")
 	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1, "%+v", found)
-	assert.Assert(t, strings.Contains(found[0].Message, "the WorkloadPriorityClass that it names does not exist there"), found[0].Message)
+	assert.Assert(t, strings.Contains(found[0].Message, "its WorkloadPriorityClass does not exist there"), found[0].Message)
 	assert.Assert(t, strings.Contains(strings.Join(found[0].Evidence, "\n"), `"urgent" not found`), "%v", found[0].Evidence)
 	assert.Assert(t, strings.Contains(found[0].Remedy, "get workloadpriorityclasses.kueue.x-k8s.io") && !strings.Contains(found[0].Remedy, "managedJobsNamespaceSelector"), found[0].Remedy)
 }

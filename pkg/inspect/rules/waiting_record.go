@@ -63,7 +63,7 @@ func reportNotRecorded(v *View, w *waiter, o *Copy, admitted *metav1.Condition) 
 	awaited := v.awaitsReach(f, w.Workload, inspect.DutyRecord, o.Worker.Context, f.Context, since)
 	s := Sighting{
 		Object: Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: seeKueue(f.Context, awaited),
-		Message: fmt.Sprintf("runs on %s, and Kueue on %s has not recorded that", o.Worker.Context, f.Context),
+		Message: fmt.Sprintf("it runs on %s, but Kueue on %s has not recorded that", o.Worker.Context, f.Context),
 		Evidence: []string{
 			conditionOf(o.Worker, o.Workload, admitted), checkText(workload, *w.Check),
 			fmt.Sprintf("%s: status.nominatedClusterNames of %s is [%s]", f.Context, named(workload), strings.Join(w.Nominated(), ", ")),
@@ -76,7 +76,7 @@ func reportNotRecorded(v *View, w *waiter, o *Copy, admitted *metav1.Condition) 
 	switch {
 	case isRefused:
 		s.Awaits = nil
-		s.Message = fmt.Sprintf("runs on %s, and Kueue on %s can never record that: %s is not among its nominated clusters", o.Worker.Context, f.Context, o.Cluster)
+		s.Message = fmt.Sprintf("it runs on %s, but Kueue on %s can never record that: %s is not nominated", o.Worker.Context, f.Context, o.Cluster)
 		s.Remedy = restartOn(o)
 	case len(others) > 0:
 		s.Remedy = command.Say("let the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+

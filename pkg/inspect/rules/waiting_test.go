@@ -277,14 +277,14 @@ func TestWaitingFindings(t *testing.T) {
 		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,
-			object: "kwok-mgr MultiKueueCluster worker1", message: "no Kueue controller looks at Workloads on kwok-w1",
+			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1",
 			remedy: "start it: " + quoted("kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1") +
 				"; if it does not run then, see why: " + quoted("kubectl --context kwok-w1 -n kueue-system get pods"),
 		},
 		"room that others have": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
-			message: "Jobs wait for quota on the workers",
+			message: "LocalQueue default/user-queue: Jobs wait for quota on the workers",
 			remedy:  "wait until other Workloads release quota; or raise the quota on kwok-w1: " + quoted("kubectl --context kwok-w1 edit clusterqueues.kueue.x-k8s.io cluster-queue"),
 		},
 		"no place in a topology": {
@@ -294,7 +294,7 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", waitingWorkload, withoutQuota("TopologyPlacementFailed", `couldn't assign flavors to pod set main: topology "racks" allows to fit only 2 out of 4 pod(s)`)),
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-mgr Job default/train",
-			message: "no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
+			message: "Job default/train: no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
 				"topology racks fits 2 of its 4 Pods",
 			remedy: "add nodes to a domain of topology racks on kwok-w2; see its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
 				"; or request a wider topology in the Pod template; or set the topology of ResourceFlavor a100 on kwok-w1: " +

@@ -61,7 +61,7 @@ func workersCheck(w *waiter, o Copy, state kueue.CheckState) Sighting {
 		s.Evidence = append(s.Evidence, conditionOf(o.Worker, o.Workload, quota))
 	}
 	if state.State == kueue.CheckRejected {
-		s.Message = fmt.Sprintf("AdmissionCheck %s of %s has rejected %s, so they will never run there", state.Name, o.Worker.Context, plural(w.Job()))
+		s.Message = fmt.Sprintf("AdmissionCheck %s of %s rejected %s: they never run there", state.Name, o.Worker.Context, plural(w.Job()))
 		s.Cause = o.Worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
 		if len(w.offers) == 1 {
 			s.Severity = inspect.Error
@@ -108,7 +108,7 @@ func reportKueueDown(v *View, w *waiter, o Copy) {
 	s := Sighting{
 		Object:  OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
 		Since:   v.On(w.Manager.Context, worker, created.Time),
-		Message: fmt.Sprintf("no Kueue controller looks at Workloads on %s", worker),
+		Message: fmt.Sprintf("no Kueue controller processes Workloads on %s", worker),
 		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, named(workloadObject(o.Worker, o.Workload)),
 			stamp(created))},
 		Remedy: command.Say("start it: %s; if it does not run then, see why: %s",
@@ -116,7 +116,7 @@ func reportKueueDown(v *View, w *waiter, o Copy) {
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
 	if awaited.isAtWork() {
-		s.Message = fmt.Sprintf("Kueue on %s has looked at others, and not at Workloads that came before", worker)
+		s.Message = fmt.Sprintf("Kueue on %s processed later Workloads, but not these", worker)
 		s.Remedy = seeKueue(worker, awaited)
 		s.Cause, s.Severity = s.Cause+" at work", inspect.Warning
 	}
@@ -157,7 +157,7 @@ func detectPreemptionGated(v *View) {
 		}
 		v.Report(Sighting{
 			Object: Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
-			Message: fmt.Sprintf("%s would have to preempt others for it, and may not yet", strings.Join(contexts, ", ")),
+			Message: fmt.Sprintf("%s must preempt others for it, but may not yet", strings.Join(contexts, ", ")),
 			Remedy: command.Say("wait for MultiKueue to open the gate; if that takes longer than five minutes a worker, see whether Kueue runs: %s",
 				podsOfKueue(w.Manager.Context)),
 		})

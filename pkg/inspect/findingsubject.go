@@ -1,0 +1,94 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+)
+
+// Subject is what a finding is about, with its kind; "" where that has no name.
+func (f *Finding) Subject() string {
+	switch {
+	case f.Name == "":
+		return ""
+	case f.Namespace == "":
+		return f.Kind + " " + f.Name
+	}
+	return f.Kind + " " + f.Namespace + "/" + f.Name
+}
+
+// Say sets the message, and puts the subject before it, or for an "it" at its beginning, unless
+// it names the subject or a Job: a message must stand alone in a pager.
+func (f *Finding) Say(text string) {
+	f.Message = text
+	subject := f.Subject()
+	if subject == "" || f.names(text) && !strings.HasPrefix(text, "it ") && !strings.HasPrefix(text, "its ") {
+		return
+	}
+	if rest, isOfIt := strings.CutPrefix(text, "it "); isOfIt {
+		f.Message = subject + " " + rest
+		return
+	}
+	f.Message = subject + ": " + text
+}
+
+// names says whether a text names the object of the finding, with its kind unless it is a Job,
+// or one of its Jobs.
+func (f *Finding) names(text string) bool {
+	name := f.Subject()
+	if f.Kind == "Job" {
+		name = f.Namespace + "/" + f.Name
+	}
+	return containsWord(text, name) || slices.ContainsFunc(f.Jobs, func(j Ref) bool { return containsWord(text, j.Namespace+"/"+j.Name) })
+}
+
+// Predicate is the message without the subject before it, for where the subject is shown
+// beside it.
+func (f *Finding) Predicate() string {
+	text, _ := f.cut()
+	return text
+}
+
+// Clause is the message with "it" for the subject, for where the subject was named before.
+func (f *Finding) Clause() string {
+	text, isVerb := f.cut()
+	if isVerb {
+		return "it " + text
+	}
+	return text
+}
+
+// cut cuts off the subject before a message. isVerb is whether it is that of a sentence.
+func (f *Finding) cut() (text string, isVerb bool) {
+	subject := f.Subject()
+	rest, begins := strings.CutPrefix(f.Message, subject)
+	if !begins || subject == "" {
+		return f.Message, false
+	}
+	if text, isLabel := strings.CutPrefix(rest, ": "); isLabel {
+		return text, false
+	}
+	if text, isVerb := strings.CutPrefix(rest, " "); isVerb {
+		return text, true
+	}
+	return f.Message, false
+}
+
+// containsWord says whether a text has a name that is not a part of a longer one.
+func containsWord(text, name string) bool {
+	isPart := func(b byte) bool {
+		return b == '-' || b == '.' || b == '/' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 || name == "" {
+			return false
+		}
+		start, end := from+i, from+i+len(name)
+		// A name may end a sentence.
+		isEnd := end == len(text) || !isPart(text[end]) || text[end] == '.' && (end+1 == len(text) || text[end+1] == ' ')
+		if isEnd && (start == 0 || !isPart(text[start-1])) {
+			return true
+		}
+		from = start + 1
+	}
+}
