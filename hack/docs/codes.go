@@ -16,16 +16,16 @@ func codesPage() []byte {
 
 What ` + "`check`" + ` finds. The same text is printed by ` + "`explain CODE`" + `. Codes up to JM063 are the numbers of a
 catalogue of the ways in which MultiKueue's Jobs go wrong; from JM101 on stands what holds for
-every owner, from JM201 on what concerns ` + "`dispatch`" + `, and from JM301 on what single kinds do. A code
-is never used for anything else.
+every owner, from JM201 on what concerns ` + "`dispatch`" + `, and from JM301 on what single kinds do. From JM401 on
+stands what ` + "`doctor`" + ` alone finds, before any Job is submitted. A code is never used for anything else.
 
 | code | severity | what is wrong |
 |---|---|---|
 `)
-	for _, r := range rules.All() {
+	for _, r := range rules.Catalogue() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(r.Code), r.Severity, r.Title)
 	}
-	for _, r := range rules.All() {
+	for _, r := range rules.Catalogue() {
 		fmt.Fprintf(&b, "\n## %s\n\n**%s** (%s)\n", r.Code, upper(r.Title), r.Severity)
 		for _, section := range []struct{ heading, text string }{
 			{"What should hold", upper(r.Holds) + "."}, {"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},

@@ -50,7 +50,9 @@ type Facts struct {
 	NoKueue bool
 	// Site is nil where nobody asked what is there for pods.
 	Site *Site
-	Gaps map[Part]error
+	// Setup is how the cluster is set up; only doctor asks for it, and it is nil otherwise.
+	Setup *Setup
+	Gaps  map[Part]error
 	// Unasked are parts that nobody asked for, so that nothing follows from what is
 	// not there.
 	Unasked map[Part]bool
@@ -312,9 +314,9 @@ func (k *KueueFacts) ClustersBehind(checks []string) []string {
 
 // Parts are all of them, in the order in which they are told.
 func Parts() []Part {
-	return []Part{
+	return append([]Part{
 		PartKinds, PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
-	}
+	}, SetupParts()...)
 }
 
 // doing tells what was read when a part failed.

@@ -143,6 +143,7 @@ func (f *Facts) With(g *Facts) *Facts {
 	}
 	c.Kueue = f.Kueue.with(g.Kueue)
 	c.NoKueue = c.Kueue == nil && (f.NoKueue || g.NoKueue)
+	c.Setup = f.Setup.with(g.Setup)
 	c.Gaps, c.Unasked = stillLacking(f, g)
 	if c.Namespace != g.Namespace && g.Namespace == "" {
 		c.Namespace = ""

@@ -36,7 +36,7 @@ where it is documented. Without a CODE, list all of them. No cluster is asked.`,
 		ValidArgsFunction: util.FirstOnly(util.OneOf(util.Codes()...)),
 
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all := rules.All()
+			all := rules.Catalogue()
 			table := env.TableNow(printers.TableOptions{Color: env.WantsColor(global.Color)})
 			if len(args) == 0 {
 				return util.Written(env.Out, func(w io.Writer) error { return printers.Rules(w, all, table) })

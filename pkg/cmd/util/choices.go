@@ -86,7 +86,7 @@ func Manifests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 // Codes are check's, with what they mean.
 func Codes() []string {
 	var values []string
-	for _, r := range rules.All() {
+	for _, r := range rules.Catalogue() {
 		values = append(values, cobra.CompletionWithDesc(r.Code, r.Title))
 	}
 	return values

@@ -14,7 +14,7 @@ func KnownCodes(typed []string) ([]string, error) {
 	for _, code := range typed {
 		code = strings.ToUpper(code)
 		if _, ok := rules.ByCode(code); !ok {
-			return nil, UnknownCode(code, rules.All())
+			return nil, UnknownCode(code, rules.Catalogue())
 		}
 		codes = append(codes, code)
 	}

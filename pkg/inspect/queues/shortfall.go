@@ -14,8 +14,8 @@ type Shortfall struct {
 	Queue    *kueue.ClusterQueue
 	Resource string
 	// Nominal is what the manager's queue has, in all flavors, and Most what the largest of
-	// the workers' queues has: a Job runs on one worker.
-	Nominal, Most capacity.Amount
+	// the workers' queues has: a Job runs on one worker. Total is what they have together.
+	Nominal, Most, Total capacity.Amount
 	// Clusters are the workers, and Behind their queues, as context and name.
 	Clusters, Behind []string
 	// IsUncovered is whether no worker's queue has any quota of it.
@@ -73,7 +73,7 @@ func short(n *capacity.Node, there []*capacity.Node, all *Shortfall) []Shortfall
 		one := *all
 		one.Resource, one.Nominal = resource, nominalOf(n, resource)
 		for _, q := range there {
-			one.Most = max(one.Most, nominalOf(q, resource))
+			one.Most, one.Total = max(one.Most, nominalOf(q, resource)), one.Total.Plus(nominalOf(q, resource))
 			one.IsUncovered = one.IsUncovered && !slices.Contains(resourcesOf(q), resource)
 		}
 		if one.Nominal > one.Most {

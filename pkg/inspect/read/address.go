@@ -1,16 +1,70 @@
 package read
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
+// kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig, each nil where it
+// states none.
+type kubeconfigFacts struct {
+	address    *kubecontext.Address
+	credential *kubecontext.Credential
+}
+
+// factsIn returns the facts of a kubeconfig in a Secret.
+func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
+	var facts kubeconfigFacts
+	if address, err := AddressIn(kubeconfig); err == nil {
+		facts.address = &address
+	}
+	if credential, ok := CredentialIn(secret, kubeconfig); ok {
+		facts.credential = &credential
+	}
+	return facts
+}
+
+// CredentialAnnotation is where a snapshot keeps the public facts of the credential that it cut
+// out of a Secret.
+const CredentialAnnotation = "jobmanagedby.github.io/credential"
+
+// CredentialIn returns the public facts of the credential in a kubeconfig out of a
+// MultiKueueCluster's Secret: who it stands for, and until when. ok is false if it has none.
+func CredentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Credential, ok bool) {
+	if text, isKept, _ := unstructured.NestedString(secret, "metadata", "annotations", CredentialAnnotation); isKept {
+		return c, json.NewDecoder(strings.NewReader(text)).Decode(&c) == nil && c.Kind != ""
+	}
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return c, false
+	}
+	name := ""
+	if current := config.Contexts[config.CurrentContext]; current != nil {
+		name = current.AuthInfo
+	} else if len(config.AuthInfos) == 1 {
+		for only := range config.AuthInfos {
+			name = only
+		}
+	}
+	user := config.AuthInfos[name]
+	switch {
+	case user == nil:
+		return c, false
+	case len(user.ClientCertificateData) > 0:
+		return kubecontext.CertificateFacts(user.ClientCertificateData)
+	}
+	return kubecontext.TokenFacts(user.Token)
+}
+
 // AddressIn tells which API server a kubeconfig out of a MultiKueueCluster's Secret
-// leads to. Nothing else of it is looked at: its credentials are the manager's,
-// and its exec entries are not ours to run.
+// leads to. Its exec entries are not ours to run, and of its credentials nothing but the public
+// facts is read: see CredentialIn.
 func AddressIn(kubeconfig []byte) (kubecontext.Address, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

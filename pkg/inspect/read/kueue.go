@@ -113,34 +113,34 @@ func (r *factReader) readConfig(ctx context.Context) {
 // readAddress reads where a MultiKueueCluster is. That its Secret or ClusterProfile is missing or
 // wrong is no gap: the MultiKueueCluster's own condition tells of it.
 func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
-	address, err := r.askAddress(ctx, c)
-	if address != nil {
-		r.store(func() { r.facts.Kueue.Addresses[c.Name] = *address })
-	}
-	return err
-}
-
-func (r *factReader) askAddress(ctx context.Context, c *kueue.MultiKueueCluster) (*kubecontext.Address, error) {
 	if profile := c.ProfileName(); profile != "" {
-		return addressInProfile(ctx, r.cluster, profile)
+		address, err := addressInProfile(ctx, r.cluster, profile)
+		if address != nil {
+			r.store(func() { r.facts.Kueue.Addresses[c.Name] = *address })
+		}
+		return err
 	}
 	name := c.SecretName()
 	if name == "" {
-		return nil, nil
+		return nil
 	}
 	// A Secret is not watched: its credentials are not to stay in the memory of whoever
 	// looks for hours. Where it leads changes with the state of the MultiKueueCluster.
 	key := "address\n" + name + "\n" + c.ResourceVersion
-	return fleet.Keep(r.cluster, key, fleet.Rarely, func() (*kubecontext.Address, error) {
-		_, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
+	facts, err := fleet.Keep(r.cluster, key, fleet.Rarely, func() (kubeconfigFacts, error) {
+		secret, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
 		if err != nil {
-			return nil, err
+			return kubeconfigFacts{}, err
 		}
-		if address, err := AddressIn(kubeconfig); err == nil {
-			return &address, nil
-		}
-		return nil, nil
+		return factsIn(secret, kubeconfig), nil
 	})
+	r.store(func() {
+		if facts.address != nil {
+			r.facts.Kueue.Addresses[c.Name] = *facts.address
+		}
+		r.storeCredential(c.Name, facts.credential)
+	})
+	return err
 }
 
 // readQueue reads the LocalQueue that an object is submitted to, and the

@@ -28,6 +28,10 @@ type Want struct {
 	// pods and the warnings, and of those that are dispatched, the Leases; Namespaces; and
 	// Kueue's objects.
 	Evidence bool
+	// Setup is all that tells how clusters are set up, for doctor, with the LocalQueues of
+	// SetupIn, "" for all namespaces. It takes no Jobs.
+	Setup   bool
+	SetupIn string
 	// Quotas is whose queues to read, with what these have, and what is in use of it.
 	Quotas Scope
 	// Room is what else tells where something would run that is submitted to Queues. These
@@ -101,7 +105,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 			noteFieldless(ctx, c, facts, w.isWhole())
 		}
 	}
-	if w.Evidence || w.Room || w.Quotas != NoScope {
+	if w.Evidence || w.Setup || w.Room || w.Quotas != NoScope {
 		w.readKueue(ctx, c, facts)
 	}
 	if !w.isWhole() {
@@ -141,8 +145,11 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 	if w.Evidence && w.Jobs != nil {
 		r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context))
 	}
+	if w.Setup {
+		r.readSetup(ctx, w.SetupIn)
+	}
 	if r.hasKueue() {
-		if w.Evidence || w.Room || w.Quotas == ClusterScope {
+		if w.Evidence || w.Setup || w.Room || w.Quotas == ClusterScope {
 			// Whoever may look into namespaces alone need not be refused what is not shown.
 			r.readConfig(ctx)
 		}

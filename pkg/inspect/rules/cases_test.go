@@ -42,6 +42,8 @@ type testCase struct {
 	fires bool
 	// later is how much later than the recording it is.
 	later time.Duration
+	// deny are rights that the manager's user lacks on worker2; nil is that nobody asked.
+	deny []inspect.Access
 	// spoil changes all objects in place, nil leaves them.
 	spoil func(object map[string]any)
 }
@@ -58,6 +60,8 @@ type edit struct {
 	fails bool
 	// forbids is a resource that may not be read, such as "jobsets.jobset.x-k8s.io".
 	forbids string
+	// version is what the context's API server calls its version, "" leaves it as it is.
+	version string
 	// skew is how many seconds the context's clock is ahead, 0 leaves it as it is.
 	skew float64
 }
@@ -69,11 +73,12 @@ func remove(context, object string) edit          { return edit{context: context
 func add(context, text string) edit               { return edit{context: context, patch: text} }
 func unreachable(context string) edit             { return edit{context: context, fails: true} }
 func forbidden(context, resource string) edit     { return edit{context: context, forbids: resource} }
+func versioned(context, version string) edit      { return edit{context: context, version: version} }
 func skewed(context string, seconds float64) edit { return edit{context: context, skew: seconds} }
 
 // cases are those of all families.
 func cases() []testCase {
-	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), dispatchingCases(), kindCases(), liveCases(), unreachedCases())
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), dispatchingCases(), kindCases(), liveCases(), unreachedCases(), setupCases())
 }
 
 // judge is what rules find, with remedies as they have to be.
@@ -104,6 +109,13 @@ func (c testCase) inventory(t *testing.T) *inspect.Inventory {
 
 func (c testCase) make(t *testing.T) *inspect.Inventory {
 	t.Helper()
+	if strings.HasPrefix(c.code, "JM4") {
+		v := open(t, c.bundle(t)).setUp(t)
+		if c.deny != nil {
+			v.Facts("kwok-mgr").Setup.SetDenied("worker2", c.deny)
+		}
+		return v
+	}
 	return inventory(t, c.bundle(t), c.kinds...)
 }
 
@@ -133,6 +145,8 @@ func (c testCase) bundle(t *testing.T) string {
 				context["unread"] = append(unread, map[string]any{
 					"resource": e.forbids, "status": map[string]any{"code": 403, "reason": "Forbidden", "message": "nobody may"},
 				})
+			case e.version != "":
+				context["version"] = e.version
 			case e.skew != 0:
 				context["clockSkewSeconds"] = e.skew
 			default:
@@ -188,6 +202,12 @@ func open(t *testing.T, dir string) opened {
 func (o opened) inventory(t *testing.T, kinds ...string) *inspect.Inventory {
 	t.Helper()
 	return read.Read(t.Context(), o.fleet, read.Want{Jobs: &read.Query{AllNamespaces: true, Kinds: kinds}, Evidence: true, Addresses: o.addresses, Now: o.takenAt})
+}
+
+// setUp reads of it what doctor does.
+func (o opened) setUp(t *testing.T) *inspect.Inventory {
+	t.Helper()
+	return read.Read(t.Context(), o.fleet, read.Want{Setup: true, Addresses: o.addresses, Now: o.takenAt})
 }
 
 // traced reads of it what trace does.

@@ -96,7 +96,7 @@ func reportNoWorkload(v *View, s Submission) {
 
 func managerIsItsWorker() Rule {
 	return Rule{
-		Code: "JM018", Title: "a manager is its own worker", Severity: inspect.Error,
+		Code: "JM018", Title: "a manager is its own worker", Severity: inspect.Error, Setup: true,
 		Holds: "no manager is its own worker",
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets},
 		Why: `The copy of a Workload has the namespace and name of the original, so a management cluster cannot be one of

@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -124,6 +125,10 @@ func TestRulesHoldForOtherKinds(t *testing.T) {
 	kinds := []delegation.Kind{kindRow("jaxjob"), kindRow("appwrapper")}
 	for i, c := range cases() {
 		if c.kinds != nil || casesOfJobs()[c.code+" "+c.name] != "" {
+			continue
+		}
+		if strings.HasPrefix(c.code, "JM4") {
+			// What is set up is judged without any object, for all kinds at once.
 			continue
 		}
 		row := kinds[i%len(kinds)]

@@ -32,7 +32,7 @@ status says otherwise; or nobody ever wrote the status of the AdmissionCheck or 
 Workloads wait with "ClusterQueue is inactive".`,
 		Remedy: `Correct the name at which the chain breaks, or create what it names. parameters of the AdmissionCheck must
 have apiGroup kueue.x-k8s.io, kind MultiKueueConfig and the name of one.`,
-		Link: setup,
+		Link: setupPage,
 		Detect: func(v *View) {
 			for _, f := range v.Clusters() {
 				checks, ok := v.Checks(f)

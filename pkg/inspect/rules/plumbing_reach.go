@@ -146,7 +146,7 @@ makes does not name every kind that is enabled by default.`,
 		Shows: `The MultiKueueCluster's condition Active is False with reason ClientConnectionFailed and a message with
 forbidden, the user, the verb and the resource.`,
 		Remedy: `Add the verb and the resource to the ClusterRole that the manager's user has on the worker.`,
-		Link:   setup,
+		Link:   setupPage,
 	}.ofBroken(func(v *View, b brokenWorker, s *Sighting) { s.Remedy = allow(v, b) }, inspect.PartSecrets)
 }
 

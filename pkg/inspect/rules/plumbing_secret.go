@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// setup is the page that says how a manager is given access to its workers.
-const setup = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/"
+// setupPage is the page that says how a manager is given access to its workers.
+const setupPage = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_multikueue/"
 
 func kubeconfigMissing() Rule {
 	return Rule{
@@ -25,7 +25,7 @@ issue 13238).`,
 missing.`,
 		Remedy: `Put the kubeconfig under the key kubeconfig of a Secret of that name in the namespace that Kueue runs in.
 The change is seen at once.`,
-		Link: setup,
+		Link: setupPage,
 	}.ofBroken(func(_ *View, b brokenWorker, s *Sighting) {
 		s.Remedy = putKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose()
 		if b.cluster.SecretName() == "" {

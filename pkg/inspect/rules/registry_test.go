@@ -26,7 +26,7 @@ func TestRegistry(t *testing.T) {
 	}
 	seen, holds := map[string]bool{}, map[string]bool{}
 	last := ""
-	for _, r := range rules.All() {
+	for _, r := range rules.Catalogue() {
 		assert.Assert(t, !seen[r.Code], "%s is there twice", r.Code)
 		assert.Assert(t, r.Code > last, "%s stands behind %s", r.Code, last)
 		seen[r.Code], last = true, r.Code
@@ -77,7 +77,7 @@ func TestReadsAreTrue(t *testing.T) {
 	}
 	read := map[string]map[inspect.Part]bool{}
 	for _, v := range all {
-		for code, parts := range rules.PartsRead(rules.All(), v) {
+		for code, parts := range rules.PartsRead(rules.Catalogue(), v) {
 			for _, p := range parts {
 				if read[code] == nil {
 					read[code] = map[inspect.Part]bool{}
@@ -86,7 +86,7 @@ func TestReadsAreTrue(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range rules.All() {
+	for _, r := range rules.Catalogue() {
 		said := map[inspect.Part]bool{}
 		for _, p := range r.Reads {
 			said[p] = true

@@ -97,14 +97,23 @@ func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
 	return Object{Context: f.Context, APIVersion: "kueue.x-k8s.io/" + f.Kueue.Version, Kind: kind, Namespace: namespace, Name: name}
 }
 
-// All are the rules, by their codes.
+// All are the rules that Jobs are judged by, in the order of their codes.
 func All() []Rule {
 	return slices.Concat(plumbing(), engagement(), waiting(), running(), orphans(), owners(), lives(), stalls(), steps(), dispatching(), kinds())
 }
 
+// Catalogue are all rules: those of All, and those that only doctor judges, since they read
+// what no Job depends on.
+func Catalogue() []Rule { return append(All(), setup()...) }
+
+// ForSetup are the rules that doctor judges: whatever is wrong before any Job is submitted.
+func ForSetup() []Rule {
+	return slices.DeleteFunc(Catalogue(), func(r Rule) bool { return !r.Setup })
+}
+
 // ByCode finds a rule.
 func ByCode(code string) (Rule, bool) {
-	for _, r := range All() {
+	for _, r := range Catalogue() {
 		if r.Code == code {
 			return r, true
 		}

@@ -1,0 +1,99 @@
+package kubecontext
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"strings"
+	"time"
+)
+
+// CredentialKind is the way in which a kubeconfig identifies its user.
+type CredentialKind string
+
+// The kinds of credentials with public facts.
+const (
+	Certificate CredentialKind = "certificate"
+	Token       CredentialKind = "token"
+)
+
+// Credential holds the public facts of a credential: nothing in it lets anybody log in.
+type Credential struct {
+	Kind CredentialKind `json:"kind"`
+	// User is the name that an API server gives the user.
+	User string `json:"user,omitempty"`
+	// Groups are those of a certificate, and those that every service account has.
+	Groups []string `json:"groups,omitempty"`
+	// NotAfter is the expiry, nil if the credential states none.
+	NotAfter *time.Time `json:"notAfter,omitempty"`
+}
+
+// CertificateFacts returns the public facts of the first certificate in PEM data; ok is false
+// if there is none.
+func CertificateFacts(data []byte) (c Credential, ok bool) {
+	for block, more := pem.Decode(data); block != nil; block, more = pem.Decode(more) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		found, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return c, false
+		}
+		expiry := found.NotAfter.UTC()
+		return Credential{Kind: Certificate, User: found.Subject.CommonName, Groups: found.Subject.Organization, NotAfter: &expiry}, true
+	}
+	return c, false
+}
+
+// serviceAccount begins the user name of a service account.
+const serviceAccount = "system:serviceaccount:"
+
+// TokenFacts returns the public claims of a JSON Web Token; ok is false for other tokens. The
+// signature is not checked: the facts are for people, and grant nothing.
+func TokenFacts(token string) (c Credential, ok bool) {
+	parts := strings.Split(strings.TrimSpace(token), ".")
+	if len(parts) != 3 {
+		return c, false
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return c, false
+	}
+	var claims struct {
+		Subject string   `json:"sub"`
+		Expiry  *float64 `json:"exp"`
+	}
+	if json.Unmarshal(payload, &claims) != nil {
+		return c, false
+	}
+	c = Credential{Kind: Token, User: claims.Subject, Groups: groupsOf(claims.Subject)}
+	// 1e11 seconds are 3000 years: what is later is no time that can be shown.
+	if claims.Expiry != nil && *claims.Expiry > 0 && *claims.Expiry < 1e11 {
+		expiry := time.Unix(int64(*claims.Expiry), 0).UTC()
+		c.NotAfter = &expiry
+	}
+	return c, true
+}
+
+// groupsOf returns the groups that Kubernetes gives a service account (kubernetes:
+// pkg/serviceaccount/util.go).
+func groupsOf(user string) []string {
+	name, ok := strings.CutPrefix(user, serviceAccount)
+	namespace, _, isWhole := strings.Cut(name, ":")
+	if !ok || !isWhole {
+		return nil
+	}
+	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+}
+
+// String describes the credential.
+func (c Credential) String() string {
+	if name, ok := strings.CutPrefix(c.User, serviceAccount); ok {
+		return string(c.Kind) + " of service account " + strings.Replace(name, ":", "/", 1)
+	}
+	if c.User == "" {
+		return string(c.Kind)
+	}
+	return string(c.Kind) + " of " + c.User
+}

@@ -1,0 +1,160 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// questionsAtOnce is how many rights of one user are asked for at the same time.
+const questionsAtOnce = 8
+
+// managerUser is the user that a manager is on a worker.
+type managerUser struct {
+	manager    *inspect.Facts
+	cluster    string
+	credential kubecontext.Credential
+	grants     []kueue.Grant
+}
+
+// Denied asks every worker of an inventory with Setup which rights its manager's user lacks
+// there, by SubjectAccessReviews, and adds that to the Setup of the manager. What could not be
+// asked is a gap of the manager.
+func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory) {
+	users := map[string][]managerUser{}
+	for _, manager := range v.Clusters {
+		for _, u := range usersOf(manager) {
+			context := v.ContextOf(manager, u.cluster)
+			if context == "" {
+				manager.AddGap(inspect.PartAccess, fmt.Errorf("no context reaches MultiKueueCluster %s", u.cluster))
+				continue
+			}
+			users[context] = append(users[context], u)
+		}
+	}
+	if len(users) == 0 {
+		return
+	}
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]deniedRights, error) {
+		var all []deniedRights
+		for _, u := range users[c.Context] {
+			rights, err := deniedTo(ctx, c, &u)
+			all = append(all, deniedRights{rights, err})
+		}
+		return all, nil
+	})
+	for _, a := range answers {
+		for i, u := range users[a.Context] {
+			err := a.Err
+			if err == nil && i < len(a.Value) {
+				err = a.Value[i].err
+			}
+			if err != nil {
+				u.manager.AddGap(inspect.PartAccess, fmt.Errorf("worker %s: %w", u.cluster, err))
+				continue
+			}
+			u.manager.Setup.SetDenied(u.cluster, a.Value[i].rights)
+		}
+	}
+}
+
+// deniedRights are the rights that a user lacks, or why that is unknown.
+type deniedRights struct {
+	rights []inspect.Access
+	err    error
+}
+
+// usersOf are those that a manager is on its workers, as far as their credentials say.
+func usersOf(manager *inspect.Facts) []managerUser {
+	if manager.Err != nil || manager.Setup == nil || manager.Kueue == nil {
+		return nil
+	}
+	frameworks := []string{"batch/job"}
+	if i := manager.Setup.Installation; i != nil {
+		if known, ok := i.Frameworks(); ok {
+			frameworks = known
+		}
+	}
+	grants := kueue.WorkerGrants(frameworks)
+	var users []managerUser
+	for _, c := range manager.Kueue.Clusters {
+		credential, ok := manager.Setup.Credentials[c.Name]
+		if ok && credential.User != "" {
+			users = append(users, managerUser{manager, c.Name, credential, grants})
+		}
+	}
+	return users
+}
+
+// deniedTo asks a worker for all rights of a user.
+func deniedTo(ctx context.Context, c *fleet.Cluster, u *managerUser) ([]inspect.Access, error) {
+	denied := make([]inspect.Access, len(u.grants))
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(questionsAtOnce)
+	for i, g := range u.grants {
+		denied[i] = inspect.Access{Group: g.Group, Resource: g.Resource}
+		for _, verb := range g.Verbs {
+			group.Go(func() error {
+				may, err := reviewAccess(ctx, c, u.credential, g, verb)
+				if err == nil && !may {
+					mu.Lock()
+					denied[i].Verbs = append(denied[i].Verbs, verb)
+					mu.Unlock()
+				}
+				return err
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	lacking := []inspect.Access{}
+	for _, a := range denied {
+		if len(a.Verbs) > 0 {
+			lacking = append(lacking, a.Sorted())
+		}
+	}
+	return lacking, nil
+}
+
+// reviewAccess asks an API server whether a user may do something in all namespaces.
+func reviewAccess(ctx context.Context, c *fleet.Cluster, who kubecontext.Credential, g kueue.Grant, verb string) (bool, error) {
+	resource, subresource, _ := strings.Cut(g.Resource, "/")
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: who.User, Groups: who.Groups,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: g.Group, Version: "*", Resource: resource, Subresource: subresource},
+	}}
+	var answer authorizationv1.SubjectAccessReview
+	if err := createReview(ctx, c, "subjectaccessreviews", "SubjectAccessReview", review, &answer); err != nil {
+		return false, err
+	}
+	return answer.Status.Allowed, nil
+}
+
+// createReview has an API server answer a review; nothing is stored.
+func createReview(ctx context.Context, c *fleet.Cluster, plural, kind string, review, answer any) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
+	if err != nil {
+		return err
+	}
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind(kind))
+	created, err := c.Create(ctx, authorizationv1.SchemeGroupVersion.WithResource(plural), o, "")
+	if err != nil {
+		return err
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(created.Object, answer)
+}

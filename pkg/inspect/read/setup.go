@@ -1,0 +1,99 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// readSetup reads how a cluster is set up, besides what readConfig does: the queues of a
+// namespace, "" for all, and how Kueue is installed.
+func (r *factReader) readSetup(ctx context.Context, namespace string) {
+	r.store(func() {
+		r.facts.Setup = &inspect.Setup{}
+		if r.isWhole {
+			return
+		}
+		r.facts.Namespace, r.facts.Unasked = namespace, map[inspect.Part]bool{}
+		for _, part := range []inspect.Part{inspect.PartKinds, inspect.PartJobs, inspect.PartWorkloads, inspect.PartPods, inspect.PartEvents, inspect.PartLeases} {
+			r.facts.Unasked[part] = true
+		}
+	})
+	if r.hasKueue() {
+		r.readInstallation(ctx)
+		r.readPriorityClasses(ctx)
+	}
+	if r.isWhole {
+		// The rest comes with what else is read.
+		return
+	}
+	r.readVersion(ctx)
+	if namespace == "" {
+		r.readNamespaces(ctx, r.cluster.Namespace)
+	} else {
+		r.readOneNamespace(ctx, namespace)
+	}
+	if r.hasKueue() {
+		readList(ctx, r, inspect.PartQueues, r.resource("localqueues"), namespace, &r.facts.Kueue.LocalQueues)
+		readList(ctx, r, inspect.PartQueues, r.resource("clusterqueues"), "", &r.facts.Kueue.ClusterQueues)
+	}
+}
+
+// readOneNamespace reads a Namespace by its name, which takes less than to list all.
+func (r *factReader) readOneNamespace(ctx context.Context, name string) {
+	r.read(inspect.PartNamespaces, func() error {
+		found, err := getNamespace(ctx, r.cluster, name)
+		if err != nil {
+			return err
+		}
+		r.store(func() {
+			r.facts.Namespaces = map[string]inspect.Namespace{}
+			if found != nil {
+				r.facts.Namespaces[name] = *found
+			}
+		})
+		return nil
+	})
+}
+
+func (r *factReader) readPriorityClasses(ctx context.Context) {
+	type class struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Value    int32             `json:"value"`
+	}
+	r.read(inspect.PartPriorityClasses, func() error {
+		classes := map[string]int32{}
+		err := listObjects(ctx, r.cluster, r.resource("workloadpriorityclasses"), "", metav1.ListOptions{}, func(o *class) {
+			classes[o.Metadata.Name] = o.Value
+		})
+		if err != nil {
+			return err
+		}
+		r.store(func() { r.facts.Setup.PriorityClasses = classes })
+		return nil
+	})
+}
+
+// errNoFacts is why a credential cannot be judged.
+var errNoFacts = errors.New("neither a certificate nor a JSON Web Token")
+
+// storeCredential keeps the public facts of the credential of a MultiKueueCluster, nil for none,
+// where these are wanted. The caller holds the lock.
+func (r *factReader) storeCredential(cluster string, c *kubecontext.Credential) {
+	setup := r.facts.Setup
+	switch {
+	case setup == nil:
+	case c == nil:
+		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("the kubeconfig of MultiKueueCluster %s: %w", cluster, errNoFacts))
+	default:
+		if setup.Credentials == nil {
+			setup.Credentials = map[string]kubecontext.Credential{}
+		}
+		setup.Credentials[cluster] = *c
+	}
+}

@@ -1,0 +1,203 @@
+package rules_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// kueueRuns is a Kueue that runs on a context: its webhook, Service, Deployment and configuration.
+func kueueRuns(context, version, config string, args ...string) []edit {
+	return kueueWith(context, version, config, 1, args...)
+}
+
+func kueueWith(context, version, config string, ready int, args ...string) []edit {
+	return []edit{
+		add(context, `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: of-kueue},
+			webhooks: [{name: mworkload.kb.io, clientConfig: {service: {namespace: queueing, name: webhooks}}, rules: [{apiGroups: [kueue.x-k8s.io]}]}]}`),
+		add(context, `{apiVersion: v1, kind: Service, metadata: {name: webhooks, namespace: queueing}, spec: {selector: {app: kueue}}}`),
+		add(context, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: other, namespace: queueing}, spec: {template: {metadata: {labels: {app: other}}, spec: {containers: []}}}}`),
+		add(context, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: controller, namespace: queueing},
+			spec: {replicas: 2, template: {metadata: {labels: {app: kueue, tier: x}}, spec: {containers: [{image: "registry.example/kueue:%s", args: ["--config=/c.yaml", %s]}], volumes: [{configMap: {name: config}}]}}},
+			status: {readyReplicas: %d}}`, version, strings.Join(args, ", "), ready)),
+		add(context, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: config, namespace: queueing}, data: {controller_manager_config.yaml: %q}}`, config)),
+	}
+}
+
+// everywhere is a Kueue of one version on all clusters, with a configuration each.
+func everywhere(manager, worker string) []edit {
+	return slices.Concat(kueueRuns("kwok-mgr", "v0.19.2", manager), kueueRuns("kwok-w1", "v0.19.2", worker), kueueRuns("kwok-w2", "v0.19.2", worker))
+}
+
+// credential gives the kubeconfig of worker2 a token that is valid until then.
+func credential(notAfter string) edit {
+	return patch("kwok-mgr", "Secret/worker2-secret", fmt.Sprintf(`{metadata: {annotations: {jobmanagedby.github.io/credential:
+		'{"kind":"token","user":"system:serviceaccount:kueue-system:manager","notAfter":"%s"}'}}}`, notAfter))
+}
+
+func class(context, value string) edit {
+	return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: high}, value: `+value+`}`)
+}
+
+// kubeconfigOfWorker1 leads to kwok-w1.
+func kubeconfigOfWorker1() string {
+	return base64.StdEncoding.EncodeToString([]byte(`{apiVersion: v1, kind: Config, clusters: [{name: w, cluster: {server: "https://127.0.0.1:32758"}}]}`))
+}
+
+// secondManager makes kwok-w2 a manager too, whose worker is kwok-w1.
+func secondManager() []edit {
+	return []edit{
+		add("kwok-w2", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueConfig, metadata: {name: fleet}, spec: {clusters: [first]}}`),
+		add("kwok-w2", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: first}, spec: {clusterSource: {kubeConfig: {location: worker1-secret}}}}`),
+		add("kwok-w2", `{apiVersion: v1, kind: Secret, metadata: {name: worker1-secret, namespace: kueue-system}, data: {kubeconfig: `+kubeconfigOfWorker1()+`}}`),
+	}
+}
+
+// setupCases are those of JM401 to JM418.
+func setupCases() []testCase {
+	return slices.Concat(parityCases(), installationCases(), accessCases())
+}
+
+func parityCases() []testCase {
+	const base = "running"
+	stop := `{spec: {stopPolicy: Hold}}`
+	labelled := `{spec: {namespaceSelector: {matchLabels: {team: ml}}}}`
+	inactive := func(context, reason string) edit {
+		return patch(context, "ClusterQueue/cluster-queue", `{status: {conditions: [{type: Active, status: "False", reason: `+reason+`, message: "x", lastTransitionTime: "2026-11-20T23:40:00Z"}]}}`)
+	}
+	otherClass := add("kwok-w2", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: low}, value: 1}`)
+	withoutLocal := remove("kwok-mgr", "LocalQueue/only-mgr/*")
+	return []testCase{
+		{name: "missing", code: "JM401", base: base, fires: true, edits: []edit{remove("kwok-w1", "Namespace/default")}},
+		{name: "all there", code: "JM401", base: base, edits: []edit{withoutLocal}},
+		{name: "the queue leads nowhere", code: "JM401", base: base, edits: []edit{remove("kwok-w1", "Namespace/default"), patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}},
+		{name: "unread", code: "JM401", base: base, edits: []edit{withoutLocal, remove("kwok-w1", "Namespace/default"), forbidden("kwok-w1", "namespaces")}},
+		{name: "missing", code: "JM402", base: base, fires: true, edits: []edit{remove("kwok-w1", "LocalQueue/default/user-queue")}},
+		{name: "two missing", code: "JM402", base: base, fires: true, edits: []edit{
+			remove("kwok-w1", "LocalQueue/default/user-queue"), remove("kwok-w1", "ClusterQueue/cluster-queue"),
+			add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: other, namespace: default}, spec: {clusterQueue: cluster-queue}}`),
+		}},
+		{name: "all there", code: "JM402", base: base},
+		{name: "with its namespace", code: "JM402", base: base, edits: []edit{remove("kwok-w1", "Namespace/default"), remove("kwok-w1", "LocalQueue/default/user-queue")}},
+		{name: "unread", code: "JM402", base: base, edits: []edit{remove("kwok-w1", "LocalQueue/default/user-queue"), forbidden("kwok-w1", "localqueues.kueue.x-k8s.io")}},
+		{name: "worker not used", code: "JM402", base: base, edits: []edit{remove("kwok-w1", "LocalQueue/default/user-queue"), patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker2]}}`)}},
+		{name: "stopped on a worker", code: "JM403", base: base, fires: true, edits: []edit{patch("kwok-w2", "ClusterQueue/cluster-queue", stop)}},
+		{name: "LocalQueue stopped", code: "JM403", base: base, fires: true, edits: []edit{patch("kwok-mgr", "LocalQueue/default/user-queue", stop)}},
+		{name: "no ClusterQueue", code: "JM403", base: base, fires: true, edits: []edit{remove("kwok-w2", "ClusterQueue/cluster-queue")}},
+		{name: "no flavor", code: "JM403", base: base, fires: true, edits: []edit{inactive("kwok-w2", "FlavorNotFound")}},
+		{name: "JM128 on the manager", code: "JM403", base: base, edits: []edit{inactive("kwok-mgr", "FlavorNotFound")}},
+		{name: "all open", code: "JM403", base: base},
+		{name: "no label", code: "JM404", base: base, fires: true, edits: []edit{patch("kwok-w2", "ClusterQueue/cluster-queue", labelled)}},
+		{name: "no selector", code: "JM404", base: base, fires: true, edits: []edit{patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`)}},
+		{name: "labelled", code: "JM404", base: base, edits: []edit{patch("kwok-w2", "ClusterQueue/cluster-queue", labelled), patch("kwok-w2", "Namespace/default", `{metadata: {labels: {team: ml}}}`)}},
+		{name: "too much", code: "JM406", base: base, fires: true, edits: []edit{quotaOf("kwok-mgr", "cpu", "100000")}},
+		{name: "uncovered", code: "JM406", base: base, fires: true, edits: []edit{quotaOf("kwok-mgr", "example.com/gpu", "8")}},
+		{name: "no more than together", code: "JM406", base: base, edits: []edit{quotaOf("kwok-mgr", "cpu", "8"), quotaOf("kwok-w1", "cpu", "4"), quotaOf("kwok-w2", "cpu", "4")}},
+		{name: "missing", code: "JM407", base: base, fires: true, edits: []edit{class("kwok-mgr", "10"), class("kwok-w1", "10"), otherClass}},
+		{name: "other value", code: "JM407", base: base, fires: true, edits: []edit{class("kwok-mgr", "10"), class("kwok-w1", "10"), class("kwok-w2", "11")}},
+		{name: "equal", code: "JM407", base: base, edits: []edit{class("kwok-mgr", "10"), class("kwok-w1", "10"), class("kwok-w2", "10")}},
+		{name: "only on workers", code: "JM407", base: base, edits: []edit{class("kwok-w1", "10")}},
+		{name: "none", code: "JM417", base: base, fires: true, edits: []edit{patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}},
+		{name: "one", code: "JM417", base: base},
+		{name: "queues unread", code: "JM417", base: base, edits: []edit{forbidden("kwok-mgr", "localqueues.kueue.x-k8s.io")}},
+		{name: "an hour ahead", code: "JM418", base: base, fires: true, edits: []edit{skewed("kwok-w1", 3600)}},
+		{name: "two seconds ahead", code: "JM418", base: base, edits: []edit{skewed("kwok-w1", 2)}},
+	}
+}
+
+func quotaOf(context, resource, nominal string) edit {
+	return patch(context, "ClusterQueue/cluster-queue", fmt.Sprintf(
+		`{spec: {cohortName: null, resourceGroups: [{coveredResources: [%s], flavors: [{name: default-flavor, resources: [{name: %s, nominalQuota: %q}]}]}]}}`, resource, resource, nominal))
+}
+
+func installationCases() []testCase {
+	const base = "running"
+	jobs := "integrations: {frameworks: [batch/job]}"
+	both := "integrations: {frameworks: [batch/job, pod]}"
+	older := func(version string, args ...string) []edit {
+		return slices.Concat(kueueRuns("kwok-mgr", "v0.19.2", jobs, args...), kueueRuns("kwok-w1", version, jobs))
+	}
+	shared := func(origin string) []edit {
+		return slices.Concat(secondManager(), kueueRuns("kwok-mgr", "v0.19.2", jobs), kueueRuns("kwok-w2", "v0.19.2", "multiKueue: {origin: "+origin+"}"))
+	}
+	const early = "objectRetentionPolicies: {workloads: {afterFinished: 1m}}"
+	return []testCase{
+		{name: "pods", code: "JM408", base: base, fires: true, edits: everywhere(both, jobs)},
+		{name: "alike", code: "JM408", base: base, edits: everywhere(both, both)},
+		{name: "more on the worker", code: "JM408", base: base, edits: everywhere("", both)},
+		{name: "configuration unread", code: "JM408", base: base, edits: append(everywhere(both, jobs), remove("kwok-mgr", "ConfigMap/config"))},
+		{name: "one minor", code: "JM409", base: base, fires: true, edits: older("v0.18.4")},
+		{name: "before annotations", code: "JM409", base: base, fires: true, edits: older("v0.17.1")},
+		{name: "before annotations, gate off", code: "JM409", base: base, fires: true, edits: older("v0.17.1", "--feature-gates=WorkloadIdentifierAnnotations=false")},
+		{name: "newer", code: "JM409", base: base, edits: older("v0.20.0")},
+		{name: "unknown", code: "JM409", base: base, edits: older("main")},
+		{name: "default of both", code: "JM411", base: base, fires: true, edits: shared("multikueue")},
+		{name: "different", code: "JM411", base: base, edits: shared("tokyo")},
+		{name: "one manager", code: "JM411", base: base, edits: everywhere(jobs, jobs)},
+		{name: "zero", code: "JM412", base: base, fires: true, edits: everywhere("multiKueue: {gcInterval: 0s}", jobs)},
+		{name: "on a worker", code: "JM412", base: base, edits: everywhere(jobs, "multiKueue: {gcInterval: 0s}")},
+		{name: "a minute", code: "JM413", base: base, fires: true, edits: everywhere(jobs, early)},
+		{name: "on the manager", code: "JM413", base: base, edits: everywhere(early, jobs)},
+		{name: "an hour", code: "JM413", base: base, edits: everywhere(jobs, strings.Replace(early, "1m", "1h", 1))},
+		{name: "by flag", code: "JM414", base: base, fires: true, edits: kueueRuns("kwok-mgr", "v0.19.2", jobs, "--feature-gates=MultiKueue=false")},
+		{name: "by configuration", code: "JM414", base: base, fires: true, edits: everywhere("featureGates: {MultiKueue: false}", jobs)},
+		{name: "on a worker", code: "JM414", base: base, edits: everywhere("featureGates: {MultiKueue: true}", "featureGates: {MultiKueue: false}")},
+		{name: "no replica", code: "JM415", base: base, fires: true, edits: kueueWith("kwok-w1", "v0.19.2", jobs, 0)},
+		{name: "one replica", code: "JM415", base: base, edits: everywhere(jobs, jobs)},
+		{name: "not found", code: "JM415", base: base},
+		{name: "1.29", code: "JM410", base: base, fires: true, edits: []edit{versioned("kwok-mgr", "v1.29.4")}},
+		{name: "1.31", code: "JM410", base: base, fires: true, edits: []edit{versioned("kwok-mgr", "v1.31.0-gke.1")}},
+		{name: "on a worker", code: "JM410", base: base, edits: []edit{versioned("kwok-w1", "v1.29.4")}},
+	}
+}
+
+func accessCases() []testCase {
+	const base = "running"
+	return []testCase{
+		{name: "in a day", code: "JM405", base: base, fires: true, edits: []edit{credential("2026-11-21T23:43:44Z")}},
+		{name: "yesterday", code: "JM405", base: base, fires: true, edits: []edit{credential("2026-11-19T23:43:44Z")}},
+		{name: "next year", code: "JM405", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}},
+		{name: "no facts", code: "JM405", base: base},
+		{name: "JM003", code: "JM405", base: base, edits: []edit{credential("2026-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}},
+		{name: "may not delete", code: "JM416", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z")}, deny: []inspect.Access{{Group: "batch", Resource: "jobs", Verbs: []string{"delete"}}}},
+		{name: "may all", code: "JM416", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}, deny: []inspect.Access{}},
+		{name: "not asked", code: "JM416", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}},
+	}
+}
+
+// TestSetupIsSilent: of what only doctor reads, other readings say nothing, and a fleet that is
+// set up well has no finding.
+func TestSetupIsSilent(t *testing.T) {
+	good := testCase{code: "JM4", name: "well", base: "running", edits: append(everywhere("", ""), remove("kwok-mgr", "LocalQueue/only-mgr/*"), quotaOf("kwok-mgr", "cpu", "8"), quotaOf("kwok-w1", "cpu", "4"), quotaOf("kwok-w2", "cpu", "4"))}
+	assert.DeepEqual(t, codesOf(judge(t, good.inventory(t), rules.ForSetup(), 0)), []string(nil))
+	for _, c := range setupCases() {
+		c.code = strings.Replace(c.code, "JM4", "of JM4", 1)
+		for _, f := range judge(t, c.make(t), rules.Catalogue(), 0) {
+			assert.Assert(t, !strings.HasPrefix(f.Code, "JM4"), "%s %s: %s", c.code, c.name, f.Code)
+		}
+	}
+}
+
+// TestSeverities: what may be meant, or only wastes time, is no error.
+func TestSetupSeverities(t *testing.T) {
+	for name, want := range map[string]inspect.Severity{
+		"JM403 stopped on a worker": inspect.Warning, "JM403 no flavor": inspect.Error, "JM405 in a day": inspect.Warning, "JM405 yesterday": inspect.Error,
+		"JM406 too much": inspect.Info, "JM406 uncovered": inspect.Warning, "JM409 one minor": inspect.Warning, "JM409 before annotations": inspect.Error,
+		"JM409 before annotations, gate off": inspect.Warning, "JM410 1.29": inspect.Error, "JM410 1.31": inspect.Warning,
+	} {
+		i := slices.IndexFunc(setupCases(), func(c testCase) bool { return c.code+" "+c.name == name })
+		assert.Assert(t, i >= 0, name)
+		c := setupCases()[i]
+		rule, _ := rules.ByCode(c.code)
+		for _, f := range judge(t, c.inventory(t), []rules.Rule{rule}, 0) {
+			assert.Equal(t, f.Severity, want, name)
+		}
+	}
+}

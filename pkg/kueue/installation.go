@@ -1,0 +1,149 @@
+package kueue
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// ConfigKey is the key of the ConfigMap under which Kueue's manifests keep the configuration.
+const ConfigKey = "controller_manager_config.yaml"
+
+// DefaultOrigin is the value of multiKueue.origin that Kueue uses if none is set.
+const DefaultOrigin = "multikueue"
+
+// Installation is how Kueue runs on a cluster.
+type Installation struct {
+	// Namespace and Deployment are where its controller runs.
+	Namespace, Deployment string
+	// Version is the tag of its image, such as "v0.19.2"; "" if the tag is no version.
+	Version string
+	// Replicas is how many Pods the Deployment wants, and Ready how many are ready.
+	Replicas, Ready int32
+	// ConfigMap is the name of its configuration, "" if it has none; Config is nil if that
+	// could not be read.
+	ConfigMap string
+	Config    *Configuration
+	// GateFlags are the feature gates set by --feature-gates.
+	GateFlags map[string]bool
+}
+
+// Configuration is what is kept of Kueue's configuration (kueue: apis/config/v1beta2).
+type Configuration struct {
+	Integrations struct {
+		Frameworks         []string `json:"frameworks"`
+		ExternalFrameworks []string `json:"externalFrameworks"`
+	} `json:"integrations"`
+	MultiKueue *struct {
+		GCInterval         *metav1.Duration `json:"gcInterval"`
+		Origin             *string          `json:"origin"`
+		ExternalFrameworks []struct {
+			Name string `json:"name"`
+		} `json:"externalFrameworks"`
+	} `json:"multiKueue"`
+	FeatureGates            map[string]bool `json:"featureGates"`
+	ObjectRetentionPolicies *struct {
+		Workloads *struct {
+			AfterFinished *metav1.Duration `json:"afterFinished"`
+		} `json:"workloads"`
+	} `json:"objectRetentionPolicies"`
+}
+
+// Gate returns whether a feature gate is on; known is false if nobody set it, or if the
+// configuration is unknown.
+func (i *Installation) Gate(name string) (on, known bool) {
+	if on, known = i.GateFlags[name]; known || i.Config == nil {
+		return on, known
+	}
+	on, known = i.Config.FeatureGates[name]
+	return on, known
+}
+
+// Frameworks returns the integrations that are enabled, sorted; known is false if the
+// configuration is unknown. Without a list, Kueue enables batch/job alone.
+func (i *Installation) Frameworks() (names []string, known bool) {
+	if i.Config == nil {
+		return nil, false
+	}
+	names = slices.Concat(i.Config.Integrations.Frameworks, i.Config.Integrations.ExternalFrameworks)
+	if len(i.Config.Integrations.Frameworks) == 0 {
+		names = append(names, "batch/job")
+	}
+	slices.Sort(names)
+	return slices.Compact(names), true
+}
+
+// Origin returns multiKueue.origin; known is false if the configuration is unknown.
+func (i *Installation) Origin() (origin string, known bool) {
+	switch {
+	case i.Config == nil:
+		return "", false
+	case i.Config.MultiKueue == nil || i.Config.MultiKueue.Origin == nil || *i.Config.MultiKueue.Origin == "":
+		return DefaultOrigin, true
+	}
+	return *i.Config.MultiKueue.Origin, true
+}
+
+// CollectsGarbage returns whether MultiKueue deletes what is left on workers.
+func (i *Installation) CollectsGarbage() bool {
+	return i.Config == nil || i.Config.MultiKueue == nil || i.Config.MultiKueue.GCInterval == nil || i.Config.MultiKueue.GCInterval.Duration > 0
+}
+
+// KeepsFinished returns for how long Kueue keeps finished Workloads; ok is false if it keeps
+// them for good, or if the configuration is unknown.
+func (i *Installation) KeepsFinished() (d time.Duration, ok bool) {
+	if i.Config == nil || i.Config.ObjectRetentionPolicies == nil || i.Config.ObjectRetentionPolicies.Workloads == nil {
+		return 0, false
+	}
+	after := i.Config.ObjectRetentionPolicies.Workloads.AfterFinished
+	if after == nil {
+		return 0, false
+	}
+	return after.Duration, true
+}
+
+// Minor returns the minor version, such as 19 for v0.19.2; ok is false if the version is
+// unknown or has another major number.
+func (i *Installation) Minor() (minor uint, ok bool) {
+	parsed, err := version.ParseGeneric(i.Version)
+	if err != nil || parsed.Major() != 0 {
+		return 0, false
+	}
+	return parsed.Minor(), true
+}
+
+// versionPattern is a version at the beginning of a tag.
+var versionPattern = regexp.MustCompile(`^v?\d+\.\d+\.\d+(-[\w.-]+)?`)
+
+// ImageVersion returns the version in the tag of an image, "" if the tag is none.
+func ImageVersion(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	name := image[strings.LastIndex(image, "/")+1:]
+	_, tag, _ := strings.Cut(name, ":")
+	return versionPattern.FindString(tag)
+}
+
+// GatesIn returns the feature gates that the flags of a program set.
+func GatesIn(args []string) map[string]bool {
+	gates := map[string]bool{}
+	for i, arg := range args {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if name != "feature-gates" || !strings.HasPrefix(arg, "-") {
+			continue
+		}
+		if !hasValue && i+1 < len(args) {
+			value = args[i+1]
+		}
+		for gate := range strings.SplitSeq(value, ",") {
+			gate, on, ok := strings.Cut(strings.TrimSpace(gate), "=")
+			if ok {
+				gates[gate] = strings.EqualFold(on, "true")
+			}
+		}
+	}
+	return gates
+}

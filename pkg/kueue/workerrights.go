@@ -1,0 +1,50 @@
+package kueue
+
+import "strings"
+
+// Grant is what a manager has to be allowed to do on its workers with a resource.
+type Grant struct {
+	Group, Resource string
+	Verbs           []string
+}
+
+// WorkerGrants returns what MultiKueue needs on a worker to dispatch what some integrations
+// handle: to watch, create and delete mirrors and Workloads, and to read their statuses
+// (reference: multikueue.md G1).
+func WorkerGrants(frameworks []string) []Grant {
+	grants := []Grant{
+		{Group, "workloads", []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
+		{Group, "workloads/status", []string{"get", "patch", "update"}},
+	}
+	for _, name := range frameworks {
+		if group, resource, ok := FrameworkResource(name); ok {
+			grants = append(grants,
+				Grant{group, resource, []string{"create", "delete", "get", "list", "watch"}},
+				Grant{group, resource + "/status", []string{"get"}})
+		}
+	}
+	return grants
+}
+
+// FrameworkResource returns the resource of an integration, such as jobs of group batch for
+// "batch/job" and pipelineruns of tekton.dev for "PipelineRun.v1.tekton.dev"; ok is false if
+// MultiKueue dispatches none by it.
+func FrameworkResource(name string) (group, resource string, ok bool) {
+	switch name {
+	case "pod":
+		return "", "pods", true
+	case "statefulset":
+		return "apps", "statefulsets", true
+	case "deployment":
+		// MultiKueue dispatches its Pods.
+		return "", "", false
+	}
+	if group, kind, isPath := strings.Cut(name, "/"); isPath {
+		return group, strings.ToLower(kind) + "s", true
+	}
+	parts := strings.SplitN(name, ".", 3)
+	if len(parts) < 3 {
+		return "", "", false
+	}
+	return parts[2], strings.ToLower(parts[0]) + "s", true
+}
