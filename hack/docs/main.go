@@ -107,7 +107,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
 	} {
 		schema := r.Reflect(document)
 		for _, t := range nullables() {
@@ -196,6 +196,7 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[inspect.Relation]():         enum(inspect.Relations()),
 		reflect.TypeFor[inspect.Verdict]():          enum(inspect.Verdicts()),
 		reflect.TypeFor[inspect.PlacementReason]():  enum(inspect.PlacementReasons()),
+		reflect.TypeFor[inspect.ClusterRole]():      enum(inspect.ClusterRoles()),
 		reflect.TypeFor[inspect.JobState]():         enum(inspect.JobStates()),
 		reflect.TypeFor[inspect.JobReason]():        enum(inspect.JobReasons()),
 		reflect.TypeFor[inspect.State]():            enum(inspect.States()),

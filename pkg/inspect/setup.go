@@ -13,8 +13,8 @@ import (
 const (
 	PartInstallation    Part = "the installation of Kueue"
 	PartPriorityClasses Part = "WorkloadPriorityClasses"
-	PartCredentials     Part = "credentials of MultiKueueClusters"
-	PartAccess          Part = "rights of managers on workers"
+	PartCredentials     Part = "the credentials of the manager"
+	PartAccess          Part = "the rights of the manager"
 )
 
 // SetupParts returns the parts of Setup.

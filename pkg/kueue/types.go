@@ -28,6 +28,9 @@ const ControllerName = "kueue.x-k8s.io/multikueue"
 // The group is needed because other groups have a Workload, too.
 func Resource(kind string) string {
 	plural := strings.ToLower(kind) + "s"
+	if strings.HasSuffix(plural, "ss") {
+		plural = strings.ToLower(kind) + "es"
+	}
 	if stem, ok := strings.CutSuffix(plural, "ys"); ok {
 		plural = stem + "ies"
 	}

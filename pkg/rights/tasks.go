@@ -7,6 +7,7 @@ const (
 	Look           = "look"
 	LookSecrets    = "look-secrets"
 	TraceFile      = "trace-file"
+	Doctor         = "doctor"
 	Snapshot       = "snapshot"
 	Logs           = "logs"
 	Exec           = "exec"
@@ -19,7 +20,7 @@ const (
 
 // Tasks returns all of them.
 func Tasks() []Task {
-	return []Task{look(), lookSecrets(), traceFile(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
+	return []Task{look(), lookSecrets(), traceFile(), doctor(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
 }
 
 // noReference is what there is not without looking at what pod templates name.
@@ -90,6 +91,23 @@ func traceFile() Task {
 			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get", "list"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},
+		},
+	}
+}
+
+// noInstallation is what there is not without looking at how Kueue is installed.
+const noInstallation = "the version and configuration of Kueue are not checked"
+
+func doctor() Task {
+	return Task{
+		Name: Doctor, Title: "Check how MultiKueue is set up: `doctor`", Where: "managers and workers, beside the rights to look", Needs: []string{LookSecrets},
+		Rights: []Right{
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}, Verbs: []string{"list"}, Without: noInstallation, IsOptional: true},
+			{Scope: InKueue, Resource: core("services"), Verbs: []string{"get"}, Without: noInstallation, IsOptional: true},
+			{Scope: InKueue, Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Verbs: []string{"list"}, Without: noInstallation, IsOptional: true},
+			{Scope: InKueue, Resource: core("configmaps"), Verbs: []string{"get"}, Without: "the configuration of Kueue is not checked", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"list"}, Without: "priority classes are not compared", IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, Verbs: []string{"create"}, Without: "the rights of managers on workers are not checked", IsOptional: true},
 		},
 	}
 }

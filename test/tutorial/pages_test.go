@@ -19,7 +19,7 @@ import (
 func written() []string {
 	return []string{
 		"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
-		"docs/tutorial.md", "docs/multikueue.md", "docs/external-controllers.md", "docs/reliability.md", "docs/scripting.md",
+		"docs/tutorial.md", "docs/multikueue.md", "docs/external-controllers.md", "docs/reliability.md", "docs/scripting.md", "docs/doctor.md",
 	}
 }
 
@@ -69,12 +69,16 @@ func TestPagesKnowTheCodes(t *testing.T) {
 			assert.Check(t, known, "%s: unknown code %s", name, code)
 		}
 	}
-	multikueue, others := read(t, "docs/multikueue.md"), read(t, "docs/external-controllers.md")
+	multikueue, others, setup := read(t, "docs/multikueue.md"), read(t, "docs/external-controllers.md"), read(t, "docs/doctor.md")
 	for _, r := range rules.Catalogue() {
 		told := strings.Contains(multikueue, r.Code)
 		// The catalogue is of MultiKueue, but for who names an owner that nobody knows.
 		if r.Code > "JM100" && r.Code < "JM200" || r.Code > "JM300" {
 			told = told || strings.Contains(others, r.Code)
+		}
+		if r.Setup {
+			assert.Check(t, strings.Contains(setup, r.Code), "docs/doctor.md does not have %s, %s", r.Code, r.Title)
+			told = true
 		}
 		isSettled := r.Code == "JM014" || r.Code > "JM200" && r.Code < "JM300"
 		assert.Check(t, told || isSettled, "no page tells of %s, %s", r.Code, r.Title)

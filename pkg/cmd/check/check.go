@@ -4,7 +4,6 @@ package check
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +23,6 @@ const (
 	junit = "junit"
 	sarif = "sarif"
 )
-
-// failOnNone has no finding make the exit code.
-const failOnNone = "none"
 
 // checkFlags are what a user typed behind check.
 type checkFlags struct {
@@ -115,10 +111,7 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	flags.DurationVar(&f.grace, "grace", util.DefaultGrace, "How long a problem may last before it counts; some rules wait longer. Zero counts all")
 	util.Describe(cmd, util.ForFindings, cobra.NoFileCompletions, "grace")
-	flags.StringVar(&f.failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3. One of: (error, warning, info, none)")
-	util.Describe(cmd, util.ForFindings, util.OneOf(severities()...), "fail-on")
-	flags.StringSliceVar(&f.suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard")
-	util.Describe(cmd, util.ForFindings, util.ListOf(util.OneOf(util.Codes()...), ""), "suppress")
+	util.AddFindingsFlags(cmd, &f.failOn, &f.suppress)
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Keep checking, and show what changes")
 	flags.StringVar(&f.exec, "exec", "", "With --watch, a command to run for each new or cleared finding at or above --fail-on. It reads the finding as JSON. No shell is involved")
 	flags.DurationVar(&f.execTimeout, "exec-timeout", 30*time.Second, "How long a command of --exec may run")
@@ -133,25 +126,16 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForOutput, nil, "no-headers", "with-passed")
 }
 
-// severities are what --fail-on can be.
-func severities() []string {
-	var values []string
-	for _, s := range inspect.Severities() {
-		values = append(values, string(s))
-	}
-	return append(values, failOnNone)
-}
-
 func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptions, error) {
 	o := &checkOptions{
 		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
 		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}
-	suppressed, err := newSuppression(f.suppress, o.rules)
+	suppressed, err := util.NewSuppression(f.suppress, o.rules)
 	var formatErr error
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
-	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.conflicts()); err != nil {
+	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if f.exec != "" {
@@ -161,7 +145,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		}
 		o.notifier = &notifier{command: words, timeout: f.execTimeout, least: o.failOn, env: env.Environ, clock: env.Clock}
 	}
-	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.matches, Reach: f.ReachFlags()}
+	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.Matches, Reach: f.ReachFlags()}
 	o.contexts, err = f.Load(&o.Environment, util.EveryContext)
 	if err != nil {
 		return nil, err
@@ -179,17 +163,14 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 }
 
 func (f *checkFlags) conflicts() error {
-	severities := inspect.Severities()
 	switch {
 	case f.grace < 0:
 		return fmt.Errorf("--grace must be zero or more, not %s", f.grace)
-	case f.failOn != failOnNone && !slices.Contains(severities, inspect.Severity(f.failOn)):
-		return fmt.Errorf("--fail-on must be error, warning, info or none, not %q", f.failOn)
 	case f.From != "" && f.watch:
 		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
 	case f.exec != "" && !f.watch:
 		return errors.New("--exec requires --watch")
-	case f.exec != "" && f.failOn == failOnNone:
+	case f.exec != "" && f.failOn == util.FailOnNone:
 		return errors.New("--exec cannot be combined with --fail-on none: no finding would run the command")
 	case f.execTimeout <= 0:
 		return fmt.Errorf("--exec-timeout must be more than zero, not %s", f.execTimeout)

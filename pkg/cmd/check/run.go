@@ -140,25 +140,13 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
 		util.Tell(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
 	}
-	return errors.Join(o.verdict(list), util.Incomplete(list.Unchecked))
-}
-
-func (o *checkOptions) verdict(list *inspect.FindingList) error {
-	if o.failOn == failOnNone {
-		return nil
-	}
-	for i := range list.Items {
-		if list.Items[i].Severity.IsAtLeast(o.failOn) {
-			return &util.FindingsError{Count: printers.CountFindings(list)}
-		}
-	}
-	return nil
+	return errors.Join(util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
 }
 
 func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {
 	switch {
 	case o.format.Is(junit):
-		return printers.JUnit(w, list, o.rules, o.withPassed)
+		return printers.JUnit(w, "check", list, o.rules, o.withPassed)
 	case o.format.Is(sarif):
 		return printers.SARIF(w, list, o.rules, util.Version())
 	case o.format.IsPerJob():

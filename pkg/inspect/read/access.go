@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -76,6 +77,9 @@ type deniedRights struct {
 	err    error
 }
 
+// errNoUser is why rights cannot be asked for.
+var errNoUser = errors.New("its kubeconfig does not tell the user")
+
 // usersOf are those that a manager is on its workers, as far as their credentials say.
 func usersOf(manager *inspect.Facts) []managerUser {
 	if manager.Err != nil || manager.Setup == nil || manager.Kueue == nil {
@@ -91,7 +95,10 @@ func usersOf(manager *inspect.Facts) []managerUser {
 	var users []managerUser
 	for _, c := range manager.Kueue.Clusters {
 		credential, ok := manager.Setup.Credentials[c.Name]
-		if ok && credential.User != "" {
+		switch {
+		case !ok || credential.User == "":
+			manager.AddGap(inspect.PartAccess, fmt.Errorf("MultiKueueCluster %s: %w", c.Name, errNoUser))
+		default:
 			users = append(users, managerUser{manager, c.Name, credential, grants})
 		}
 	}

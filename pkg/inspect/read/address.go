@@ -14,13 +14,15 @@ import (
 // kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig, each nil where it
 // states none.
 type kubeconfigFacts struct {
+	// exists is whether there is such a Secret.
+	exists     bool
 	address    *kubecontext.Address
 	credential *kubecontext.Credential
 }
 
 // factsIn returns the facts of a kubeconfig in a Secret.
 func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
-	var facts kubeconfigFacts
+	facts := kubeconfigFacts{exists: secret != nil}
 	if address, err := AddressIn(kubeconfig); err == nil {
 		facts.address = &address
 	}

@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -104,6 +105,7 @@ func (r *factReader) readConfig(ctx context.Context) {
 		for _, c := range clusters {
 			if err := r.readAddress(ctx, c); err != nil {
 				r.gap(inspect.PartSecrets, err)
+				r.noteNoCredential(err)
 			}
 		}
 		return nil
@@ -122,6 +124,7 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	}
 	name := c.SecretName()
 	if name == "" {
+		r.noteNoCredential(fmt.Errorf("MultiKueueCluster %s: %w", c.Name, errNoSecret))
 		return nil
 	}
 	// A Secret is not watched: its credentials are not to stay in the memory of whoever
@@ -138,7 +141,9 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 		if facts.address != nil {
 			r.facts.Kueue.Addresses[c.Name] = *facts.address
 		}
-		r.storeCredential(c.Name, facts.credential)
+		if facts.exists {
+			r.storeCredential(c.Name, facts.credential)
+		}
 	})
 	return err
 }

@@ -79,8 +79,20 @@ func (r *factReader) readPriorityClasses(ctx context.Context) {
 	})
 }
 
-// errNoFacts is why a credential cannot be judged.
-var errNoFacts = errors.New("neither a certificate nor a JSON Web Token")
+// errNoFacts and errNoSecret are why a credential cannot be judged.
+var (
+	errNoFacts  = errors.New("neither a certificate nor a JSON Web Token")
+	errNoSecret = errors.New("its kubeconfig is not in a Secret")
+)
+
+// noteNoCredential notes why a credential could not be read, where these are wanted.
+func (r *factReader) noteNoCredential(err error) {
+	r.store(func() {
+		if r.facts.Setup != nil {
+			r.facts.AddGap(inspect.PartCredentials, err)
+		}
+	})
+}
 
 // storeCredential keeps the public facts of the credential of a MultiKueueCluster, nil for none,
 // where these are wanted. The caller holds the lock.

@@ -1,29 +1,28 @@
-package check
+package util
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// suppression is which findings a user does not want to see.
-type suppression []suppressed
+// Suppression is which findings a user does not want to see.
+type Suppression []suppressed
 
 // suppressed is one entry: a code, and the objects it is left out for.
 type suppressed struct{ code, object string }
 
-// newSuppression reads entries of the form CODE[=NAMESPACE/NAME].
-func newSuppression(entries []string, all []rules.Rule) (suppression, error) {
-	var s suppression
+// NewSuppression reads entries of the form CODE[=NAMESPACE/NAME].
+func NewSuppression(entries []string, all []rules.Rule) (Suppression, error) {
+	var s Suppression
 	for _, entry := range entries {
 		code, object, limited := strings.Cut(entry, "=")
 		code = strings.ToUpper(code)
 		if _, ok := rules.ByCode(code); !ok {
-			return nil, util.UnknownCode(code, all)
+			return nil, UnknownCode(code, all)
 		}
 		if _, err := glob.Match(object, ""); err != nil || limited && strings.Count(object, "/") != 1 {
 			return nil, fmt.Errorf("--suppress %q is not of the form CODE=NAMESPACE/NAME", entry)
@@ -33,9 +32,9 @@ func newSuppression(entries []string, all []rules.Rule) (suppression, error) {
 	return s, nil
 }
 
-// matches says whether a finding is left out: its object is meant, or it concerns
+// Matches says whether a finding is left out: its object is meant, or it concerns
 // no Job but those that are.
-func (s suppression) matches(f inspect.Finding) bool {
+func (s Suppression) Matches(f inspect.Finding) bool {
 	for _, entry := range s {
 		if entry.code != f.Code {
 			continue
@@ -55,7 +54,7 @@ func (s suppression) matches(f inspect.Finding) bool {
 }
 
 func (s suppressed) means(namespace, name string) bool {
-	// newSuppression has tried the pattern.
+	// NewSuppression has tried the pattern.
 	ok, _ := glob.Match(s.object, namespace+"/"+name)
 	return ok
 }

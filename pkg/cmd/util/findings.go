@@ -1,0 +1,53 @@
+package util
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// FailOnNone has no finding make the exit code.
+const FailOnNone = "none"
+
+// AddFindingsFlags adds the flags that say which findings count.
+func AddFindingsFlags(cmd *cobra.Command, failOn *string, suppress *[]string) {
+	flags := cmd.Flags()
+	flags.StringVar(failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3. One of: (error, warning, info, none)")
+	Describe(cmd, ForFindings, OneOf(failOnValues()...), "fail-on")
+	flags.StringSliceVar(suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard")
+	Describe(cmd, ForFindings, ListOf(OneOf(Codes()...), ""), "suppress")
+}
+
+func failOnValues() []string {
+	var values []string
+	for _, s := range inspect.Severities() {
+		values = append(values, string(s))
+	}
+	return append(values, FailOnNone)
+}
+
+// ValidateFailOn returns an error if --fail-on has no such value.
+func ValidateFailOn(value string) error {
+	if !slices.Contains(failOnValues(), value) {
+		return fmt.Errorf("--fail-on must be error, warning, info or none, not %q", value)
+	}
+	return nil
+}
+
+// Verdict returns a *FindingsError if a finding is at least as bad as --fail-on says, and else
+// nil.
+func Verdict(items []inspect.Finding, failOn inspect.Severity) error {
+	if failOn == FailOnNone {
+		return nil
+	}
+	for i := range items {
+		if items[i].Severity.IsAtLeast(failOn) {
+			return &FindingsError{Count: printers.CountFindings(&inspect.FindingList{Items: items})}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// topic is a group of codes that a report of the set-up has one word for.
+type topic struct {
+	name  string
+	codes []string
+	// ofWorker is whether the codes are also about objects of workers; onlyWorker is whether
+	// they are about nothing else.
+	ofWorker, onlyWorker bool
+}
+
+// topics are the groups, in the order of a report.
+func topics() []topic {
+	return []topic{
+		{name: "connections", codes: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}},
+		{name: "configuration", codes: []string{"JM008", "JM009", "JM011", "JM018", "JM126", "JM128", "JM411", "JM412", "JM414", "JM417"}},
+		{name: "credentials", codes: []string{"JM405"}},
+		{name: "rights", codes: []string{"JM416"}},
+		{name: "namespaces", codes: []string{"JM401"}},
+		{name: "queues", codes: []string{"JM402", "JM403", "JM404"}, ofWorker: true},
+		{name: "quotas", codes: []string{"JM406"}},
+		{name: "priority classes", codes: []string{"JM407"}},
+		{name: "kinds", codes: []string{"JM408"}},
+		{name: "versions", codes: []string{"JM409", "JM410"}},
+		{name: "retention", codes: []string{"JM413"}, ofWorker: true, onlyWorker: true},
+		{name: "controllers", codes: []string{"JM415"}, ofWorker: true},
+		{name: "clocks", codes: []string{"JM418"}, ofWorker: true},
+	}
+}
+
+// Report tells how a fleet is set up: what was found, and what passed and what was not checked on
+// each cluster. The inventory has been read with Setup.
+func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
+	all := ForSetup()
+	judgment := Judge(v, all, o)
+	r := &reporter{view: newView(v, &shared{awaiting: map[string][]Sighting{}}), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
+	r.report.Items = judgment.Findings
+	for _, n := range judgment.NotJudged {
+		r.report.Errors = append(r.report.Errors, n.Error())
+	}
+	r.addUnchecked()
+	r.links = r.view.links()
+	for _, f := range r.view.Clusters() {
+		r.report.Clusters = append(r.report.Clusters, r.cluster(f))
+	}
+	slices.SortStableFunc(r.report.Clusters, func(a, b inspect.DoctorCluster) int {
+		return cmp.Compare(slices.Index(inspect.ClusterRoles(), a.Role), slices.Index(inspect.ClusterRoles(), b.Role))
+	})
+	r.report.Count()
+	if r.report.Summary.Managers == 0 {
+		r.report.Unchecked = append(r.report.Unchecked, inspect.Unchecked{What: "MultiKueue", Contexts: []string{}, Reason: "no context reaches a cluster with MultiKueueClusters"})
+	}
+	return r.report
+}
+
+type reporter struct {
+	view      *View
+	report    *inspect.DoctorReport
+	links     []link
+	notJudged []NotJudged
+	// unseen are the managers with a worker that was not read.
+	unseen []*inspect.Facts
+}
+
+func (r *reporter) addUnchecked() {
+	for _, n := range r.notJudged {
+		what := string(n.Part)
+		if n.Part == "" {
+			what = inspect.Everything
+		}
+		r.add(what, needs(n), n.Context)
+	}
+	for _, manager := range r.view.managers() {
+		configs, _ := r.view.Configs(manager)
+		clusters, _ := r.view.MultiKueueClusters(manager)
+		for _, c := range clusters {
+			worker, context := r.view.Worker(manager, c.Name)
+			if worker != nil || c.DeletionTimestamp != nil || len(naming(configs, c.Name)) == 0 {
+				continue
+			}
+			r.unseen = append(r.unseen, manager)
+			if context == "" {
+				r.add("worker "+c.Name, "no context reaches it")
+			} else if r.view.Failed(context) == nil {
+				r.add("worker "+c.Name, "context "+context+" was not chosen")
+			}
+		}
+	}
+}
+
+// add adds something that was not checked, one entry for each reason.
+func (r *reporter) add(what, reason string, contexts ...string) {
+	i := slices.IndexFunc(r.report.Unchecked, func(u inspect.Unchecked) bool { return u.What == what && u.Reason == reason })
+	if i < 0 {
+		r.report.Unchecked = append(r.report.Unchecked, inspect.Unchecked{What: what, Reason: reason, Contexts: append([]string{}, contexts...)})
+		return
+	}
+	r.report.Unchecked[i].Contexts = append(r.report.Unchecked[i].Contexts, contexts...)
+}
+
+// deniedPattern is how API servers say what somebody may not do.
+var deniedPattern = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
+
+// needs is why something could not be read: the right that it takes, where that is missing.
+func needs(n NotJudged) string {
+	var status apierrors.APIStatus
+	if apierrors.IsForbidden(n.Err) && errors.As(n.Err, &status) {
+		if m := deniedPattern.FindStringSubmatch(status.Status().Message); m != nil {
+			return "needs the right to " + inspect.Access{Verbs: []string{m[1]}, Resource: m[2], Group: m[3], Namespace: m[4]}.String()
+		}
+	}
+	if apierrors.IsNotFound(n.Err) {
+		return "the server does not serve it, or the snapshot lacks it"
+	}
+	return unreadBecause(n)
+}
+
+func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
+	c := inspect.DoctorCluster{
+		Context: f.Context, ClusterUID: f.ClusterUID, Role: inspect.RoleUnrelated, Names: []string{},
+		Kubernetes: f.Version, Passed: []string{}, NotChecked: []string{},
+	}
+	if f.Kueue != nil {
+		c.KueueAPI = f.Kueue.Version
+	}
+	if i := r.view.installation(f); i != nil {
+		c.Kueue = i.Version
+	}
+	involved := []*inspect.Facts{f}
+	for _, l := range r.links {
+		switch f {
+		case l.worker:
+			c.Role = inspect.RoleWorker
+			if !slices.Contains(c.Names, l.cluster.Name) {
+				c.Names = append(c.Names, l.cluster.Name)
+			}
+			involved = append(involved, l.manager)
+		case l.manager:
+			involved = append(involved, l.worker)
+		}
+	}
+	if f.Setup != nil && isManager(r.view, f) {
+		c.Role = inspect.RoleManager
+	}
+	if c.Role != inspect.RoleUnrelated {
+		r.addTopics(&c, f, involved)
+	}
+	return c
+}
+
+// addTopics says which topics of a cluster have passed, and which were not checked.
+func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involved []*inspect.Facts) {
+	isWorker := c.Role == inspect.RoleWorker
+	for _, t := range topics() {
+		if isWorker && !t.ofWorker || !isWorker && t.onlyWorker || r.hasFinding(f, t) {
+			continue
+		}
+		isUnseen := slices.Contains(r.unseen, f) || !isWorker && len(involved) == 1
+		if isUnseen && t.name != "connections" && t.name != "configuration" && t.name != "credentials" || r.isUnread(t, involved) {
+			c.NotChecked = append(c.NotChecked, t.name)
+			continue
+		}
+		c.Passed = append(c.Passed, t.name)
+	}
+}
+
+func (r *reporter) hasFinding(f *inspect.Facts, t topic) bool {
+	return slices.ContainsFunc(r.report.Items, func(x inspect.Finding) bool { return x.Context == f.Context && slices.Contains(t.codes, x.Code) })
+}
+
+// isUnread is whether something that a topic depends on could not be read.
+func (r *reporter) isUnread(t topic, involved []*inspect.Facts) bool {
+	return slices.ContainsFunc(r.notJudged, func(n NotJudged) bool {
+		isInvolved := slices.ContainsFunc(involved, func(f *inspect.Facts) bool { return f.Context == n.Context })
+		return isInvolved && n.Concerns(t.codes)
+	})
+}

@@ -1,0 +1,154 @@
+package printers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// The marks of a line: they say without colour what it is.
+const (
+	markPassed  = "✓"
+	markError   = "✗"
+	markWarning = "!"
+	markInfo    = "i"
+	markUnknown = "?"
+)
+
+// Doctor writes for each cluster what passed and what was found, with the fixes, and last how
+// much that is and what was not checked.
+func Doctor(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {
+	if o.Markdown {
+		return doctorMarkdown(w, r, o)
+	}
+	var lines []string
+	for i := range r.Clusters {
+		lines = append(lines, doctorCluster(r, &r.Clusters[i], o)...)
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "")
+	}
+	return writeLines(w, append(lines, doctorSummary(r, o)...)...)
+}
+
+// doctorCluster are the lines of a cluster.
+func doctorCluster(r *inspect.DoctorReport, c *inspect.DoctorCluster, o TableOptions) []string {
+	p := palette{o.Color}
+	lines := wrapBelow(p.bold(Safe(c.Context))+gap, clusterText(c), o.Width)
+	if len(c.Passed) > 0 {
+		lines = append(lines, wrapBelow(gap+markPassed+" ", strings.Join(c.Passed, ", "), o.Width)...)
+	}
+	for i := range r.Items {
+		if f := &r.Items[i]; f.Context == c.Context {
+			lines = append(lines, doctorFinding(f, o)...)
+		}
+	}
+	if len(c.NotChecked) > 0 {
+		lines = append(lines, wrapBelow(gap+p.bad(markUnknown)+" ", "not checked: "+strings.Join(c.NotChecked, ", "), o.Width)...)
+	}
+	return lines
+}
+
+// clusterText is what a cluster is: its versions, and its role.
+func clusterText(c *inspect.DoctorCluster) string {
+	var parts []string
+	switch {
+	case c.Kueue != "":
+		parts = append(parts, "Kueue "+strings.TrimPrefix(c.Kueue, "v"))
+	case c.KueueAPI != "":
+		parts = append(parts, "Kueue (API "+c.KueueAPI+")")
+	}
+	if c.Kubernetes != "" {
+		parts = append(parts, "Kubernetes "+strings.TrimPrefix(c.Kubernetes, "v"))
+	}
+	switch c.Role {
+	case inspect.RoleManager:
+		parts = append(parts, "manager")
+	case inspect.RoleWorker:
+		parts = append(parts, "worker "+strings.Join(c.Names, ", "))
+	case inspect.RoleUnrelated:
+		parts = append(parts, "no part of MultiKueue")
+	}
+	return Safe(strings.Join(parts, ", "))
+}
+
+// doctorFinding are the lines of a finding: what is wrong with its code at the right, its
+// evidence if that is wanted, and how to fix it.
+func doctorFinding(f *inspect.Finding, o TableOptions) []string {
+	p := palette{o.Color}
+	mark := map[inspect.Severity]string{inspect.Error: markError, inspect.Warning: markWarning, inspect.Info: markInfo}[f.Severity]
+	label, code := gap+p.ofSeverity(f.Severity, mark)+" ", Safe(f.Code)
+	width := o.Width
+	if width > 0 {
+		width -= len(code) + len(gap)
+	}
+	lines := wrapBelow(label, Safe(f.Message), width)
+	lines[0] = pad(lines[0], width) + gap + p.ofSeverity(f.Severity, code)
+	const indent = "      "
+	if o.Evidence {
+		for _, e := range f.Evidence {
+			lines = append(lines, wrap(Safe(e), o.Width, indent)...)
+		}
+	}
+	if f.Remedy == "" {
+		return lines
+	}
+	return append(lines, fixLines(indent, command.Prose(f.Remedy), o)...)
+}
+
+// doctorSummary are the last lines: how much was found, and what was not checked.
+func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
+	text := DoctorSummary(r)
+	if len(r.Unchecked) == 0 {
+		return wrap(palette{o.Color}.bold(text), o.Width, "")
+	}
+	var parts []string
+	for _, u := range r.Unchecked {
+		parts = append(parts, UncheckedText(u))
+	}
+	lines := wrap(palette{o.Color}.bold(text+" Not checked:"), o.Width, "")
+	for _, part := range parts {
+		lines = append(lines, wrap(part, o.Width, gap)...)
+	}
+	return lines
+}
+
+// DoctorSummary says how much was found.
+func DoctorSummary(r *inspect.DoctorReport) string {
+	s := r.Summary
+	text := inspect.Count(s.Errors, "problem") + ", " + inspect.Count(s.Warnings, "warning")
+	if s.Infos > 0 {
+		text += fmt.Sprintf(", %d info", s.Infos)
+	}
+	where := fmt.Sprintf(" on %s and %s", inspect.Count(s.Managers, "manager"), inspect.Count(s.Workers, "worker"))
+	if s.Errors+s.Warnings+s.Infos == 0 && len(r.Unchecked) > 0 {
+		return text + " in what was checked" + where + "."
+	}
+	return text + where + "."
+}
+
+// doctorMarkdown has the summary, a table of the clusters and one of the findings.
+func doctorMarkdown(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {
+	o = o.forMarkdown()
+	d := &document{}
+	d.paragraph("**" + literal(DoctorSummary(r)) + "**")
+	d.addUnchecked(r.Unchecked)
+	clusters := []column[*inspect.DoctorCluster]{
+		{title: "CONTEXT", cell: func(c *inspect.DoctorCluster) string { return Safe(c.Context) }},
+		{title: "CLUSTER", cell: clusterText},
+		{title: "PASSED", cell: func(c *inspect.DoctorCluster) string { return absentIfEmpty(strings.Join(c.Passed, ", ")) }},
+		{title: "NOT CHECKED", cell: func(c *inspect.DoctorCluster) string { return absentIfEmpty(strings.Join(c.NotChecked, ", ")) }},
+	}
+	if err := addTable(d, clusters, pointers(r.Clusters), o); err != nil {
+		return err
+	}
+	if len(r.Items) > 0 {
+		if err := addTable(d, findingMarkdownColumns(o), pointers(r.Items), o); err != nil {
+			return err
+		}
+	}
+	return d.write(w)
+}
