@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -123,7 +124,7 @@ func needs(n NotJudged) string {
 	if apierrors.IsNotFound(n.Err) {
 		return "the server does not serve it, or the snapshot lacks it"
 	}
-	return unreadBecause(n)
+	return kubecontext.InContext(n.Context, "", n.Err).Message()
 }
 
 func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
