@@ -143,7 +143,7 @@ churn: build clusters kueue ## Have check look at healthy Jobs that come and go,
 	CHURN=1 $(RACE_ENV) go test $(RACE) -count=1 -timeout 10m -v -run '^TestNoFalseAlarms$$' ./test/kueue
 
 .PHONY: churn-long
-churn-long: build clusters kueue ## The same for longer, with bursts of 100 and 200 Jobs and a slow MultiKueue
+churn-long: build clusters kueue ## The same for longer, with a burst of 200 Jobs and a slow MultiKueue
 	CHURN=long $(RACE_ENV) go test $(RACE) -count=1 -timeout 60m -v -run TestNoFalseAlarms ./test/kueue
 
 .PHONY: test-faults

@@ -43,7 +43,7 @@ func churnOf(t *testing.T) churn {
 	case "":
 		t.Skip("make churn runs it, by itself: what it leaves on the clusters slows all other tests down")
 	case "long":
-		return churn{lasts: time.Minute, jobs: 1000, bursts: 3, burst: 100, qps: 2, large: 200}
+		return churn{lasts: time.Minute, jobs: 1000, bursts: 2, burst: 50, qps: 2, large: 200}
 	}
 	return churn{lasts: 15 * time.Second, jobs: 300, bursts: 1, burst: 20, qps: 2}
 }
