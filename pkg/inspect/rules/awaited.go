@@ -25,8 +25,19 @@ func (a *Awaited) behind() *Awaited {
 	return &behind
 }
 
-// isFresh reports whether the turn came a moment ago: an actor needs seconds for each step.
-func (a *Awaited) isFresh(now time.Time) bool { return a != nil && now.Sub(a.Since) < inspect.Settling }
+// isFresh reports whether the turn came a moment ago: an actor needs seconds for each step. A
+// mirror gets longer to be resumed, because mirrors that were resumed vanish when they end, so that
+// a busy Kueue leaves no traces.
+func (a *Awaited) isFresh(now time.Time) bool {
+	if a == nil {
+		return false
+	}
+	limit := inspect.Settling
+	if a.Duty == inspect.DutyResume {
+		limit *= 3
+	}
+	return now.Sub(a.Since) < limit
+}
 
 // isAtWork says whether the actor was seen at work on others since its turn came, or
 // just before.
