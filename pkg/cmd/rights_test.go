@@ -81,8 +81,9 @@ func TestRightsToLook(t *testing.T) {
 	slices.Sort(tooMuch)
 	assert.DeepEqual(t, slices.Compact(tooMuch), []string(nil))
 	// Nothing is watched of a bundle, nobody dispatches there, and it holds no order of queues,
-	// which is asked for in test/e2e.
-	unseen := []string{"list leases", "get localqueues/pendingworkloads", "get clusterqueues/pendingworkloads"}
+	// which is asked for in test/e2e. No recorded worker has a ClusterProfile; TestClusterProfile of
+	// pkg/inspect/read reads one.
+	unseen := []string{"list leases", "get localqueues/pendingworkloads", "get clusterqueues/pendingworkloads", "get clusterprofiles"}
 	for _, r := range append(reading, recording...) {
 		for _, verb := range r.Verbs {
 			what := verb + " " + r.Resource.Resource
