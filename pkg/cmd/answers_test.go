@@ -209,7 +209,7 @@ func TestAnswerInThreeLines(t *testing.T) {
 
 // TestReasonIsSaidOnce: the reason is at the top of trace, and its finding does not repeat it.
 func TestReasonIsSaidOnce(t *testing.T) {
-	for _, job := range []string{"ml/sweep", "vision/align", "ml/eval", "etl/index"} {
+	for _, job := range []string{"ml/sweep", "vision/align", "vision/finetune", "ml/eval", "etl/index"} {
 		namespace, name, _ := strings.Cut(job, "/")
 		out, errOut, _ := run(t, "trace", name, "-n", namespace, "--from", exampleFleet)
 		reason := strings.TrimSuffix(strings.Split(out, "\n")[1], ".")

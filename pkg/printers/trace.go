@@ -129,9 +129,11 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return lines, nil
 }
 
-// isSaid says whether a finding's message is the reason of the answer, which is a sentence.
+// isSaid says whether a finding's message is the reason of the answer, which is a sentence, or
+// quotes it at its end.
 func isSaid(message, reason string) bool {
-	return message != "" && strings.EqualFold(strings.TrimSuffix(message, "."), strings.TrimSuffix(reason, "."))
+	message, reason = strings.ToLower(strings.TrimSuffix(message, ".")), strings.ToLower(strings.TrimSuffix(reason, "."))
+	return reason != "" && (message == reason || strings.HasSuffix(message, ": "+reason))
 }
 
 func absentIfEmpty(text string) string {
