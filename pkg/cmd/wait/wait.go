@@ -54,7 +54,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &waitFlags{GlobalFlags: global}
 	ask := complete.New(env, global)
 	cmd := &cobra.Command{
-		Use: "wait [KIND/]NAME --for=running|admitted|finished [options]",
+		Use: "wait [KIND/]NAME [--for=running|admitted|finished] [options]",
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Wait until a Job runs, is admitted or has finished",
@@ -62,7 +62,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 Job is in that state already. Each change is printed on stderr with its reason.
 
   admitted   a cluster has started the Job: Kueue has admitted it, or it needs no queue
-  running    Pods of the Job run
+  running    Pods of the Job run (the default)
   finished   the Job is Complete or Failed
 
 NAME is the origin's or the mirror's, in the namespace of -n or of the current
@@ -70,7 +70,7 @@ context, on all contexts of the kubeconfig unless some are chosen.
 
 Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
 		Example: strings.ReplaceAll(`  # Wait until a Job really runs, for at most ten minutes
-  NAME wait train -n ml --for=running --timeout=10m
+  NAME wait train -n ml --timeout=10m
 
   # Wait until a cluster has admitted a JobSet
   NAME wait jobset/sweep -n ml --for=admitted
@@ -82,7 +82,7 @@ Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
 		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.condition, "for", "", "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
+	flags.StringVar(&f.condition, "for", forRunning, "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
 	util.Describe(cmd, util.ForFollowing, util.OneOf(conditions()...), "for")
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait before giving up; 0 is without limit")
 	util.Describe(cmd, util.ForFollowing, util.OneOf("1m", "10m", "1h"), "timeout")
@@ -96,8 +96,6 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 	o.wanted, err = util.WantedJob(args)
 	switch {
 	case err != nil:
-	case f.condition == "":
-		err = errors.New("wait requires --for=running, --for=admitted or --for=finished")
 	case !slices.Contains(conditions(), o.condition):
 		err = fmt.Errorf("--for %q is unknown; use one of %s", f.condition, strings.Join(conditions(), ", "))
 	case f.timeout < 0:
@@ -173,7 +171,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		Read: func(ctx context.Context) (*progress, error) {
 			now, err := o.read(ctx, f, addresses)
 			if isGone := (*util.PartialError)(nil); err != nil && last != nil && !errors.As(err, &isGone) {
-				return nil, fmt.Errorf("%s was deleted while it was waited for", what)
+				return nil, fmt.Errorf("%s was deleted during the wait", what)
 			}
 			return now, err
 		},
