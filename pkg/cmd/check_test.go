@@ -112,9 +112,9 @@ func TestJudgedInPart(t *testing.T) {
 	assert.Equal(t, code, util.ExitFindings)
 	assert.Assert(t, strings.Contains(out, "\nJM049  "), out)
 	out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "json")
-	_, unread, _ := strings.Cut(out, "could not look at pods, so ")
+	_, unread, _ := strings.Cut(out, "cannot read pods, so ")
 	unread, _, _ = strings.Cut(unread, ": list pods")
-	codes, inPart, _ := strings.Cut(unread, " were not judged, and ")
+	codes, inPart, _ := strings.Cut(unread, " were not checked, and ")
 	assert.Assert(t, !strings.Contains(codes, "JM049") && inPart == "JM049 only in part", unread)
 }
 

@@ -61,7 +61,7 @@ func TestListByFinding(t *testing.T) {
 	})
 	stdout, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "-A", "--from", dir, "--finding", "JM122")
 	assert.Equal(t, code, util.ExitPartial, stdout+stderr)
-	assert.Assert(t, strings.Contains(stdout, "could not look at pods") && !strings.Contains(stderr, "found"), stdout+stderr)
+	assert.Assert(t, strings.Contains(stdout, "cannot read pods") && !strings.Contains(stderr, "found"), stdout+stderr)
 	stdout, stderr, code = runIn(t, "kubectl-jobs_managedby", nil, "ls", "-A", "--from", dir, "--finding", "JM126")
 	assert.Equal(t, code, util.ExitOK, stdout+stderr)
 

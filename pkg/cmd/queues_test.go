@@ -44,7 +44,7 @@ func TestQueues(t *testing.T) {
 	}
 	out, told, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
 	assert.Equal(t, code, util.ExitError)
-	assert.Assert(t, strings.Contains(told, `there is no queue or cohort "nobody", as far as could be looked`), told)
+	assert.Assert(t, strings.Contains(told, `there is no queue or cohort "nobody" on the contexts that were read`), told)
 	var list inspect.QueueList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	for _, row := range list.Items {

@@ -103,7 +103,7 @@ func foldRefused(all []ContextError) ContextError {
 	told := command.Say("%s may not read %s", command.Text(e.Refusal.who()), command.Text(strings.Join(resources, ", ")))
 	slices.Sort(codes)
 	if len(codes) > 0 {
-		told = command.Say("%s; %s were not judged", told, Span(slices.Compact(codes)))
+		told = command.Say("%s; %s were not checked", told, Span(slices.Compact(codes)))
 	}
 	e.Message = string(command.Say("%s. %s", told, kubecontext.RightsHint(e.Context)))
 	return e

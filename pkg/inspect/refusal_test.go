@@ -34,7 +34,7 @@ func TestFoldRefusals(t *testing.T) {
 		refused("a", "dev", "", "namespaces"),
 	})
 	assert.Equal(t, len(folded), 4)
-	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not judged. "+
+	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not checked. "+
 		"See your rights with `kubectl --context a auth can-i --list`")
 	assert.Equal(t, folded[0].Code, kubecontext.CodeForbidden)
 	assert.DeepEqual(t, folded[1:3], []inspect.ContextError{lost, alone})

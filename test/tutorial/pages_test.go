@@ -118,7 +118,7 @@ func TestRights(t *testing.T) {
 	list, output := look()
 	assert.Assert(t, len(list.Errors) > 0, output)
 	for _, e := range list.Errors {
-		assert.Assert(t, strings.Contains(e.Message, "could not look at secrets"), output)
+		assert.Assert(t, strings.Contains(e.Message, "cannot read secrets"), output)
 	}
 
 	do("kubectl create -f secrets.yaml")

@@ -235,7 +235,7 @@ func (o *queuesOptions) missed(r *queuesRead) error {
 	}
 	text := fmt.Sprintf("there is no %s %q", what, strings.Join(r.Missing, ", ")) + o.where()
 	if len(r.List.Errors)+len(r.Notes) > 0 {
-		text += ", as far as could be looked"
+		text += " on the contexts that were read"
 	}
 	if o.watch {
 		util.Tell(o.ErrOut, "note: %s", text)

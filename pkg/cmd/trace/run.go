@@ -123,7 +123,7 @@ func alone(around *inspect.Inventory) []inspect.ContextError {
 	for _, f := range around.Clusters {
 		if f.Alone != nil {
 			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Alone))
-			e.Message += "; it was judged without the others there"
+			e.Message += "; the Job was checked without the others there"
 			told = append(told, e)
 		}
 	}

@@ -54,10 +54,10 @@ type NotJudged struct {
 func (n NotJudged) Error() inspect.ContextError {
 	e := inspect.NewPartError(n.Context, n.Part, n.Err)
 	if n.Part == "" {
-		e.Message += "; nothing there was judged, nor what may depend on it"
+		e.Message += "; nothing there was checked"
 	} else {
 		e.NotJudged = n.Codes
-		e.Message = fmt.Sprintf("could not look at %s, so %s: %s", n.Part, n.unjudged(), e.Message)
+		e.Message = fmt.Sprintf("cannot read %s, so %s: %s", n.Part, n.unjudged(), e.Message)
 	}
 	return e
 }
@@ -66,7 +66,7 @@ func (n NotJudged) Error() inspect.ContextError {
 func (n NotJudged) unjudged() string {
 	var parts []string
 	if len(n.Codes) > 0 {
-		parts = append(parts, inspect.Span(n.Codes)+" were not judged")
+		parts = append(parts, inspect.Span(n.Codes)+" were not checked")
 	}
 	if len(n.InPart) > 0 {
 		parts = append(parts, inspect.Span(n.InPart)+" only in part")
