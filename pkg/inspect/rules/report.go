@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -124,7 +123,7 @@ func needs(n NotJudged) string {
 	if apierrors.IsNotFound(n.Err) {
 		return "the server does not serve it, or the snapshot lacks it"
 	}
-	return kubecontext.InContext(n.Context, "", n.Err).Message()
+	return n.Error().Cause
 }
 
 func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
