@@ -57,12 +57,6 @@ func (s *Setup) SetDenied(cluster string, denied []Access) {
 	s.Denied[cluster] = denied
 }
 
-// Sorted returns the access with its verbs in order.
-func (a Access) Sorted() Access {
-	a.Verbs = slices.Sorted(slices.Values(a.Verbs))
-	return a
-}
-
 // Access is something that a user may do with a resource, or not.
 type Access struct {
 	// Group and Resource are such as "batch" and "jobs/status".
@@ -71,6 +65,12 @@ type Access struct {
 	Verbs []string
 	// Namespace is where, "" for all.
 	Namespace string
+}
+
+// Sorted returns the access with its verbs in order.
+func (a Access) Sorted() Access {
+	a.Verbs = slices.Sorted(slices.Values(a.Verbs))
+	return a
 }
 
 // String is the access for people: verbs, and the resource with its group.

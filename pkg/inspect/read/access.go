@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,12 +36,12 @@ func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory) {
 	users := map[string][]managerUser{}
 	for _, manager := range v.Clusters {
 		for _, u := range usersOf(manager) {
-			context := v.ContextOf(manager, u.cluster)
-			if context == "" {
+			worker := v.ContextOf(manager, u.cluster)
+			if worker == "" {
 				manager.AddGap(inspect.PartAccess, fmt.Errorf("no context reaches MultiKueueCluster %s", u.cluster))
 				continue
 			}
-			users[context] = append(users[context], u)
+			users[worker] = append(users[worker], u)
 		}
 	}
 	if len(users) == 0 {
@@ -144,24 +143,17 @@ func reviewAccess(ctx context.Context, c *fleet.Cluster, who kubecontext.Credent
 		User: who.User, Groups: who.Groups,
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: g.Group, Version: "*", Resource: resource, Subresource: subresource},
 	}}
-	var answer authorizationv1.SubjectAccessReview
-	if err := createReview(ctx, c, "subjectaccessreviews", "SubjectAccessReview", review, &answer); err != nil {
-		return false, err
-	}
-	return answer.Status.Allowed, nil
-}
-
-// createReview has an API server answer a review; nothing is stored.
-func createReview(ctx context.Context, c *fleet.Cluster, plural, kind string, review, answer any) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
 	if err != nil {
-		return err
+		return false, err
 	}
 	o := &unstructured.Unstructured{Object: content}
-	o.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind(kind))
-	created, err := c.Create(ctx, authorizationv1.SchemeGroupVersion.WithResource(plural), o, "")
+	o.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind("SubjectAccessReview"))
+	// A review is answered, and not stored.
+	answered, err := c.Create(ctx, authorizationv1.SchemeGroupVersion.WithResource("subjectaccessreviews"), o, "")
 	if err != nil {
-		return err
+		return false, err
 	}
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(created.Object, answer)
+	may, _, err := unstructured.NestedBool(answered.Object, "status", "allowed")
+	return may, err
 }

@@ -69,10 +69,11 @@ type edit struct {
 func patch(context, object, text string) edit {
 	return edit{context: context, object: object, patch: text}
 }
-func remove(context, object string) edit          { return edit{context: context, object: object} }
-func add(context, text string) edit               { return edit{context: context, patch: text} }
-func unreachable(context string) edit             { return edit{context: context, fails: true} }
-func forbidden(context, resource string) edit     { return edit{context: context, forbids: resource} }
+func remove(context, object string) edit      { return edit{context: context, object: object} }
+func add(context, text string) edit           { return edit{context: context, patch: text} }
+func unreachable(context string) edit         { return edit{context: context, fails: true} }
+func forbidden(context, resource string) edit { return edit{context: context, forbids: resource} }
+
 func versioned(context, version string) edit      { return edit{context: context, version: version} }
 func skewed(context string, seconds float64) edit { return edit{context: context, skew: seconds} }
 

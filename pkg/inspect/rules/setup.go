@@ -49,7 +49,7 @@ other trace is an error in the log of the manager's Kueue.`,
 func reportNamespaces(v *View, l link) {
 	var missing []string
 	var steps []command.Prose
-	queues, _ := v.dispatchedQueues(l)
+	queues := v.dispatchedQueues(l)
 	for _, q := range queues {
 		name := q.Local.Namespace
 		found, ok := v.Namespace(l.worker, name)
@@ -110,7 +110,7 @@ that name in it.`,
 func reportLocalQueues(v *View, l link) {
 	var missing []string
 	var items []any
-	queues, _ := v.dispatchedQueues(l)
+	queues := v.dispatchedQueues(l)
 	for _, q := range queues {
 		at, name := q.Local.Namespace, q.Local.Name
 		namespace, isKnown := v.Namespace(l.worker, at)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -29,7 +28,7 @@ names a ClusterQueue that does not exist. What only waits for its AdmissionCheck
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#stoppolicy",
 		Detect: func(v *View) {
 			for _, l := range v.links() {
-				all, _ := v.dispatchedQueues(l)
+				all := v.dispatchedQueues(l)
 				for _, q := range all {
 					reportClosed(v, l.manager, q.Local)
 					if there, _ := v.LocalQueue(l.worker, q.Local.Namespace, q.Local.Name); there != nil {
@@ -103,7 +102,7 @@ LocalQueue's Namespace.`,
 		Link:   "https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector",
 		Detect: func(v *View) {
 			for _, l := range v.links() {
-				all, _ := v.dispatchedQueues(l)
+				all := v.dispatchedQueues(l)
 				for _, q := range all {
 					reportExcluded(v, l.manager, q.Local)
 					if there, _ := v.LocalQueue(l.worker, q.Local.Namespace, q.Local.Name); there != nil {
@@ -154,7 +153,7 @@ behind the same LocalQueue on all workers together, in all flavors. Queues in co
 			finder, isKnown := queues.NewFinder(v.inventory), map[string]bool{}
 			for _, l := range v.links() {
 				v.note(l.worker, inspect.PartQueues)
-				all, _ := v.dispatchedQueues(l)
+				all := v.dispatchedQueues(l)
 				for _, q := range all {
 					for _, s := range finder.Shortfalls(l.manager, q.Local.Namespace, q.Local.Name) {
 						key := takenOf(l.manager, s.Queue.Name, s.Resource)

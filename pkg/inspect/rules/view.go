@@ -38,6 +38,8 @@ type shared struct {
 	hanging map[worker][]*inspect.Job
 	// noKueue is what there is to read of Kueue where that is not; nobody may change it.
 	noKueue inspect.KueueFacts
+	// noSetup is the Setup of clusters that doctor did not read; nobody may change it.
+	noSetup inspect.Setup
 	// marks are those of mirrors, by the contexts of their management clusters.
 	marks map[string]marks
 	// awaiting are the sightings of each rule that was asked which wait for an actor, by its

@@ -7,14 +7,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// noSetup is the Setup of clusters that doctor did not read; nobody may change it.
-var noSetup = &inspect.Setup{}
-
 // Setup returns how a cluster is set up, of which a rule reads a part. ok is false where that
 // part was not read, and so for every command but doctor.
 func (v *View) Setup(f *inspect.Facts, part inspect.Part) (s *inspect.Setup, ok bool) {
 	if ok = v.note(f, part); f == nil || f.Setup == nil {
-		return noSetup, false
+		return &v.shared.noSetup, false
 	}
 	return f.Setup, ok
 }
@@ -65,14 +62,14 @@ func (v *View) links() []link {
 	return found
 }
 
-// dispatchedQueues returns the LocalQueues of a manager that lead to a worker; ok is false where
-// not all of them are known.
-func (v *View) dispatchedQueues(l link) (found []inspect.QueueOf, ok bool) {
-	k, ok := v.kueue(l.manager, inspect.PartQueues)
+// dispatchedQueues returns the LocalQueues of a manager that lead to a worker, as far as
+// they are known.
+func (v *View) dispatchedQueues(l link) (found []inspect.QueueOf) {
+	k, _ := v.kueue(l.manager, inspect.PartQueues)
 	for _, q := range k.MultiKueueQueues() {
 		if slices.Contains(q.Workers, l.cluster.Name) {
 			found = append(found, q)
 		}
 	}
-	return found, ok
+	return found
 }
