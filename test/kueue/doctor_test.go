@@ -106,67 +106,75 @@ func deployment(t *testing.T, cluster, change string) {
 	kubectlOn(t, cluster, "-n", "kueue-system", "patch", "deployment", "kueue-controller-manager", "-p", change)
 }
 
+// ready has so many replicas of Kueue's Deployment be ready: nothing in these clusters runs Deployments.
+func ready(t *testing.T, cluster string, n int) {
+	t.Helper()
+	kubectlOn(t, cluster, "-n", "kueue-system", "patch", "deployment", "kueue-controller-manager", "--subresource=status", "--type=merge",
+		"-p", fmt.Sprintf(`{"status":{"replicas":%d,"readyReplicas":%d,"availableReplicas":%d,"updatedReplicas":%d}}`, n, n, n, n))
+}
+
 func image(version string) string {
 	return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"manager","image":"registry.example/kueue:%s"}]}}}}`, version)
 }
 
-// set-ups are broken one after the other: much of what breaks is there once for all.
+// brokenSetup is a way to set a fleet up so that Jobs do not run.
 type brokenSetup struct {
 	name   string
-	breaks func(t *testing.T)
+	breaks func(s scene)
 	codes  []string
 	// repairs is nil where the first fix of each finding repairs it.
-	repairs func(t *testing.T)
+	repairs func(s scene)
 }
 
 func brokenSetups() []brokenSetup {
 	jobs := "integrations: {frameworks: [batch/job]}"
-	resetting := func(cluster string) func(*testing.T) {
-		return func(t *testing.T) { t.Helper(); config(t, cluster, jobs) }
-	}
-	setting := func(cluster, text string) func(*testing.T) {
-		return func(t *testing.T) { t.Helper(); config(t, cluster, text) }
-	}
-	patching := func(cluster, kind, name, change string) func(*testing.T) {
-		return func(t *testing.T) {
-			t.Helper()
-			kubectlOn(t, cluster, "patch", kind+".kueue.x-k8s.io", name, "-n", doctors, "--type=merge", "-p", change)
+	setting := func(cluster, text string) func(scene) { return func(s scene) { config(s.t, cluster, text) } }
+	resetting := func(cluster string) func(scene) { return setting(cluster, jobs) }
+	patching := func(cluster, kind, name, change string) func(scene) {
+		return func(s scene) {
+			kubectlOn(s.t, cluster, "patch", kind+".kueue.x-k8s.io", name, "-n", doctors, "--type=merge", "-p", change)
 		}
 	}
 	class := func(value string) string {
 		return fmt.Sprintf("---\napiVersion: kueue.x-k8s.io/%s\nkind: WorkloadPriorityClass\nmetadata: {name: doctor}\nvalue: %s\n", multiKueue.API, value)
 	}
 	return []brokenSetup{
-		{name: "queue missing on a worker", codes: []string{"JM402"}, breaks: func(t *testing.T) {
-			kubectlOn(t, worker1, "-n", doctors, "delete", "localqueues.kueue.x-k8s.io", queue)
+		{name: "queue missing on a worker", codes: []string{"JM402"}, breaks: func(s scene) {
+			kubectlOn(s.t, worker1, "-n", doctors, "delete", "localqueues.kueue.x-k8s.io", queue)
 		}},
 		{name: "queue stopped on a worker", codes: []string{"JM403"}, breaks: patching(worker1, "clusterqueues", doctors, `{"spec":{"stopPolicy":"Hold"}}`)},
 		{name: "queue stopped on the manager", codes: []string{"JM403"}, breaks: patching(management, "localqueues", queue, `{"spec":{"stopPolicy":"Hold"}}`)},
 		{name: "namespace not selected", codes: []string{"JM404"}, breaks: patching(worker2, "clusterqueues", doctors, `{"spec":{"namespaceSelector":{"matchLabels":{"team":"ml"}}}}`)},
-		{name: "flavor missing on the manager", codes: []string{"JM128", "JM406"}, breaks: patching(management, "clusterqueues", doctors,
-			`{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"none","resources":[{"name":"cpu","nominalQuota":"99"}]}]}]}}`),
-			repairs: patching(management, "clusterqueues", doctors, `{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"16"}]}]}]}}`)},
-		{name: "resource that no worker has", codes: []string{"JM406"}, breaks: patching(management, "clusterqueues", doctors,
-			`{"spec":{"resourceGroups":[{"coveredResources":["cpu","example.com/gpu"],"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"16"},{"name":"example.com/gpu","nominalQuota":"8"}]}]}]}}`),
-			repairs: patching(management, "clusterqueues", doctors, `{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"16"}]}]}]}}`)},
-		{name: "priority class missing on workers", codes: []string{"JM407"}, breaks: func(t *testing.T) { create(t, management, class("10")) }},
+		{
+			name: "flavor missing on the manager", codes: []string{"JM128", "JM406"}, breaks: patching(management, "clusterqueues", doctors,
+				`{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"none","resources":[{"name":"cpu","nominalQuota":"99"}]}]}]}}`),
+			repairs: patching(management, "clusterqueues", doctors, `{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"16"}]}]}]}}`),
+		},
+		{
+			name: "resource that no worker has", codes: []string{"JM406"}, breaks: patching(management, "clusterqueues", doctors,
+				`{"spec":{"resourceGroups":[{"coveredResources":["cpu","example.com/gpu"],"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"16"},{"name":"example.com/gpu","nominalQuota":"8"}]}]}]}}`),
+			repairs: patching(management, "clusterqueues", doctors, `{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"16"}]}]}]}}`),
+		},
+		{name: "priority class missing on workers", codes: []string{"JM407"}, breaks: func(s scene) { create(s.t, management, class("10")) }},
 		{name: "priority class with another value", codes: []string{"JM407"}, breaks: patching(worker2, "workloadpriorityclasses", "doctor", `{"value":11}`)},
 		{name: "kind not enabled on workers", codes: []string{"JM408"}, breaks: setting(management, "integrations: {frameworks: [batch/job, pod]}"), repairs: resetting(management)},
-		{name: "older Kueue on a worker", codes: []string{"JM409"}, breaks: func(t *testing.T) { deployment(t, worker1, image("v0.17.1")) }, repairs: func(t *testing.T) { deployment(t, worker1, image("v0.19.2")) }},
+		{name: "older Kueue on a worker", codes: []string{"JM409"}, breaks: func(s scene) { deployment(s.t, worker1, image("v0.17.1")) }, repairs: func(s scene) { deployment(s.t, worker1, image("v0.19.2")) }},
 		{name: "no garbage collection", codes: []string{"JM412"}, breaks: setting(management, jobs+"\nmultiKueue: {gcInterval: 0s}"), repairs: resetting(management)},
 		{name: "Workloads deleted early", codes: []string{"JM413"}, breaks: setting(worker2, jobs+"\nobjectRetentionPolicies: {workloads: {afterFinished: 30s}}"), repairs: resetting(worker2)},
 		{name: "gate off", codes: []string{"JM414"}, breaks: setting(management, jobs+"\nfeatureGates: {MultiKueue: false}"), repairs: resetting(management)},
-		{name: "no replica", codes: []string{"JM415"}, breaks: func(t *testing.T) { deployment(t, worker2, `{"spec":{"replicas":0}}`) }},
-		{name: "a token that expires", codes: []string{"JM405"}, breaks: func(t *testing.T) { useToken(t, "cluster-admin") }, repairs: restoreSecret},
-		{name: "rights missing on a worker", codes: []string{"JM405", "JM416"}, breaks: func(t *testing.T) { useToken(t, "without-delete") }, repairs: restoreSecret},
-		{name: "kubeconfig refused", codes: []string{"JM002", "JM011"}, breaks: func(t *testing.T) {
-			kubectlOn(t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", `{"data":{"kubeconfig":"bm9uZQ=="}}`)
-		}, repairs: restoreSecret},
-		{name: "namespace missing on a worker", codes: []string{"JM401"}, breaks: func(t *testing.T) { kubectlOn(t, worker2, "delete", "namespace", doctors) },
-			repairs: func(t *testing.T) {
-				runFix(t, &doctorFinds(t, "JM401")[0].Fixes[0])
-				runFix(t, &doctorFinds(t, "JM402")[0].Fixes[0])
-			}},
+		{name: "no replica", codes: []string{"JM415"}, breaks: func(s scene) { ready(s.t, worker2, 0) }, repairs: func(s scene) { ready(s.t, worker2, 1) }},
+		{name: "a token that expires", codes: []string{"JM405"}, breaks: func(s scene) { useToken(s.t, "cluster-admin") }, repairs: func(s scene) { restoreSecret(s.t) }},
+		{name: "rights missing on a worker", codes: []string{"JM405", "JM416"}, breaks: func(s scene) { useToken(s.t, "without-delete") }, repairs: func(s scene) { restoreSecret(s.t) }},
+		{name: "kubeconfig refused", codes: []string{"JM002", "JM011"}, breaks: func(s scene) {
+			kubectlOn(s.t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", `{"data":{"kubeconfig":"bm9uZQ=="}}`)
+		}, repairs: func(s scene) { restoreSecret(s.t) }},
+		{
+			name: "namespace missing on a worker", codes: []string{"JM401"}, breaks: func(s scene) { kubectlOn(s.t, worker2, "delete", "namespace", doctors) },
+			repairs: func(s scene) {
+				runFix(s.t, &doctorFinds(s.t, "JM401")[0].Fixes[0])
+				runFix(s.t, &doctorFinds(s.t, "JM402")[0].Fixes[0])
+			},
+		},
 	}
 }
 
@@ -224,6 +232,7 @@ func TestDoctor(t *testing.T) {
 	}
 	for _, cluster := range []string{management, worker1, worker2} {
 		assert.NilError(t, multiKueue.Apply(t.Context(), cluster, installation))
+		ready(t, cluster, 1)
 	}
 	assert.NilError(t, multiKueue.AddQueues(t.Context(), kueue.Queues{
 		ClusterQueue: doctors, LocalQueue: queue, Namespaces: []string{doctors},
@@ -244,7 +253,7 @@ func TestDoctor(t *testing.T) {
 	for _, tt := range brokenSetups() {
 		t.Run(tt.name, func(t *testing.T) {
 			start := time.Now()
-			tt.breaks(t)
+			tt.breaks(scene{t, doctors})
 			found := doctorFinds(t, tt.codes...)
 			for i := range found {
 				f := &found[i]
@@ -259,7 +268,7 @@ func TestDoctor(t *testing.T) {
 				}
 			}
 			if tt.repairs != nil {
-				tt.repairs(t)
+				tt.repairs(scene{t, doctors})
 			}
 			doctorFinds(t)
 			t.Logf("took %s", time.Since(start).Round(time.Millisecond))
