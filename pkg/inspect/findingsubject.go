@@ -31,12 +31,15 @@ func (f *Finding) Say(text string) {
 	f.Message = subject + ": " + text
 }
 
-// names says whether a text names the object of the finding, with its kind unless it is a Job,
-// or one of its Jobs.
+// names says whether a text names the object of the finding, with its kind unless it is a Job or
+// cluster-scoped, or one of its Jobs.
 func (f *Finding) names(text string) bool {
 	name := f.Subject()
 	if f.Kind == "Job" {
 		name = f.Namespace + "/" + f.Name
+	}
+	if f.Namespace == "" && containsWord(text, f.Name) {
+		return true
 	}
 	return containsWord(text, name) || slices.ContainsFunc(f.Jobs, func(j Ref) bool { return containsWord(text, j.Namespace+"/"+j.Name) })
 }

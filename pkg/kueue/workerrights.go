@@ -10,7 +10,7 @@ type Grant struct {
 
 // WorkerGrants returns what MultiKueue needs on a worker to dispatch what some integrations
 // handle: to watch, create and delete mirrors and Workloads, and to read their statuses
-// (reference: multikueue.md G1).
+// (docs/reference/multikueue.md#setup).
 func WorkerGrants(frameworks []string) []Grant {
 	grants := []Grant{
 		{Group, "workloads", []string{"create", "delete", "get", "list", "patch", "update", "watch"}},

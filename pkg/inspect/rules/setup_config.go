@@ -46,8 +46,8 @@ func (v *View) reportConfig(f *inspect.Facts, i *kueue.Installation, field, valu
 	})
 }
 
-// workerLostTimeout is how long a manager waits for a worker that it lost (reference:
-// multikueue.md A7).
+// workerLostTimeout is how long a manager waits for a worker that it lost (see
+// docs/reference/multikueue.md#setup).
 const workerLostTimeout = 15 * time.Minute
 
 func finishedDeletedEarly() Rule {

@@ -54,6 +54,9 @@ func TestEveryFinding(t *testing.T) {
 func named(t *testing.T, f *inspect.Finding) {
 	t.Helper()
 	names := []string{f.Kind + " " + strings.TrimPrefix(f.Namespace+"/"+f.Name, "/")}
+	if f.Namespace == "" {
+		names = append(names, f.Name)
+	}
 	for _, j := range f.Jobs {
 		names = append(names, j.Namespace+"/"+j.Name)
 	}
