@@ -32,7 +32,8 @@ func TestCitations(t *testing.T) {
 				for _, found := range page.FindAllStringSubmatch(comment, -1) {
 					cited[found[1]] = true
 					headings, err := os.ReadFile(filepath.Join(root, found[1]))
-					if assert.Check(t, err, "%s cites %s", path, found[1]); err == nil && found[2] != "" {
+					assert.Check(t, err, "%s cites %s", path, found[1])
+					if err == nil && found[2] != "" {
 						assert.Check(t, hasHeading(string(headings), found[2]), "%s cites %s%s", path, found[1], found[2])
 					}
 				}
@@ -40,7 +41,7 @@ func TestCitations(t *testing.T) {
 			return nil
 		}))
 	}
-	pages, err := filepath.Glob(filepath.Join(root, "docs/reference/*.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "reference", "*.md"))
 	assert.NilError(t, err)
 	assert.Assert(t, len(pages) > 0)
 	for _, path := range pages {

@@ -14,7 +14,7 @@ import (
 // TestDependencyUpdates: Dependabot looks at every module but those that pin older versions of
 // Kubernetes for tests.
 func TestDependencyUpdates(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, ".github/dependabot.yml"))
+	text, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
 	assert.NilError(t, err)
 	var file struct {
 		Updates []struct {
@@ -53,7 +53,7 @@ func TestDependencyUpdates(t *testing.T) {
 // TestIssueTemplates: each form has what GitHub requires, and the one for bugs asks for a
 // snapshot by a command that exists.
 func TestIssueTemplates(t *testing.T) {
-	forms, err := filepath.Glob(filepath.Join(root, ".github/ISSUE_TEMPLATE/*.yaml"))
+	forms, err := filepath.Glob(filepath.Join(root, ".github", "ISSUE_TEMPLATE", "*.yaml"))
 	assert.NilError(t, err)
 	assert.Equal(t, len(forms), 2)
 	for _, path := range forms {
@@ -86,7 +86,7 @@ func TestIssueTemplates(t *testing.T) {
 		}
 		assert.Assert(t, strings.Contains(string(text), "kubectl jobs-managedby snapshot DIR --redact"), path)
 	}
-	flags, err := os.ReadFile(filepath.Join(root, "docs/commands/kubectl_jobs-managedby_snapshot.md"))
+	flags, err := os.ReadFile(filepath.Join(root, "docs", "commands", "kubectl_jobs-managedby_snapshot.md"))
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(string(flags), "--redact"))
 }

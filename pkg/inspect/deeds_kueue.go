@@ -42,8 +42,8 @@ func (k *kueueDeeds) collect() {
 }
 
 // do notes a deed on a Workload.
-func (k *kueueDeeds) do(duty Duty, target string, w *kueue.Workload, began, done time.Time) {
-	k.note(w, Deed{Duty: duty, Target: target, Began: began, Done: done})
+func (k *kueueDeeds) do(duty Duty, w *kueue.Workload, began, done time.Time) {
+	k.note(w, Deed{Duty: duty, Began: began, Done: done})
 }
 
 func (k *kueueDeeds) note(w *kueue.Workload, d Deed) {
@@ -66,13 +66,13 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 			isFirst := c.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil
 			k.note(w, Deed{Duty: DutyQuota, Began: k.ours(w.CreationTimestamp), Done: k.ours(c.LastTransitionTime), Held: !isFirst})
 		default:
-			k.do(DutyAny, "", w, time.Time{}, k.ours(c.LastTransitionTime))
+			k.do(DutyAny, w, time.Time{}, k.ours(c.LastTransitionTime))
 		}
 	}
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
 		if f.Time != nil && strings.HasPrefix(f.Manager, "kueue") && (!isCopy || f.Subresource == "status") {
-			k.do(DutyAny, "", w, time.Time{}, k.ours(*f.Time))
+			k.do(DutyAny, w, time.Time{}, k.ours(*f.Time))
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 		}
 	}
 	if !nominated.IsZero() {
-		k.do(DutyNominate, "", w, offered, nominated)
+		k.do(DutyNominate, w, offered, nominated)
 	}
 	if state.State == kueue.CheckReady {
 		k.note(w, Deed{Duty: DutyRecord, Worker: k.workerOf(w), Began: ready, Done: k.ours(state.LastTransitionTime)})
@@ -160,7 +160,7 @@ func (k *kueueDeeds) admitted(w *kueue.Workload) {
 			since = state.LastTransitionTime
 		}
 	}
-	k.do(DutyAdmit, "", w, k.ours(since), k.ours(admitted.LastTransitionTime))
+	k.do(DutyAdmit, w, k.ours(since), k.ours(admitted.LastTransitionTime))
 }
 
 // resumedThere notes that a worker's Kueue has resumed the mirror of a copy that it admitted.
@@ -172,7 +172,7 @@ func (k *kueueDeeds) resumedThere(w *kueue.Workload) {
 	}
 	since := later(k.ours(admitted.LastTransitionTime), k.ours(mirror.CreationTimestamp))
 	if started := k.ours(*mirror.StartTime); !started.Before(since) {
-		k.do(DutyResume, "", w, since, started)
+		k.do(DutyResume, w, since, started)
 	}
 }
 
@@ -181,7 +181,7 @@ func (k *kueueDeeds) resumedThere(w *kueue.Workload) {
 func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
 	admitted := w.Condition(kueue.Admitted)
 	if state.State == kueue.CheckReady && admitted != nil && admitted.Status == metav1.ConditionTrue && !j.Suspended {
-		k.do(DutyResume, "", w, k.ours(state.LastTransitionTime), k.ours(admitted.LastTransitionTime))
+		k.do(DutyResume, w, k.ours(state.LastTransitionTime), k.ours(admitted.LastTransitionTime))
 	}
 }
 

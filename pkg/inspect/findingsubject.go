@@ -78,20 +78,27 @@ func (f *Finding) cut() (text string, isVerb bool) {
 
 // containsWord says whether a text has a name that is not a part of a longer one.
 func containsWord(text, name string) bool {
-	isPart := func(b byte) bool {
-		return b == '-' || b == '.' || b == '/' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
-	}
-	for from := 0; ; {
+	for from := 0; name != ""; {
 		i := strings.Index(text[from:], name)
-		if i < 0 || name == "" {
-			return false
+		if i < 0 {
+			break
 		}
-		start, end := from+i, from+i+len(name)
-		// A name may end a sentence.
-		isEnd := end == len(text) || !isPart(text[end]) || text[end] == '.' && (end+1 == len(text) || text[end+1] == ' ')
-		if isEnd && (start == 0 || !isPart(text[start-1])) {
+		start := from + i
+		if endsWord(text[start+len(name):]) && (start == 0 || !isNamePart(text[start-1])) {
 			return true
 		}
 		from = start + 1
 	}
+	return false
+}
+
+// endsWord says whether a name ends where a text continues after it. A full stop that ends a
+// sentence is no part of the name.
+func endsWord(rest string) bool {
+	return rest == "" || !isNamePart(rest[0]) || rest == "." || strings.HasPrefix(rest, ". ")
+}
+
+// isNamePart says whether a byte may be in the name of an object, or join it to a namespace.
+func isNamePart(b byte) bool {
+	return b == '-' || b == '.' || b == '/' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

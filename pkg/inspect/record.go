@@ -70,10 +70,24 @@ func NewRecord(deeds []Deed) *Record {
 // Standing judges a turn at a time, both by our own clock. A nil Record is an empty
 // one.
 func (r *Record) Standing(t Turn, now time.Time) Standing {
-	var s Standing
-	var served bool
+	s, served, latest, slowest := r.since(t, now)
+	overtaken := latest.After(t.Since)
+	// A line whose last one was served long ago does not move.
+	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
+	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
+	isClose := !latest.After(t.Since.Add(max(slowest, breath)))
+	s.Shuffled = s.State == PassedOver && isClose && s.judge(t, now, slowest, served && isMoving, false) == Behind
+	if s.State != Unseen && t.Worker != "" && now.Sub(t.Since) >= noReply && !r.Reached(t.Worker).After(t.Since) {
+		s.State = Unreached
+	}
+	return s
+}
+
+// since looks at what the actor did for others since a turn came, or lately: whether one that
+// waited for the same step was served, when the latest of these began to wait, and how long the
+// actor usually takes.
+func (r *Record) since(t Turn, now time.Time) (s Standing, served bool, latest time.Time, slowest time.Duration) {
 	var took latencies
-	var latest time.Time
 	for d := range r.others(t) {
 		s.Last = d
 		isSame := d.Duty == t.Duty && d.Target == t.Target
@@ -90,17 +104,7 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 			latest = later(latest, d.Began)
 		}
 	}
-	slowest := took.usual()
-	overtaken := latest.After(t.Since)
-	// A line whose last one was served long ago does not move.
-	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
-	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
-	isClose := !latest.After(t.Since.Add(max(slowest, breath)))
-	s.Shuffled = s.State == PassedOver && isClose && s.judge(t, now, slowest, served && isMoving, false) == Behind
-	if s.State != Unseen && t.Worker != "" && now.Sub(t.Since) >= noReply && !r.Reached(t.Worker).After(t.Since) {
-		s.State = Unreached
-	}
-	return s
+	return s, served, latest, took.usual()
 }
 
 // Reached returns when the actor last did something over its connection to a worker; the

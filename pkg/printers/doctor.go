@@ -85,7 +85,7 @@ func doctorFinding(f *inspect.Finding, o TableOptions) []string {
 	if width > 0 {
 		width -= len(code) + len(gap)
 	}
-	lines := wrapBelow(label, Safe(f.Message), width)
+	lines := wrapBelow(label, Safe(strings.TrimPrefix(f.Message, f.Subject()+": ")), width)
 	lines[0] = pad(lines[0], width) + gap + p.ofSeverity(f.Severity, code)
 	const indent = "      "
 	if o.Evidence {

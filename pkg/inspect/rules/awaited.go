@@ -108,35 +108,44 @@ const longLine = 5
 // which nobody came behind. In a long line, it does the same with those that others of the
 // same burst have passed.
 func inLine(sightings []Sighting) []Sighting {
-	type line struct {
-		actor inspect.Actor
-		duty  string
-	}
-	first, length := map[line]time.Time{}, map[line]int{}
+	length := map[line]int{}
 	for _, s := range sightings {
 		if s.Awaits != nil {
-			length[line{s.Awaits.Actor, s.Awaits.duty()}]++
+			length[lineOf(s)]++
 		}
 	}
 	for i, s := range sightings {
-		if s.Awaits != nil && s.Awaits.Shuffled && length[line{s.Awaits.Actor, s.Awaits.duty()}] >= longLine {
+		if s.Awaits != nil && s.Awaits.Shuffled && length[lineOf(s)] >= longLine {
 			sightings[i].Awaits = s.Awaits.behind()
 		}
 	}
+	return behindTogether(sightings)
+}
+
+// line is a step of an actor for which objects wait.
+type line struct {
+	actor inspect.Actor
+	duty  string
+}
+
+func lineOf(s Sighting) line { return line{s.Awaits.Actor, s.Awaits.duty()} }
+
+// behindTogether takes those of a line for behind of which nothing shows, if an earlier one is.
+func behindTogether(sightings []Sighting) []Sighting {
+	first := map[line]time.Time{}
 	for _, s := range sightings {
 		if !s.Awaits.isBehind() {
 			continue
 		}
-		l := line{s.Awaits.Actor, s.Awaits.duty()}
-		if since, known := first[l]; !known || s.Awaits.Since.Before(since) {
-			first[l] = s.Awaits.Since
+		if since, known := first[lineOf(s)]; !known || s.Awaits.Since.Before(since) {
+			first[lineOf(s)] = s.Awaits.Since
 		}
 	}
 	for i, s := range sightings {
 		if s.Awaits == nil || s.Awaits.State != inspect.Unseen {
 			continue
 		}
-		if since, known := first[line{s.Awaits.Actor, s.Awaits.duty()}]; known && !s.Awaits.Since.Before(since) {
+		if since, known := first[lineOf(s)]; known && !s.Awaits.Since.Before(since) {
 			sightings[i].Awaits = s.Awaits.behind()
 		}
 	}

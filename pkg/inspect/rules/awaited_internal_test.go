@@ -60,8 +60,8 @@ func TestShuffledLine(t *testing.T) {
 // TestIsFresh: each turn gets seconds, and a mirror that waits to be resumed gets more.
 func TestIsFresh(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 1, 0, time.UTC)
-	for duty, seconds := range map[inspect.Duty]time.Duration{inspect.DutyCopy: 5, inspect.DutyResume: 15} {
-		a := &Awaited{Turn: inspect.Turn{Duty: duty, Since: now.Add(-seconds * time.Second)}}
+	for duty, age := range map[inspect.Duty]time.Duration{inspect.DutyCopy: 5 * time.Second, inspect.DutyResume: 15 * time.Second} {
+		a := &Awaited{Turn: inspect.Turn{Duty: duty, Since: now.Add(-age)}}
 		assert.Assert(t, !a.isFresh(now), duty)
 		a.Since = a.Since.Add(time.Second)
 		assert.Assert(t, a.isFresh(now), duty)
