@@ -157,7 +157,9 @@ behind the same LocalQueue on all workers together, in all flavors. Queues in co
 				for _, q := range all {
 					for _, s := range finder.Shortfalls(l.manager, q.Local.Namespace, q.Local.Name) {
 						key := takenOf(l.manager, s.Queue.Name, s.Resource)
-						if !isKnown[key] && s.Nominal > s.Total {
+						// Where a worker lacks the queue, JM401 and JM402 report that.
+						isWhole := len(s.Behind) == len(s.Clusters)
+						if !isKnown[key] && isWhole && s.Nominal > s.Total {
 							isKnown[key] = true
 							v.reportExcess(l.manager, &s)
 						}
