@@ -7,18 +7,19 @@ import (
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// JUnit writes the JUnit report of a command: a test case for each finding, and one for what was not checked.
+// JUnit writes the JUnit report of a command of ours, its verb: a test case for each finding, and one for what was not checked.
 // withPassed adds one for each other rule. A test case is named after what should hold.
 //
 // A finding of severity info does not fail. A context that was not read is an error; what else
 // was not checked is skipped. XML cannot hold most control characters, so texts are those that a
 // terminal would be given.
-func JUnit(w io.Writer, command string, list *inspect.FindingList, all []rules.Rule, withPassed bool) error {
-	suite := junit.Testsuite{Name: "kubectl jobs-managedby " + command, Time: "0"}
+func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule, withPassed bool) error {
+	suite := junit.Testsuite{Name: command.Plugin(verb).String(), Time: "0"}
 	found := map[string]bool{}
 	for i := range list.Items {
 		found[list.Items[i].Code] = true
