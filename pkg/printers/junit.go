@@ -19,7 +19,7 @@ import (
 // was not checked is skipped. XML cannot hold most control characters, so texts are those that a
 // terminal would be given.
 func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule, withPassed bool) error {
-	suite := junit.Testsuite{Name: command.Plugin(verb).String(), Time: "0"}
+	suite := junit.Testsuite{Name: command.Plugin(verb).Shell(), Time: "0"}
 	found := map[string]bool{}
 	for i := range list.Items {
 		found[list.Items[i].Code] = true
