@@ -107,7 +107,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.KindList{}, &inspect.QueueList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.KindList{}, &inspect.QueueList{}, &inspect.HistoryList{}, &dispatch.Event{},
 	} {
 		schema := r.Reflect(document)
 		for _, t := range nullables() {
@@ -164,6 +164,7 @@ func nullables() []reflect.Type {
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
 		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.WorkersQuota](),
+		reflect.TypeFor[inspect.HistoryList](), reflect.TypeFor[inspect.PastJob](), reflect.TypeFor[inspect.HistorySum](), reflect.TypeFor[inspect.ContextRetention](),
 	}
 }
 
@@ -202,6 +203,7 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[inspect.State]():            enum(inspect.States()),
 		reflect.TypeFor[inspect.PositionSource]():   enum(inspect.PositionSources()),
 		reflect.TypeFor[inspect.QueueKind]():        enum(inspect.QueueKinds()),
+		reflect.TypeFor[inspect.Result]():           enum(inspect.Results()),
 		reflect.TypeFor[inspect.Health]():           enum(inspect.Healths()),
 		reflect.TypeFor[inspect.Severity]():         enum(inspect.Severities()),
 		reflect.TypeFor[inspect.FindingEventType](): enum(inspect.FindingEventTypes()),
@@ -279,7 +281,7 @@ func nullable(t reflect.Type, schema *jsonschema.Schema) {
 	properties := definition.Properties
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if kind := f.Type.Kind(); kind != reflect.Pointer && kind != reflect.Slice && f.Type != reflect.TypeFor[metav1.Time]() {
+		if kind := f.Type.Kind(); kind != reflect.Pointer && kind != reflect.Slice && kind != reflect.Map && f.Type != reflect.TypeFor[metav1.Time]() {
 			continue
 		}
 		if property, ok := properties.Get(name); ok {

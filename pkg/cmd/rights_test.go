@@ -46,6 +46,7 @@ func lookedAt(t *testing.T) []string {
 // TestRightsToLook: what the table tells is enough to look, and none of it is too much.
 func TestRightsToLook(t *testing.T) {
 	looking, recording, reading := rights.Of(rights.LookSecrets), rights.Of(rights.Snapshot), append(rights.Of(rights.LookSecrets), rights.Of(rights.Logs)...)
+	past := rights.Of(rights.History)
 	var mu sync.Mutex
 	used := map[string]bool{}
 	var tooMuch []string
@@ -58,10 +59,11 @@ func TestRightsToLook(t *testing.T) {
 			{"check", "-A", "--all-contexts"},
 			{"trace", job, "-n", "default"},
 			{"trace", "-A"},
+			{"history", "-A"},
 			{"logs", job, "-n", "default"},
 			{"snapshot", filepath.Join(t.TempDir(), "new"), "-A", "--all-contexts"},
 		} {
-			allowed := map[string][]rights.Right{"logs": reading, "snapshot": recording}[args[0]]
+			allowed := map[string][]rights.Right{"logs": reading, "snapshot": recording, "history": past}[args[0]]
 			if allowed == nil {
 				allowed = looking
 			}
@@ -84,7 +86,7 @@ func TestRightsToLook(t *testing.T) {
 	// which is asked for in test/e2e. No recorded worker has a ClusterProfile; TestClusterProfile of
 	// pkg/inspect/read reads one.
 	unseen := []string{"list leases", "get localqueues/pendingworkloads", "get clusterqueues/pendingworkloads", "get clusterprofiles"}
-	for _, r := range append(reading, recording...) {
+	for _, r := range slices.Concat(reading, recording, past) {
 		for _, verb := range r.Verbs {
 			what := verb + " " + r.Resource.Resource
 			assert.Check(t, used[what] || verb == "watch" || slices.Contains(unseen, what), "nobody asks to %s", what)

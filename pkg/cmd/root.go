@@ -17,6 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/doctor"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/exec"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/explain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/history"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/kinds"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/logs"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/ls"
@@ -89,7 +90,7 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 		return &util.UsageError{Err: util.SuggestFlag(cmd, err), Command: cmd.CommandPath()}
 	})
 	addGlobalFlags(root, flags, complete.New(env, flags))
-	root.AddCommand(ls.NewCommand(env, flags), trace.NewCommand(env, flags), check.NewCommand(env, flags), doctor.NewCommand(env, flags), explain.NewCommand(env, flags), kinds.NewCommand(env, flags), queues.NewCommand(env, flags),
+	root.AddCommand(ls.NewCommand(env, flags), trace.NewCommand(env, flags), check.NewCommand(env, flags), doctor.NewCommand(env, flags), explain.NewCommand(env, flags), kinds.NewCommand(env, flags), queues.NewCommand(env, flags), history.NewCommand(env, flags),
 		dispatch.NewCommand(env, flags), cancel.NewCommand(env, flags), snapshot.NewCommand(env, flags), recreate.NewCommand(env, flags), completion.NewCommand(env), newOptionsCommand(), newVersionCommand(env))
 	root.AddCommand(logs.NewCommand(env, flags), exec.NewCommand(env, flags), portforward.NewCommand(env, flags), wait.NewCommand(env, flags))
 	setHelp(root)

@@ -24,8 +24,9 @@ import (
 // that what one of them begins to read is not forgotten; and to each of these requests the
 // snapshot gives the answer of the cluster.
 func TestSnapshotHoldsWhatIsRead(t *testing.T) {
-	// No snapshot holds nodes, accounts or what Kueue computes, and commands do without.
-	left := sets.New("nodes", "serviceaccounts", "localqueues/pendingworkloads", "clusterqueues/pendingworkloads")
+	// No snapshot holds nodes, accounts, Kueue's configuration or what Kueue computes, and commands
+	// do without.
+	left := sets.New("nodes", "serviceaccounts", "configmaps", "localqueues/pendingworkloads", "clusterqueues/pendingworkloads")
 	for _, dir := range lookedAt(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +61,7 @@ func TestSnapshotHoldsWhatIsRead(t *testing.T) {
 				{"queues", "--all-contexts"},
 				{"queues", "-n", "default", "--all-contexts"},
 				{"kinds", "-A", "--all-contexts"},
+				{"history", "-A"},
 			} {
 				_, told, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
 				assert.Assert(t, code != util.ExitUsage, told)

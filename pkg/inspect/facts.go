@@ -48,6 +48,8 @@ type Facts struct {
 	Kueue *KueueFacts
 	// NoKueue is whether it was asked, and does not serve it.
 	NoKueue bool
+	// Past is nil where nobody asked for Jobs that finished.
+	Past *Past
 	// Site is nil where nobody asked what is there for pods.
 	Site *Site
 	// Setup is how the cluster is set up; only doctor asks for it, and it is nil otherwise.

@@ -102,6 +102,11 @@ func (f *Facts) uids() []string {
 	for _, name := range slices.Sorted(maps.Keys(f.Namespaces)) {
 		add(f.Namespaces[name].UID)
 	}
+	if f.Past != nil {
+		for _, w := range f.Past.Workloads {
+			add(w.UID)
+		}
+	}
 	if k := f.Kueue; k != nil {
 		for _, o := range k.Workloads {
 			add(string(o.UID))
@@ -141,7 +146,7 @@ func (f *Facts) With(g *Facts) *Facts {
 			c.Kinds = append(c.Kinds, g.Kinds[i])
 		}
 	}
-	c.Kueue = f.Kueue.with(g.Kueue)
+	c.Kueue, c.Past = f.Kueue.with(g.Kueue), f.Past.with(g.Past)
 	c.NoKueue = c.Kueue == nil && (f.NoKueue || g.NoKueue)
 	c.Setup = f.Setup.with(g.Setup)
 	c.Gaps, c.Unasked = stillLacking(f, g)

@@ -14,19 +14,28 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Sorter orders Jobs by a field that a user chose with --sort-by. The zero value
+// Sorter orders Jobs by a field that a user chose with --sort-by.
+type Sorter = SorterOf[inspect.Job]
+
+// SorterOf orders values by a field that a user chose with --sort-by. The zero value
 // leaves them as they are.
 //
 // kubectl's own sorter is not used: it parses the path anew in each comparison,
 // and ends the process on a field that it cannot compare.
-type Sorter struct{ path *jsonpath.JSONPath }
+type SorterOf[T any] struct{ path *jsonpath.JSONPath }
 
 // NewSorter checks a JSONPath expression, such as ".creationTimestamp" or
 // "{.status}", or, as for kubectl get, ".metadata.creationTimestamp". A path to a field
 // that no Job can have, or that has no order, is an error.
 func NewSorter(expression string) (*Sorter, error) {
+	return newSorter(expression, fullJob(), "jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name")
+}
+
+// newSorter is NewSorter for values of which one that has every field tells whether a path leads
+// anywhere, and otherwise what to say.
+func newSorter[T any](expression string, sample *T, hint string) (*SorterOf[T], error) {
 	if expression == "" {
-		return &Sorter{}, nil
+		return &SorterOf[T]{}, nil
 	}
 	relaxed, err := get.RelaxedJSONPathExpression(expression)
 	if err != nil {
@@ -37,47 +46,54 @@ func NewSorter(expression string) (*Sorter, error) {
 	if err := path.Parse(relaxed); err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
 	}
-	s := &Sorter{path: path}
-	// A Job with every field set tells whether the path leads anywhere.
-	sample := fullJob()
+	s := &SorterOf[T]{path: path}
 	if _, err := path.FindResults(*sample); err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
 	}
 	if s.key(sample) == nil {
-		return nil, fmt.Errorf("cannot sort by %q: jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name", expression)
+		return nil, fmt.Errorf("cannot sort by %q: %s", expression, hint)
 	}
 	return s, nil
 }
 
-// IsNone says whether it leaves Jobs as they are.
-func (s *Sorter) IsNone() bool { return s.path == nil }
+// IsNone says whether it leaves values as they are.
+func (s *SorterOf[T]) IsNone() bool { return s.path == nil }
 
-// Sort orders Jobs and leaves those that are equal in the order they had. A Job
-// that lacks the field comes first, as kubectl has it.
-func (s *Sorter) Sort(jobs []*inspect.Job) {
+// Sort orders values and leaves those that are equal in the order they had. One that
+// lacks the field comes first, as kubectl has it.
+func (s *SorterOf[T]) Sort(values []*T) {
 	if s.path == nil {
 		return
 	}
 	type keyed struct {
-		key any
-		job *inspect.Job
+		key   any
+		value *T
 	}
-	rows := make([]keyed, len(jobs))
-	for i := range jobs {
-		rows[i] = keyed{s.key(jobs[i]), jobs[i]}
+	rows := make([]keyed, len(values))
+	for i := range values {
+		rows[i] = keyed{s.key(values[i]), values[i]}
 	}
 	slices.SortStableFunc(rows, func(a, b keyed) int { return compareKeys(a.key, b.key) })
 	for i := range rows {
-		jobs[i] = rows[i].job
+		values[i] = rows[i].value
 	}
 }
 
-// key is the value the path leads to as an int64, a string, a bool or a
+// SortValues is Sort for a list of the values themselves.
+func (s *SorterOf[T]) SortValues(values []T) {
+	sorted := pointers(slices.Clone(values))
+	s.Sort(sorted)
+	for i := range sorted {
+		values[i] = *sorted[i]
+	}
+}
+
+// key is the value the path leads to as an int64, a float64, a string, a bool or a
 // time.Time; nil where there is none.
-func (s *Sorter) key(j *inspect.Job) any {
+func (s *SorterOf[T]) key(of *T) any {
 	// The path itself is known to be good; an error is an index beyond the end of
 	// a list, and so no value.
-	results, err := s.path.FindResults(*j)
+	results, err := s.path.FindResults(*of)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil
 	}
@@ -98,6 +114,8 @@ func (s *Sorter) key(j *inspect.Job) any {
 		return v.Bool()
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return v.Int()
+	case reflect.Float64:
+		return v.Float()
 	default:
 		return nil
 	}
@@ -116,6 +134,10 @@ func compareKeys(a, b any) int {
 		}
 	case int64:
 		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y)
+		}
+	case float64:
+		if y, ok := b.(float64); ok {
 			return cmp.Compare(x, y)
 		}
 	case time.Time:

@@ -6,6 +6,7 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 const (
 	Look           = "look"
 	LookSecrets    = "look-secrets"
+	History        = "history"
 	TraceFile      = "trace-file"
 	Doctor         = "doctor"
 	Snapshot       = "snapshot"
@@ -20,7 +21,7 @@ const (
 
 // Tasks returns all of them.
 func Tasks() []Task {
-	return []Task{look(), lookSecrets(), traceFile(), doctor(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
+	return []Task{look(), lookSecrets(), history(), traceFile(), doctor(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
 }
 
 // noReference is what there is not without looking at what pod templates name.
@@ -45,7 +46,7 @@ func identity() Right {
 
 func look() Task {
 	return Task{
-		Name: Look, Title: "Look at Jobs and queues: `ls`, `trace`, `check`, `queues`, and `--watch`", Where: "every cluster that is looked at",
+		Name: Look, Title: "Look at Jobs and queues: `ls`, `trace`, `check`, `queues`, `history`, and `--watch`", Where: "every cluster that is looked at",
 		// Who may not watch what is listed gets it listed again every two seconds with --watch.
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch"}, Without: "no Job is seen"},
@@ -77,6 +78,15 @@ func lookSecrets() Task {
 		Rights: []Right{
 			{Scope: InKueue, Resource: core("secrets"), Verbs: []string{"get"}, Without: "where a MultiKueueCluster leads is found by its Workloads only", IsOptional: true},
 			{Scope: InKueue, Resource: schema.GroupResource{Group: "multicluster.x-k8s.io", Resource: "clusterprofiles"}, Verbs: []string{"get"}, Without: "where a MultiKueueCluster with a ClusterProfile leads is found by its Workloads only", IsOptional: true},
+		},
+	}
+}
+
+func history() Task {
+	return Task{
+		Name: History, Title: "See what ran: `history`", Where: "management clusters", Needs: []string{Look},
+		Rights: []Right{
+			{Scope: InKueue, Resource: core("configmaps"), Verbs: []string{"get"}, Names: []string{"kueue-manager-config"}, Without: "how long Kueue keeps finished Workloads is unknown", IsOptional: true},
 		},
 	}
 }

@@ -38,6 +38,11 @@ func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, 
 	}
 	err = listKinds(ctx, c, q, q.listed(f.Kinds), err, func(j inspect.Job) { f.Jobs = append(f.Jobs, &j) }, later)
 	f.SortJobs()
+	return addListed(f, err)
+}
+
+// addListed makes gaps of what could not be listed. The error is why there is nothing at all.
+func addListed(f *inspect.Facts, err error) error {
 	var partial *ListError
 	if !errors.As(err, &partial) {
 		return err

@@ -22,6 +22,9 @@ type Want struct {
 	// Named, if it is set, is in place of Jobs: those of one name, and all that concerns
 	// them, wherever it leads.
 	Named *Wanted
+	// Past is whether, in place of all else, only those of the Jobs are read that are delegated and
+	// finished, and what Kueue keeps about them.
+	Past bool
 	// Mirrors is whether to find out which contexts run the Jobs, and to set their Mirrors.
 	Mirrors bool
 	// Evidence is all that rules judge by: of those Jobs that are delegated or mirrors, the
@@ -64,7 +67,11 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 			jobs := w.Jobs.Across(ctx, f)
 			w.Jobs = &jobs
 		}
-		clusters = askAll(ctx, f, w.read)
+		question := w.read
+		if w.Past {
+			question = w.readPast
+		}
+		clusters = askAll(ctx, f, question)
 	}
 	if w.Known != nil {
 		w.keepKnown(clusters)

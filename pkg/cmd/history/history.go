@@ -1,0 +1,165 @@
+// Package history shows what delegated Jobs did that finished.
+package history
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// historyFlags are what a user typed after history.
+type historyFlags struct {
+	*util.GlobalFlags
+	selector, since, by, sortBy, output string
+	noHeaders                           bool
+}
+
+// historyOptions are what history needs to run, checked.
+type historyOptions struct {
+	util.Environment
+	flags    *util.GlobalFlags
+	contexts []fleet.Context
+	query    read.Query
+	since    time.Duration
+	by       history.By
+	jobs     *printers.SorterOf[inspect.PastJob]
+	groups   *printers.SorterOf[inspect.HistorySum]
+	format   *printers.Format
+	table    printers.TableOptions
+}
+
+// NewCommand makes the command.
+func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
+	f := &historyFlags{GlobalFlags: global}
+	cmd := &cobra.Command{
+		Use: "history [options]",
+
+		DisableFlagsInUseLine: true,
+		Short:                 "Show what ran, where, and how long it waited",
+		Long: `Show the delegated Jobs that finished, on all contexts of the kubeconfig unless some are
+chosen: where each ran, how long it waited and ran, and what it used. The latest is first.
+
+WAITED is the time from the creation to the last admission, without LOST: the time that
+a Job was admitted before evictions. RAN is the time from the last admission to the end.
+RESOURCES are what all Pods of the Job were given, by the quota of the management cluster.
+
+With --by there is one row for each group: WAIT and RUN are what half of the Jobs did not
+exceed, WAIT-P90 is what nine of ten did not exceed. HOURS are RESOURCES times RAN, of
+memory GiB hours.
+
+Everything is read from objects: finished Jobs, and the Workloads that Kueue keeps with
+them. What was deleted, by its TTL or by Kueue's objectRetentionPolicies, is not shown.
+A question mark is what nothing tells: Jobs of dispatch have no Workload. The exit code
+is 4 if a context could not be read.`,
+		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig
+  NAME history -A --since 7d
+
+  # How long each queue had its Jobs wait
+  NAME history -A --since 7d --by queue
+
+  # GPU hours of each team, for a spreadsheet
+  NAME history -A --since 30d --by label=team -o csv
+
+  # The Jobs that waited longest come last
+  NAME history -n ml --sort-by .waitSeconds
+
+  # With queues, flavors and reasons
+  NAME history -n ml -o wide`, "NAME", env.DisplayName()),
+		Args: util.NoArguments,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.addTo(cmd)
+	cmd.RunE = util.Runs(func([]string) (*historyOptions, error) { return f.toOptions(env) })
+	return cmd
+}
+
+func (f *historyFlags) addTo(cmd *cobra.Command) {
+	f.AddNamespacesFlag(cmd, "list")
+	f.AddKindsFlag(cmd, "Kinds to read; MultiKueue's Jobs of other kinds are known by their Workloads", "job")
+	f.AddFromFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
+	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
+	flags.StringVar(&f.since, "since", "", "Show only Jobs that finished less than this ago, such as 7d, 36h or 90m")
+	util.Describe(cmd, util.ForObjects, util.OneOf("1d", "7d", "30d"), "since")
+	flags.StringVar(&f.by, "by", "", "Show sums of Jobs that have this in common; label= takes the key of a label. One of: ("+strings.Join(history.ByValues(), ", ")+")")
+	util.Describe(cmd, util.ForOutput, util.OneOf(history.ByValues()...), "by")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Sort rows by a field, given as a JSONPath expression (e.g. '.waitSeconds', or with --by '.jobs')")
+	util.Describe(cmd, util.ForOutput, util.OneOf(".finishedAt", ".waitSeconds", ".runSeconds", ".lostSeconds", ".name", ".jobs", ".failed", ".waitMedianSeconds", ".waitP90Seconds"), "sort-by")
+	formats := slices.Concat(printers.Formats(), []string{printers.CSV})
+	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
+	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without sums, titles and notes")
+	util.Describe(cmd, util.ForOutput, nil, "no-headers")
+}
+
+func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) {
+	o := &historyOptions{Environment: env, flags: f.GlobalFlags}
+	var sinceErr, byErr, formatErr, sortErr error
+	o.since, sinceErr = parseAge(f.since)
+	o.by, byErr = history.ParseBy(f.by)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, printers.CSV)
+	o.jobs, o.groups, sortErr = printers.NewHistorySorters(f.sortBy, f.by != "")
+	if err := errors.Join(sinceErr, byErr, formatErr, sortErr); err != nil {
+		return nil, &util.UsageError{Err: err}
+	}
+	o.query = read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.selector, Kinds: f.Kinds, Labels: o.by.Labels()}
+	var err error
+	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
+		return nil, err
+	}
+	o.table = printers.TableOptions{
+		Contexts: len(o.contexts) > 1, Namespaces: f.AllNamespaces, Wide: o.format.Wide(),
+		NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
+	}
+	return o, nil
+}
+
+// days are the days and weeks that a duration begins with: time.ParseDuration has none.
+var days = regexp.MustCompile(`^([0-9]{1,5})([dw])`)
+
+// parseAge reads a duration such as 7d, 1d12h or 90m; "" is zero.
+func parseAge(text string) (time.Duration, error) {
+	var age time.Duration
+	rest := text
+	for {
+		found := days.FindStringSubmatch(rest)
+		if found == nil {
+			break
+		}
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			return 0, err
+		}
+		unit := 24 * time.Hour
+		if found[2] == "w" {
+			unit *= 7
+		}
+		age, rest = age+time.Duration(n)*unit, rest[len(found[0]):]
+	}
+	if rest != "" {
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return 0, fmt.Errorf("--since %q is no duration; write it as 7d, 36h or 90m", text)
+		}
+		age += d
+	}
+	if text != "" && age <= 0 {
+		return 0, fmt.Errorf("--since must be more than zero, not %s", text)
+	}
+	return age, nil
+}

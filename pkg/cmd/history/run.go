@@ -1,0 +1,68 @@
+package history
+
+import (
+	"context"
+	"io"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// Run reads and prints.
+func (o *historyOptions) Run(ctx context.Context) error {
+	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, o.query.Kinds)
+	if err != nil {
+		return err
+	}
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Past: true, Addresses: o.flags.Addresses(o.contexts, f), Now: o.Clock.Now})
+	if err := util.Interrupted(ctx); err != nil {
+		return err
+	}
+	options := history.Options{By: o.by, IsSelected: o.query.LabelSelector != ""}
+	if o.since > 0 {
+		options.Since = o.Clock.Now().Add(-o.since)
+	}
+	list := history.List(inventory, options)
+	o.jobs.SortValues(list.Items)
+	o.groups.SortValues(list.Groups)
+	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+		return err
+	}
+	table := o.TableNow(o.table)
+	if !o.format.TellsErrors() && (!o.format.IsTable() || table.NoHeaders) {
+		for _, u := range list.Unchecked {
+			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
+		}
+	}
+	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
+		util.Tell(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
+	}
+	return util.Incomplete(list.Unchecked)
+}
+
+func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {
+	switch {
+	case o.format.Is(printers.CSV):
+		return printers.HistoryCSV(w, list, o.table.NoHeaders)
+	case o.format.IsPerJob():
+		return o.format.PrintPast(w, list)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, list)
+	}
+	table := o.TableNow(o.table)
+	table.Contexts = table.Contexts && hasSeveralContexts(list)
+	return printers.History(w, list, table)
+}
+
+// hasSeveralContexts says whether Jobs are on more than one context.
+func hasSeveralContexts(list *inspect.HistoryList) bool {
+	for i := range list.Items {
+		if list.Items[i].Context != list.Items[0].Context {
+			return true
+		}
+	}
+	return false
+}

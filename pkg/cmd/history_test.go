@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestHistory: rows and sums of a recorded MultiKueue, in all formats.
+func TestHistory(t *testing.T) {
+	dir := filepath.Join(recordings, "many-edits-one-timed-out")
+	for name, args := range map[string][]string{
+		"history.txt":          {"-A"},
+		"history-wide.txt":     {"-A", "-o", "wide"},
+		"history-by.txt":       {"-A", "--by", "cluster"},
+		"history-markdown.txt": {"-A", "-o", "markdown"},
+		"history-names.txt":    {"-A", "-o", "name"},
+		"history-csv.txt":      {"-A", "-o", "csv"},
+		"history-by-csv.txt":   {"-A", "-o", "csv", "--by", "queue"},
+		"history-sorted.txt":   {"-A", "--no-headers", "--sort-by", ".waitSeconds"},
+		"history-columns.txt":  {"-n", "default", "-o", "custom-columns=JOB:.name,RAN:.runSeconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, told, code := run(t, append([]string{"history", "--from", dir}, args...)...)
+			assert.Equal(t, code, util.ExitOK, told)
+			golden.Assert(t, out, name)
+			if strings.Contains(name, "csv") {
+				rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+				assert.Assert(t, err == nil && len(rows) > 1, "%v", err)
+			}
+		})
+	}
+	for _, c := range []struct{ args, told string }{
+		{"--by user", `--by must be one of (namespace, queue, owner, cluster, label=KEY), not "user"`},
+		{"--since yesterday", `--since "yesterday" is no duration; write it as 7d, 36h or 90m`},
+		{"--since 0d", "--since must be more than zero, not 0d"},
+		{"--sort-by .none", `cannot sort by ".none": jobs have no such field`},
+		{"--by queue --sort-by .name", `cannot sort by ".name": groups have no such field`},
+	} {
+		_, told, code := run(t, append([]string{"history", "--from", dir}, strings.Fields(c.args)...)...)
+		assert.Equal(t, code, util.ExitUsage)
+		assert.Assert(t, strings.Contains(told, c.told), told)
+	}
+}
+
+// TestHistoryDocument: the document is as its schema says, and --since and a selector leave out what
+// they should.
+func TestHistoryDocument(t *testing.T) {
+	dir := filepath.Join(recordings, "many-edits-one-timed-out")
+	read := func(args ...string) *inspect.HistoryList {
+		out, told, code := run(t, append([]string{"history", "-A", "-o", "json", "--from", dir}, args...)...)
+		assert.Equal(t, code, util.ExitOK, told)
+		fits(t, "historylist", out)
+		list := &inspect.HistoryList{}
+		assert.NilError(t, json.Unmarshal([]byte(out), list))
+		return list
+	}
+	all := read()
+	assert.Equal(t, len(all.Items), 6)
+	assert.Equal(t, all.Total.Failed, 2)
+	assert.Equal(t, all.Total.Deleted, 2)
+	// The recording has its own time, and nothing is older than what was created in it.
+	assert.Equal(t, len(read("--since", "52w").Items), 6)
+	assert.Equal(t, len(read("--since", "1s").Items), 0)
+	selected := read("-l", "batch.kubernetes.io/cronjob-scheduled-timestamp!=x")
+	assert.Equal(t, len(selected.Items)+selected.Omitted[0].Count, 6)
+	assert.Equal(t, len(read("--by", "label=team").Groups), 1)
+}
+
+// TestHistoryIncomplete: what could not be read is said first, and the exit code tells.
+func TestHistoryIncomplete(t *testing.T) {
+	for name, want := range map[string]string{
+		"worker-lost":       "No delegated Jobs finished, in what was read\nnot checked: context kwok-w1 (",
+		"workers-only-user": "No delegated Jobs finished, in what was read\nnot checked: origins of mirrors (no management cluster was read)\n",
+	} {
+		out, _, code := run(t, "history", "-A", "--from", filepath.Join(recordings, name))
+		assert.Equal(t, code, util.ExitPartial)
+		begins := strings.HasPrefix(out, want)
+		assert.Assert(t, begins, out)
+		out, told, code := run(t, "history", "-A", "--no-headers", "--from", filepath.Join(recordings, name))
+		assert.Equal(t, code, util.ExitPartial)
+		assert.Equal(t, out, "")
+		assert.Assert(t, strings.Contains(told, "not checked: "), told)
+	}
+}
+
+// TestHistoryKinds: MultiKueue's objects of other kinds are known by their Workloads, and read
+// themselves if they are asked for.
+func TestHistoryKinds(t *testing.T) {
+	dir := filepath.Join(recordings, "jobsets")
+	for _, args := range [][]string{nil, {"--kinds", "all"}} {
+		var list inspect.HistoryList
+		decode(t, &list, append([]string{"history", "-A", "-o", "json", "--from", dir}, args...)...)
+		found := false
+		for i := range list.Items {
+			j := &list.Items[i]
+			if j.Kind == "JobSet" && j.Name == "js-done" {
+				found = true
+				assert.Equal(t, j.Result, inspect.ResultComplete)
+				assert.Equal(t, time.Duration(*j.RunSeconds)*time.Second, 11*time.Second)
+			}
+		}
+		assert.Assert(t, found, "%v: %+v", args, list.Items)
+	}
+}

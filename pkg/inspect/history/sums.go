@@ -1,0 +1,184 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// By is what Jobs are summed up by.
+type By struct {
+	name string
+	// label is the key of a label, for byLabel.
+	label string
+}
+
+// The values of --by.
+const (
+	byNamespace = "namespace"
+	byQueue     = "queue"
+	byOwner     = "owner"
+	byCluster   = "cluster"
+	byLabel     = "label"
+)
+
+// ByValues are what By may be. The last takes the key of a label behind it.
+func ByValues() []string { return []string{byNamespace, byQueue, byOwner, byCluster, byLabel + "="} }
+
+// ParseBy reads what Jobs are summed up by; "" is the zero value.
+func ParseBy(text string) (By, error) {
+	name, label, hasLabel := strings.Cut(text, "=")
+	switch {
+	case text == "":
+		return By{}, nil
+	case name == byLabel && hasLabel:
+		if wrong := validation.IsQualifiedName(label); len(wrong) > 0 {
+			return By{}, fmt.Errorf("--by %s: %q is no key of a label: %s", text, label, strings.Join(wrong, "; "))
+		}
+		return By{name, label}, nil
+	case name == byLabel:
+		return By{}, errors.New("--by label takes the key of a label: --by label=KEY")
+	case !hasLabel && slices.Contains(ByValues(), name):
+		return By{name: name}, nil
+	}
+	return By{}, fmt.Errorf("--by must be one of (%sKEY), not %q", strings.Join(ByValues(), ", "), text)
+}
+
+// String is what a user typed.
+func (b By) String() string {
+	if b.name == byLabel {
+		return byLabel + "=" + b.label
+	}
+	return b.name
+}
+
+// Labels are those that Jobs have to be read with.
+func (b By) Labels() []string {
+	if b.label == "" {
+		return nil
+	}
+	return []string{b.label}
+}
+
+// group is the group of a Job, "" if it has none.
+func (b By) group(j *inspect.PastJob, isAmbiguous map[string]bool) string {
+	switch b.name {
+	case byNamespace:
+		return j.Namespace
+	case byQueue:
+		if j.Queue == "" {
+			return ""
+		}
+		return j.Namespace + "/" + j.Queue
+	case byOwner:
+		return string(j.ManagedBy)
+	case byCluster:
+		if j.Cluster == nil {
+			return ""
+		}
+		if isAmbiguous[*j.Cluster] {
+			return *j.Cluster + " of " + j.Context
+		}
+		return *j.Cluster
+	}
+	return j.Labels[b.label]
+}
+
+// groups sums up Jobs by what they have in common: those with the most Jobs first.
+func groups(jobs []inspect.PastJob, by By) []inspect.HistorySum {
+	parts := map[string][]inspect.PastJob{}
+	isAmbiguous := ambiguous(jobs)
+	for i := range jobs {
+		name := by.group(&jobs[i], isAmbiguous)
+		parts[name] = append(parts[name], jobs[i])
+	}
+	sums := []inspect.HistorySum{}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		sums = append(sums, sum(name, parts[name]))
+	}
+	slices.SortStableFunc(sums, func(a, b inspect.HistorySum) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	return sums
+}
+
+// ambiguous are the names that several management clusters have for their workers: nothing says
+// that they mean the same cluster.
+func ambiguous(jobs []inspect.PastJob) map[string]bool {
+	manager, is := map[string]string{}, map[string]bool{}
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Cluster == nil || *j.Cluster == "" {
+			continue
+		}
+		first, known := manager[*j.Cluster]
+		if known && first != j.Context {
+			is[*j.Cluster] = true
+		}
+		manager[*j.Cluster] = j.Context
+	}
+	return is
+}
+
+// sum sums up Jobs.
+func sum(group string, jobs []inspect.PastJob) inspect.HistorySum {
+	s := inspect.HistorySum{Group: group, Jobs: len(jobs), ResourceHours: map[string]float64{}, Clusters: []string{}}
+	var waits, runs []int64
+	clusters := map[string]bool{}
+	for i := range jobs {
+		j := &jobs[i]
+		switch j.Result {
+		case inspect.ResultFailed:
+			s.Failed++
+		case inspect.ResultDeleted:
+			s.Deleted++
+		default:
+		}
+		waits, runs = known(waits, j.WaitSeconds), known(runs, j.RunSeconds)
+		if j.Evictions != nil {
+			s.Evictions += int64(*j.Evictions)
+		}
+		if j.LostSeconds != nil {
+			s.LostSeconds += *j.LostSeconds
+		}
+		if j.ResourceHours != nil {
+			s.Measured++
+		}
+		for name, n := range j.ResourceHours {
+			s.ResourceHours[name] += n
+		}
+		if j.Cluster != nil && *j.Cluster != "" {
+			clusters[*j.Cluster] = true
+		}
+	}
+	s.Waits, s.WaitMedianSeconds, s.WaitP90Seconds = len(waits), Quantile(waits, 0.5), Quantile(waits, 0.9)
+	s.Runs, s.RunMedianSeconds = len(runs), Quantile(runs, 0.5)
+	s.Clusters = append(s.Clusters, slices.Sorted(maps.Keys(clusters))...)
+	return s
+}
+
+func known(values []int64, value *int64) []int64 {
+	if value == nil {
+		return values
+	}
+	return append(values, *value)
+}
+
+// Quantile is the value that a part of all values does not exceed, and that is one of them; nil
+// without any (the nearest rank).
+func Quantile(values []int64, part float64) *int64 {
+	if len(values) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := 0
+	for rank < len(sorted)-1 && float64(rank+1) < part*float64(len(sorted)) {
+		rank++
+	}
+	return new(sorted[rank])
+}

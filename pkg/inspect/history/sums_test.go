@@ -1,0 +1,101 @@
+package history_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func by(t *testing.T, text string) history.By {
+	t.Helper()
+	b, err := history.ParseBy(text)
+	assert.NilError(t, err)
+	assert.Equal(t, b.String(), text)
+	return b
+}
+
+// TestGroups: sums of Jobs by each of what they may have in common.
+func TestGroups(t *testing.T) {
+	var jobs []*inspect.Job
+	var workloads []*kueue.Past
+	for i := range 10 {
+		name := fmt.Sprint("j", i)
+		jobs = append(jobs, job(name, delegation.MultiKueue, delegation.Complete, func(j *inspect.Job) {
+			j.Labels = map[string]string{"team": []string{"vision", "speech"}[i%2]}
+		}))
+		workloads = append(workloads, past(name, func(w *kueue.Past) {
+			w.AdmittedAt = at(i + 1)
+			w.Cluster = []string{"paris", "paris", "tokyo"}[i%3]
+		}))
+	}
+	jobs = append(jobs, job("failed", delegation.Dispatch, delegation.Failed, func(j *inspect.Job) { j.Namespace = "etl" }))
+	for of, want := range map[string][]string{
+		"namespace":  {"ml 10 0 [paris tokyo]", "etl 1 1 []"},
+		"queue":      {"ml/gpu 10 0 [paris tokyo]", " 1 1 []"},
+		"owner":      {"kueue.x-k8s.io/multikueue 10 0 [paris tokyo]", "jobmanagedby.github.io/dispatch 1 1 []"},
+		"cluster":    {"paris 7 0 [paris]", "tokyo 3 0 [tokyo]", " 1 1 []"},
+		"label=team": {"speech 5 0 [paris tokyo]", "vision 5 0 [paris tokyo]", " 1 1 []"},
+	} {
+		list := listOf(history.Options{By: by(t, of)}, jobs, workloads...)
+		var got []string
+		for _, s := range list.Groups {
+			got = append(got, fmt.Sprintf("%s %d %d %v", s.Group, s.Jobs, s.Failed, s.Clusters))
+		}
+		assert.DeepEqual(t, got, want)
+	}
+	s := listOf(history.Options{By: by(t, "namespace")}, jobs, workloads...).Groups[0]
+	// The waits are 1 to 10 minutes, and the runs 50 to 59.
+	assert.Equal(t, *s.WaitMedianSeconds, int64(5*60))
+	assert.Equal(t, *s.WaitP90Seconds, int64(9*60))
+	assert.Equal(t, *s.RunMedianSeconds, int64(54*60))
+	assert.Equal(t, s.Waits, 10)
+	gpuMinutes := 0
+	for i := range 10 {
+		gpuMinutes += 4 * (59 - i)
+	}
+	assert.Assert(t, s.ResourceHours["nvidia.com/gpu"]-float64(gpuMinutes)/60 < 1e-9)
+}
+
+// TestSameNames: workers of one name that belong to two management clusters are two groups.
+func TestSameNames(t *testing.T) {
+	read := func(context, uid string) *inspect.Facts {
+		j := job(context, delegation.MultiKueue, delegation.Complete, nil)
+		j.Context = context
+		return &inspect.Facts{Context: context, ClusterUID: uid, Jobs: []*inspect.Job{j}, Past: &inspect.Past{Workloads: []*kueue.Past{past(context, nil)}}}
+	}
+	list := history.List(inspect.NewInventory(now, []*inspect.Facts{read("east", "1"), read("west", "2")}, nil), history.Options{By: by(t, "cluster")})
+	assert.Equal(t, list.Groups[0].Group, "paris of east")
+	assert.Equal(t, list.Groups[1].Group, "paris of west")
+}
+
+// TestQuantile: the nearest rank, which is one of the values.
+func TestQuantile(t *testing.T) {
+	assert.Assert(t, history.Quantile(nil, 0.5) == nil)
+	for _, c := range []struct {
+		values      []int64
+		median, p90 int64
+	}{
+		{[]int64{7}, 7, 7},
+		{[]int64{9, 1}, 1, 9},
+		{[]int64{3, 1, 2}, 2, 3},
+		{[]int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 5, 9},
+		{[]int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 100}, 1, 1},
+	} {
+		assert.Equal(t, *history.Quantile(c.values, 0.5), c.median, "%v", c.values)
+		assert.Equal(t, *history.Quantile(c.values, 0.9), c.p90, "%v", c.values)
+	}
+}
+
+// TestParseBy: what --by may not be.
+func TestParseBy(t *testing.T) {
+	for _, text := range []string{"user", "label", "label=", "label=a b", "queue=x"} {
+		_, err := history.ParseBy(text)
+		assert.ErrorContains(t, err, "--by", text)
+	}
+}

@@ -1,0 +1,133 @@
+package read
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// readPast reads what is left of the delegated Jobs of a cluster that finished: the Jobs, and
+// the Workloads beside them. The label selector is for Jobs: their Workloads need not have the
+// labels.
+func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
+	facts := factsOf(c)
+	r := openKueue(ctx, c, facts)
+	past := &inspect.Past{}
+	facts.Past = past
+	if r.hasKueue() {
+		r.readPastWorkloads(ctx, w.Jobs, past)
+		r.wg.Go(func() {
+			// Who may not read that is not told so: the Workloads tell which clusters they were given to.
+			_ = listObjects(ctx, c, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(*struct{}) { past.IsManager = true })
+		})
+		r.wg.Go(func() {
+			retention := readRetention(ctx, c)
+			r.store(func() { past.Retention = retention })
+		})
+	}
+	jobs := &inspect.Facts{Gaps: map[inspect.Part]error{}}
+	err := listFinished(ctx, jobs, c, *w.Jobs)
+	r.wg.Wait()
+	err = beyondJobs(jobs, err)
+	facts.Namespace, facts.Kinds, facts.Jobs = jobs.Namespace, jobs.Kinds, jobs.Jobs
+	for part, err := range jobs.Gaps {
+		facts.AddGap(part, err)
+	}
+	facts.Skew = c.Skew()
+	if err != nil {
+		return facts, err
+	}
+	return facts, context.Cause(ctx)
+}
+
+// listFinished reads the delegated Jobs that finished.
+func listFinished(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query) error {
+	kinds, err := q.Served(ctx, c)
+	f.Namespace, f.Kinds = q.namespace(c), kinds
+	f.AddGap(inspect.PartKinds, err)
+	keep := func(j inspect.Job) {
+		if j.IsDelegated() && (j.Status.IsFinished() || j.FinishedTime != nil) {
+			f.Jobs = append(f.Jobs, &j)
+		}
+	}
+	// A Job whose status depends on a Workload has not begun.
+	notBegun := func(claimable) {}
+	return addListed(f, listKinds(ctx, c, q, kinds, err, keep, notBegun))
+}
+
+// readPastWorkloads reads the Workloads that tell of Jobs which finished.
+func (r *factReader) readPastWorkloads(ctx context.Context, q *Query, past *inspect.Past) {
+	names, labels := interner{}, newLabelSets(q.Labels)
+	r.read(inspect.PartWorkloads, func() error {
+		return listObjects(ctx, r.cluster, r.resource("workloads"), q.namespace(r.cluster), metav1.ListOptions{}, func(o *kueue.PastWorkload) {
+			p := o.Past()
+			switch {
+			case p == nil:
+				return
+			case p.IsMirror:
+				past.HasMirrors = true
+				return
+			}
+			for _, text := range []*string{&p.Namespace, &p.APIVersion, &p.Kind, &p.Queue, &p.ClusterQueue, &p.Cluster, &p.Reason} {
+				*text = names.one(*text)
+			}
+			for i := range p.Holds {
+				p.Holds[i].Flavor, p.Holds[i].Resource = names.one(p.Holds[i].Flavor), names.one(p.Holds[i].Resource)
+			}
+			p.Labels = labels.of(o.Metadata.Labels)
+			past.Workloads = append(past.Workloads, p)
+		})
+	})
+}
+
+// configuration is where Kueue's manifests and chart put its configuration, and configurationKey is
+// the file in it (kueue: config/components/manager).
+const (
+	configuration    = "kueue-manager-config"
+	configurationKey = "controller_manager_config.yaml"
+)
+
+// readRetention reads how long Kueue keeps finished Workloads. Few users may read that, and it is
+// no error if they may not.
+func readRetention(ctx context.Context, c *fleet.Cluster) inspect.Retention {
+	object, err := Get[struct {
+		Data map[string]string `json:"data"`
+	}](ctx, c, corev1.SchemeGroupVersion.WithResource("configmaps"), kueue.Namespace, configuration)
+	if err != nil || object == nil {
+		return inspect.Retention{}
+	}
+	retention, err := retentionIn(object.Data[configurationKey])
+	if err != nil {
+		return inspect.Retention{}
+	}
+	return retention
+}
+
+func retentionIn(text string) (inspect.Retention, error) {
+	var config struct {
+		Kind      string `json:"kind"`
+		Retention struct {
+			Workloads struct {
+				AfterFinished *metav1.Duration `json:"afterFinished"`
+			} `json:"workloads"`
+		} `json:"objectRetentionPolicies"`
+	}
+	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
+		return inspect.Retention{}, err
+	}
+	if config.Kind != "Configuration" {
+		return inspect.Retention{}, errors.New("it is no configuration of Kueue")
+	}
+	retention := inspect.Retention{Known: true}
+	if after := config.Retention.Workloads.AfterFinished; after != nil {
+		retention.For = new(after.Duration)
+	}
+	return retention, nil
+}

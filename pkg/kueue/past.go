@@ -1,0 +1,143 @@
+package kueue
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// Reasons of the condition Finished (kueue: apis/kueue/v1beta2/workload_types.go). Any other
+// reason is one that the Job's own controller wrote.
+const (
+	FinishedSucceeded = "Succeeded"
+	FinishedFailed    = "Failed"
+	// OwnerNotFound: the Job was deleted before it finished.
+	OwnerNotFound = "OwnerNotFound"
+	// SliceReplaced: an elastic Job changed its size, and another Workload followed.
+	SliceReplaced = "WorkloadSliceReplaced"
+)
+
+// Past is what a Workload tells about a Job that finished. It is a small part of the
+// Workload: where there are many, no more is kept of them.
+type Past struct {
+	Namespace, Name, UID string
+	// JobUID is that of the Job, and APIVersion, Kind and Job are what it is; empty where
+	// nothing controls the Workload.
+	JobUID, APIVersion, Kind, Job string
+	// Queue is the LocalQueue, and ClusterQueue is where the quota came from.
+	Queue, ClusterQueue string
+	// Cluster is the MultiKueueCluster that ran it, "" for none.
+	Cluster string
+	// IsMirror is whether MultiKueue created it on a worker.
+	IsMirror bool
+	// CreatedAt, AdmittedAt and FinishedAt date it; zero where that is not known. AdmittedAt is
+	// the last admission.
+	CreatedAt, AdmittedAt, FinishedAt time.Time
+	// Lost is how long it was admitted before evictions, all such times together.
+	Lost time.Duration
+	// Evictions counts the evictions by their reasons.
+	Evictions map[string]int32
+	// Reason is why it finished.
+	Reason string
+	// Holds is what it was given, in all its Pods together.
+	Holds []Held
+	// Labels are those that were asked for.
+	Labels map[string]string
+}
+
+// PastWorkload is what a Past is made of.
+type PastWorkload struct {
+	Metadata struct {
+		Namespace         string                  `json:"namespace"`
+		Name              string                  `json:"name"`
+		UID               string                  `json:"uid"`
+		CreationTimestamp metav1.Time             `json:"creationTimestamp"`
+		Labels            map[string]string       `json:"labels"`
+		OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+	} `json:"metadata"`
+	Spec struct {
+		QueueName string `json:"queueName"`
+	} `json:"spec"`
+	Status WorkloadStatus `json:"status"`
+}
+
+// Past is what a Workload tells about a Job that finished, nil if it was neither admitted nor
+// has finished. A Workload without a Job that finished does not count; one of a Job that did may
+// be a moment behind.
+func (w *PastWorkload) Past() *Past {
+	conditions := w.Status.Conditions
+	finished := meta.FindStatusCondition(conditions, Finished)
+	if finished != nil && finished.Status != metav1.ConditionTrue {
+		finished = nil
+	}
+	admitted := meta.FindStatusCondition(conditions, Admitted)
+	if finished == nil && admitted == nil {
+		return nil
+	}
+	asWorkload := Workload{Status: w.Status}
+	asWorkload.OwnerReferences = w.Metadata.OwnerReferences
+	if asWorkload.IsVariant() {
+		return nil
+	}
+	p := &Past{
+		Namespace: w.Metadata.Namespace, Name: w.Metadata.Name, UID: w.Metadata.UID, JobUID: w.Metadata.Labels[delegation.JobUIDLabel],
+		Queue: w.Spec.QueueName, Cluster: asWorkload.ChosenCluster(), IsMirror: w.Metadata.Labels[delegation.MultiKueueOriginLabel] != "",
+		CreatedAt: w.Metadata.CreationTimestamp.Time, Evictions: w.Status.evictions(),
+		Lost: time.Duration(deref(w.Status.PastSeconds)) * time.Second,
+	}
+	if owner := metav1.GetControllerOf(&asWorkload); owner != nil {
+		p.APIVersion, p.Kind, p.Job = owner.APIVersion, owner.Kind, owner.Name
+		if p.JobUID == "" {
+			p.JobUID = string(owner.UID)
+		}
+	}
+	if finished != nil {
+		p.FinishedAt, p.Reason = finished.LastTransitionTime.Time, finished.Reason
+	}
+	if admitted != nil && admitted.Status == metav1.ConditionTrue {
+		p.AdmittedAt = admitted.LastTransitionTime.Time
+	}
+	if w.Status.Admission != nil {
+		p.ClusterQueue = w.Status.Admission.ClusterQueue
+		whole := ClaimedWorkload{}
+		whole.Status.Admission = w.Status.Admission
+		p.Holds = whole.holds()
+	}
+	return p
+}
+
+// evictions are how often it was evicted, by the reasons. Before Kueue counted, its condition
+// shows the last one.
+func (s *WorkloadStatus) evictions() map[string]int32 {
+	counts := map[string]int32{}
+	if s.Stats != nil {
+		for _, e := range s.Stats.Evictions {
+			counts[e.Reason] += e.Count
+		}
+	}
+	evicted := meta.FindStatusCondition(s.Conditions, Evicted)
+	if len(counts) == 0 && evicted != nil {
+		reason := evicted.Reason
+		if evicted.Status != metav1.ConditionTrue {
+			// Kueue overwrites the reason when the Workload has quota again.
+			reason = ""
+		}
+		counts[reason] = 1
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	return counts
+}
+
+// Evicted is how often it was evicted.
+func (p *Past) Evicted() int32 {
+	var n int32
+	for _, count := range p.Evictions {
+		n += count
+	}
+	return n
+}
