@@ -36,7 +36,7 @@ func (p *Past) with(other *Past) *Past {
 		return p
 	}
 	both := &Past{
-		Workloads: added(p.Workloads, other.Workloads, func(w *kueue.Past) string { return w.UID }),
+		Workloads:  added(p.Workloads, other.Workloads, func(w *kueue.Past) string { return w.UID }),
 		HasMirrors: p.HasMirrors || other.HasMirrors, IsManager: p.IsManager || other.IsManager, Retention: p.Retention,
 	}
 	if !both.Retention.Known {

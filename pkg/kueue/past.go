@@ -36,8 +36,9 @@ type Past struct {
 	// CreatedAt, AdmittedAt and FinishedAt date it; zero where that is not known. AdmittedAt is
 	// the last admission.
 	CreatedAt, AdmittedAt, FinishedAt time.Time
-	// Lost is how long it was admitted before evictions, all such times together.
-	Lost time.Duration
+	// Lost is how long it was admitted before evictions, all such times together; nil where Kueue
+	// does not say. Kueue forgets it when somebody deactivates the Workload.
+	Lost *time.Duration
 	// Evictions counts the evictions by their reasons.
 	Evictions map[string]int32
 	// Reason is why it finished.
@@ -86,7 +87,11 @@ func (w *PastWorkload) Past() *Past {
 		Namespace: w.Metadata.Namespace, Name: w.Metadata.Name, UID: w.Metadata.UID, JobUID: w.Metadata.Labels[delegation.JobUIDLabel],
 		Queue: w.Spec.QueueName, Cluster: asWorkload.ChosenCluster(), IsMirror: w.Metadata.Labels[delegation.MultiKueueOriginLabel] != "",
 		CreatedAt: w.Metadata.CreationTimestamp.Time, Evictions: w.Status.evictions(),
-		Lost: time.Duration(deref(w.Status.PastSeconds)) * time.Second,
+	}
+	if seconds := w.Status.PastSeconds; seconds != nil {
+		p.Lost = new(time.Duration(*seconds) * time.Second)
+	} else if len(p.Evictions) == 0 {
+		p.Lost = new(time.Duration)
 	}
 	if owner := metav1.GetControllerOf(&asWorkload); owner != nil {
 		p.APIVersion, p.Kind, p.Job = owner.APIVersion, owner.Kind, owner.Name

@@ -30,6 +30,7 @@ const (
 	noEnd      = "left out by --since: nothing dates the end"
 	noLabels   = "left out by --selector: only the Workload remains, and the labels are unknown"
 	noWorkload = "no Workload any more: evictions and resources are unknown"
+	noLoss     = "evicted, and Kueue kept no time lost: the wait may include earlier runs"
 	noAccount  = "not Kueue's: evictions and resources are unknown"
 )
 
@@ -59,6 +60,9 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 			if row.Evictions == nil && row.Resources == nil {
 				omitted[withoutWorkload(row)]++
 			}
+			if row.Evictions != nil && *row.Evictions > 0 && row.LostSeconds == nil {
+				omitted[noLoss]++
+			}
 			list.Items = append(list.Items, *row)
 		}
 	}
@@ -67,7 +71,7 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	if o.By != (By{}) {
 		list.By, list.Groups = o.By.String(), groups(list.Items, o.By)
 	}
-	for _, reason := range []string{noEnd, noLabels, noWorkload, noAccount} {
+	for _, reason := range []string{noEnd, noLabels, noWorkload, noAccount, noLoss} {
 		if n := omitted[reason]; n > 0 {
 			list.Omitted = append(list.Omitted, inspect.Omission{Count: n, Reason: reason})
 		}

@@ -40,7 +40,7 @@ func job(name string, owner delegation.Owner, status delegation.Status, change f
 func past(name string, change func(*kueue.Past)) *kueue.Past {
 	w := &kueue.Past{
 		Namespace: "ml", Name: "job-" + name, UID: "workload-" + name, JobUID: "uid-" + name, APIVersion: "batch/v1", Kind: "Job", Job: name,
-		Queue: "gpu", ClusterQueue: "team", Cluster: "paris", CreatedAt: at(0), AdmittedAt: at(10), FinishedAt: at(60), Reason: kueue.FinishedSucceeded,
+		Queue: "gpu", ClusterQueue: "team", Cluster: "paris", CreatedAt: at(0), AdmittedAt: at(10), FinishedAt: at(60), Reason: kueue.FinishedSucceeded, Lost: new(time.Duration),
 		Holds: []kueue.Held{
 			{Flavor: "a100", Resource: "nvidia.com/gpu", Quantity: resource.MustParse("4")},
 			{Flavor: "cpu", Resource: "memory", Quantity: resource.MustParse("12Gi")},
@@ -85,7 +85,7 @@ func TestJob(t *testing.T) {
 // TestEvicted: what was lost to evictions is no wait.
 func TestEvicted(t *testing.T) {
 	evicted := past("a", func(w *kueue.Past) {
-		w.AdmittedAt, w.Lost = at(40), 25*time.Minute
+		w.AdmittedAt, w.Lost = at(40), new(25*time.Minute)
 		w.Evictions = map[string]int32{"Preempted": 1, "AdmissionCheck": 2}
 	})
 	row := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Failed, nil)}, evicted))
@@ -95,6 +95,18 @@ func TestEvicted(t *testing.T) {
 	assert.Equal(t, *row.Evictions, int32(3))
 	assert.DeepEqual(t, row.EvictionReasons, map[string]int32{"Preempted": 1, "AdmissionCheck": 2})
 	assert.Equal(t, row.Result, inspect.ResultFailed)
+}
+
+// TestLossForgotten: a loss that Kueue forgot is unknown, and no wait without it is claimed.
+func TestLossForgotten(t *testing.T) {
+	deactivated := past("a", func(w *kueue.Past) {
+		w.AdmittedAt, w.Lost, w.Evictions = at(40), nil, map[string]int32{"Deactivated": 1}
+	})
+	list := listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)}, deactivated)
+	row := one(t, list)
+	assert.Assert(t, row.LostSeconds == nil)
+	assert.Equal(t, *row.WaitSeconds, int64(40*60))
+	assert.DeepEqual(t, list.Omitted, []inspect.Omission{{Count: 1, Reason: "evicted, and Kueue kept no time lost: the wait may include earlier runs"}})
 }
 
 // TestElastic: a Job that changed its size was admitted once, and used what each of its Workloads

@@ -111,9 +111,14 @@ func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 	row.EvictionReasons = map[string]int32{}
 	var evictions int32
 	var lost time.Duration
+	isKnown := true
 	for _, w := range all {
 		evictions += w.Evicted()
-		lost += w.Lost
+		if w.Lost == nil {
+			isKnown = false
+		} else {
+			lost += *w.Lost
+		}
 		for reason, n := range w.Evictions {
 			row.EvictionReasons[reason] += n
 		}
@@ -122,7 +127,10 @@ func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 			row.AdmittedAt = timeOf(w.AdmittedAt)
 		}
 	}
-	row.Evictions, row.LostSeconds = &evictions, new(int64(lost.Seconds()))
+	row.Evictions = &evictions
+	if isKnown {
+		row.LostSeconds = new(int64(lost.Seconds()))
+	}
 	if len(last.Holds) > 0 {
 		row.Resources, row.Flavors = resources(last.Holds)
 	}

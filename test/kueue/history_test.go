@@ -1,0 +1,189 @@
+package kueue
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// submitOne makes a Job of one Pod with labels and more of its spec.
+func submitOne(t *testing.T, ns, name, cpu, lasts, labels, spec string) {
+	t.Helper()
+	_, err := kubectl(t.Context(), fmt.Sprintf(`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: %s, labels: {kueue.x-k8s.io/queue-name: batch%s}}
+spec:
+  suspend: true%s
+  template:
+    metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: %s}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1, resources: {requests: {cpu: %q}}}]}
+`, name, ns, labels, spec, lasts, cpu), "--context", management, "create", "-f", "-")
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		_, err := kubectl(context.Background(), "", "--context", management, "-n", ns, "delete", "job", name)
+		assert.NilError(t, err)
+	})
+}
+
+// historyOf is the history of a namespace, by the names of the Jobs.
+func historyOf(t *testing.T, ns string) map[string]inspect.PastJob {
+	t.Helper()
+	rows := map[string]inspect.PastJob{}
+	list := read[inspect.HistoryList](t, "history", "-n", ns)
+	for i := range list.Items {
+		j := list.Items[i]
+		_, isTwice := rows[j.Name]
+		assert.Assert(t, !isTwice, "%s is there twice", j.Name)
+		rows[j.Name] = j
+	}
+	assert.Equal(t, list.Total.Jobs, len(rows))
+	return rows
+}
+
+// ended waits until so many Jobs of a namespace are in the history, and those that finished have
+// their Workload's end there too.
+func ended(t *testing.T, ns string, n int) map[string]inspect.PastJob {
+	t.Helper()
+	var rows map[string]inspect.PastJob
+	eventually(t, fmt.Sprint(n), func() string {
+		rows = historyOf(t, ns)
+		count := 0
+		for _, j := range rows {
+			if j.Reason != "" {
+				count++
+			}
+		}
+		return fmt.Sprint(count)
+	})
+	for _, j := range rows {
+		checkPast(t, j)
+	}
+	return rows
+}
+
+// checkPast is what holds for each Job that a worker has run: its life is its waits, its runs and
+// what it lost.
+func checkPast(t *testing.T, j inspect.PastJob) {
+	t.Helper()
+	assert.Equal(t, j.ManagedBy, delegation.MultiKueue)
+	assert.Assert(t, j.Cluster != nil && (*j.Cluster == worker1 || *j.Cluster == worker2), "%s ran on %v", j.Name, j.Cluster)
+	assert.Assert(t, j.WaitSeconds != nil && j.RunSeconds != nil && j.Evictions != nil && j.FinishedAt != nil, "%+v", j)
+	life := int64(j.FinishedAt.Sub(j.CreatedAt.Time).Seconds())
+	lost := int64(0)
+	if j.LostSeconds != nil {
+		lost = *j.LostSeconds
+	}
+	assert.Equal(t, *j.WaitSeconds+*j.RunSeconds+lost, life, "%+v", j)
+	assert.Assert(t, j.Resources["cpu"] != "" && j.Flavors["cpu"] == "default", "%+v", j)
+}
+
+// TestHistoryOfEnds: Jobs that ran, failed, and ran again after somebody deactivated them.
+func TestHistoryOfEnds(t *testing.T) {
+	t.Parallel()
+	const ns = "ended"
+	submit(t, ns, "2", "3s", "ran")
+	submitOne(t, ns, "failed", "1", "1h", "", "\n  activeDeadlineSeconds: 2")
+	submitOne(t, ns, "requeued", "1", "15s", "", "")
+	var workload string
+	eventually(t, "Running", func() string {
+		out, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o",
+			`jsonpath={range .items[*]}{.metadata.ownerReferences[0].name} {.metadata.name} {.status.conditions[?(@.type=="Admitted")].status}{"\n"}{end}`)
+		assert.NilError(t, err)
+		for _, line := range strings.Split(out, "\n") {
+			if words := strings.Fields(line); len(words) == 3 && words[0] == "requeued" && words[2] == "True" {
+				workload = words[1]
+				return "Running"
+			}
+		}
+		return out
+	})
+	what := "workloads.kueue.x-k8s.io " + workload + " -n " + ns
+	patch(t, what, `{"spec":{"active":false}}`)
+	_, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "wait", "workloads.kueue.x-k8s.io/"+workload, "--for=condition=QuotaReserved=false", "--timeout=2m")
+	assert.NilError(t, err)
+	patch(t, what, `{"spec":{"active":true}}`)
+
+	rows := ended(t, ns, 3)
+	assert.Equal(t, rows["ran"].Result, inspect.ResultComplete)
+	assert.Equal(t, *rows["ran"].Evictions, int32(0))
+	assert.Equal(t, *rows["ran"].LostSeconds, int64(0))
+	assert.Equal(t, rows["ran"].Resources["cpu"], "2")
+	assert.Equal(t, rows["failed"].Result, inspect.ResultFailed)
+	assert.Equal(t, rows["requeued"].Result, inspect.ResultComplete)
+	assert.Assert(t, *rows["requeued"].Evictions >= 1, "%+v", rows["requeued"])
+
+	list := read[inspect.HistoryList](t, "history", "-n", ns, "--by", "queue", "--since", "1h")
+	assert.Equal(t, len(list.Groups), 1)
+	assert.Equal(t, list.Groups[0].Group, ns+"/"+queue)
+	assert.Equal(t, list.Groups[0].Jobs, 3)
+	assert.Equal(t, list.Groups[0].Failed, 1)
+	hours := 0.0
+	for _, j := range rows {
+		hours += j.ResourceHours["cpu"]
+	}
+	assert.Assert(t, hours > 0 && list.Groups[0].ResourceHours["cpu"]-hours < 1e-9)
+}
+
+// TestHistoryOfMoves: a Job whose worker is drained ends on the other one, and the time that it
+// ran before is lost.
+func TestHistoryOfMoves(t *testing.T) {
+	t.Parallel()
+	const ns = "moved"
+	submit(t, ns, "1", "20s", "moved")
+	running(t, ns, 1)
+	from := ""
+	eventually(t, "a worker has it", func() string {
+		for _, group := range read[inspect.OwnerList](t, "ls", "-n", ns, "--managed-by", string(delegation.MultiKueue)).Items {
+			for _, j := range group.Jobs {
+				if len(j.Mirrors) == 1 {
+					from = j.Mirrors[0].Context
+					return "a worker has it"
+				}
+			}
+		}
+		return ""
+	})
+	_, err := kubectl(t.Context(), "", "--context", from, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"HoldAndDrain"}}`)
+	assert.NilError(t, err)
+	row := ended(t, ns, 1)["moved"]
+	assert.Assert(t, *row.Cluster != from, "it stayed on %s: %+v", from, row)
+	assert.Assert(t, *row.Evictions >= 1, "%+v", row)
+	assert.Equal(t, row.Result, inspect.ResultComplete)
+}
+
+// TestHistoryOfPreempted: a Job of higher priority takes the room of one of lower priority, which
+// runs again later.
+func TestHistoryOfPreempted(t *testing.T) {
+	t.Parallel()
+	const ns = "preempted"
+	class := fmt.Sprintf("apiVersion: kueue.x-k8s.io/%s\nkind: WorkloadPriorityClass\nmetadata: {name: urgent}\nvalue: 1000\n", multiKueue.API)
+	for _, cluster := range []string{management, worker1, worker2} {
+		assert.NilError(t, multiKueue.Apply(t.Context(), cluster, class))
+		_, err := kubectl(t.Context(), "", "--context", cluster, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"preemption":{"withinClusterQueue":"LowerPriority"}}}`)
+		assert.NilError(t, err)
+	}
+	submit(t, ns, "8", "20s", "low-1", "low-2")
+	running(t, ns, 2)
+	began := time.Now()
+	submitOne(t, ns, "urgent", "8", "2s", ", kueue.x-k8s.io/priority-class: urgent", "")
+	rows := ended(t, ns, 3)
+	evictions, low := int32(0), 0
+	for _, name := range []string{"low-1", "low-2"} {
+		evictions += *rows[name].Evictions
+		assert.Equal(t, rows[name].Result, inspect.ResultComplete)
+		if *rows[name].Evictions > 0 {
+			low++
+			assert.Assert(t, rows[name].FinishedAt.After(began), "%+v", rows[name])
+		}
+	}
+	assert.Assert(t, evictions >= 1 && low >= 1, "%+v", rows)
+	assert.Equal(t, *rows["urgent"].Evictions, int32(0))
+}
