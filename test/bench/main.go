@@ -21,7 +21,7 @@ import (
 
 // benchmarks are packages below this one, in the order in which the page has them.
 func benchmarks() []string {
-	return []string{"ls", "line", "twenty", "waiting", "dispatch", "kinds", "completion"}
+	return []string{"ls", "line", "twenty", "waiting", "history", "dispatch", "kinds", "completion"}
 }
 
 const head = `# How fast it is
