@@ -164,7 +164,7 @@ func nullables() []reflect.Type {
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
 		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.WorkersQuota](),
-		reflect.TypeFor[inspect.HistoryList](), reflect.TypeFor[inspect.PastJob](), reflect.TypeFor[inspect.HistorySum](), reflect.TypeFor[inspect.ContextRetention](),
+		reflect.TypeFor[inspect.HistoryList](), reflect.TypeFor[inspect.PastJob](), reflect.TypeFor[inspect.HistorySum](), reflect.TypeFor[inspect.ContextRetention](), reflect.TypeFor[inspect.Starts](),
 	}
 }
 

@@ -3,6 +3,7 @@ package cmd
 import (
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,6 +41,7 @@ func TestHistory(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ args, told string }{
+		{"--by queue -o svg", "-o svg draws Jobs and cannot be combined with --by"},
 		{"--by user", `--by must be one of (namespace, queue, owner, cluster, label=KEY), not "user"`},
 		{"--since yesterday", `--since "yesterday" is no duration; write it as 7d, 36h or 90m`},
 		{"--since 0d", "--since must be more than zero, not 0d"},
@@ -74,6 +76,42 @@ func TestHistoryDocument(t *testing.T) {
 	selected := read("-l", "batch.kubernetes.io/cronjob-scheduled-timestamp!=x")
 	assert.Equal(t, len(selected.Items)+selected.Omitted[0].Count, 6)
 	assert.Equal(t, len(read("--by", "label=team").Groups), 1)
+}
+
+// TestHistoryPicture: the picture is XML that refers to nothing else, with a mark for each Job, whose
+// shape is its result.
+func TestHistoryPicture(t *testing.T) {
+	out, told, code := run(t, "history", "-A", "-o", "svg", "--from", filepath.Join(recordings, "many-edits-one-timed-out"))
+	assert.Equal(t, code, util.ExitOK, told)
+	golden.Assert(t, out, "history.svg")
+	var picture struct {
+		XMLName xml.Name
+		Title   string `xml:"title"`
+		Paths   []struct {
+			D     string `xml:"d,attr"`
+			Title string `xml:"title"`
+		} `xml:"path"`
+	}
+	assert.NilError(t, xml.Unmarshal([]byte(out), &picture))
+	assert.Equal(t, picture.XMLName.Local, "svg")
+	assert.Assert(t, strings.HasPrefix(picture.Title, "6 delegated Jobs finished: 2 failed"), picture.Title)
+	shapes := map[string]string{}
+	for _, p := range picture.Paths[1:] {
+		name, result, _ := strings.Cut(p.Title, ": ")
+		result, _, _ = strings.Cut(result, ",")
+		shapes[name] = result + strings.Trim(p.D, "M0123456789. ")[:1]
+	}
+	assert.DeepEqual(t, shapes, map[string]string{
+		"default/a13-pfp": "Failedl", "default/a12-backoff": "Failedl", "default/a15-cron-29924346": "Completea", "default/a15-cron-29924345": "Completea",
+		"default/a06-fin": "Deletedh", "default/job-a09-orphan-bce6a": "Deletedh",
+	})
+	for _, other := range []string{"href", "url(", "<script", "<style", "<image"} {
+		assert.Assert(t, !strings.Contains(out, other), other)
+	}
+	// Without a Job there is a picture all the same.
+	out, _, code = run(t, "history", "-A", "-o", "svg", "--from", filepath.Join(recordings, "running"))
+	assert.Equal(t, code, util.ExitOK)
+	assert.NilError(t, xml.Unmarshal([]byte(out), &picture))
 }
 
 // TestHistoryIncomplete: what could not be read is said first, and the exit code tells.

@@ -62,6 +62,9 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 	// Jobs are those that hang on it; the object itself may be something else.
 	Jobs []Ref `json:"jobs"`
+	// Cost is what a Job that no cluster can run holds on the management cluster; absent if it
+	// holds nothing, or could run.
+	Cost *Cost `json:"cost,omitempty"`
 	// Docs is where to read on.
 	Docs string `json:"docs"`
 }
@@ -194,6 +197,7 @@ func (l *FindingList) DeepCopyObject() runtime.Object {
 	for i := range c.Items {
 		c.Items[i].Evidence, c.Items[i].Jobs = slices.Clone(c.Items[i].Evidence), slices.Clone(c.Items[i].Jobs)
 		c.Items[i].Since, c.Items[i].Fixes = c.Items[i].Since.DeepCopy(), slices.Clone(c.Items[i].Fixes)
+		c.Items[i].Cost = c.Items[i].Cost.deepCopy()
 	}
 	return c
 }

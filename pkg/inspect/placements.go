@@ -65,6 +65,10 @@ type Placement struct {
 	Holders []Holder `json:"holders"`
 	// Position is its place in the queue there, null where that is not known.
 	Position *QueuePosition `json:"position"`
+	// StartsBy is when it starts there at the latest, if no Job of higher priority arrives, and
+	// the quota stays: what runs there now has a maximumExecutionTimeSeconds, and the queue lets
+	// nobody pass. Its Pods may take a while to stop. Null where nothing bounds that.
+	StartsBy *metav1.Time `json:"startsBy"`
 	// Said is what Kueue there says itself, and SaidAt since when.
 	Said string `json:"said"`
 	// SaidAt is when Kueue said so; null where it did not.
@@ -244,7 +248,7 @@ func (p *Placement) deepCopy() Placement {
 		position.Ahead = slices.Clone(p.Position.Ahead)
 		c.Position = &position
 	}
-	c.SaidAt = p.SaidAt.DeepCopy()
+	c.SaidAt, c.StartsBy = p.SaidAt.DeepCopy(), p.StartsBy.DeepCopy()
 	return c
 }
 

@@ -35,6 +35,11 @@ type Trace struct {
 	Remedy string `json:"remedy"`
 	// Unchecked is what the answer depends on and could not be read.
 	Unchecked []Unchecked `json:"unchecked"`
+	// Cost is what the Job holds on the management cluster though no cluster can run it; absent if
+	// it holds nothing, or could run.
+	Cost *Cost `json:"cost,omitempty"`
+	// Starts is what is known of when a Job that waits will start; absent if nothing is.
+	Starts *Starts `json:"starts,omitempty"`
 	// Hops are the way, each before what lies behind it; null where the way was
 	// not looked at.
 	Hops []Hop `json:"hops"`
@@ -230,6 +235,7 @@ func (t *Trace) DeepCopyObject() runtime.Object {
 	if t.Origin != nil {
 		c.Origin = t.Origin.deepCopy()
 	}
+	c.Cost, c.Starts = t.Cost.deepCopy(), t.Starts.deepCopy()
 	c.Since, c.Fixes, c.Unchecked = t.Since.DeepCopy(), slices.Clone(t.Fixes), slices.Clone(t.Unchecked)
 	c.Mirrors, c.Hops = slices.Clone(t.Mirrors), slices.Clone(t.Hops)
 	for i := range c.Mirrors {

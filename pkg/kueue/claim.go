@@ -25,6 +25,9 @@ type Claim struct {
 	LocalQueue, ClusterQueue string
 	// CreatedAt is when it was made, and Since when it was given quota.
 	CreatedAt, Since time.Time
+	// EndsBy is when Kueue ends it at the latest, by its maximumExecutionTimeSeconds; zero where
+	// nothing bounds it.
+	EndsBy time.Time
 	// Turn is when its turn is.
 	Turn Turn
 	// Holds is what it has, in all its pods together.
@@ -76,10 +79,13 @@ type ClaimedWorkload struct {
 		Active    *bool           `json:"active"`
 		Priority  *int32          `json:"priority"`
 		PodSets   json.RawMessage `json:"podSets"`
+		// MaxSeconds and PastSeconds are those of WorkloadSpec and WorkloadStatus.
+		MaxSeconds *int32 `json:"maximumExecutionTimeSeconds"`
 	} `json:"spec"`
 	Status struct {
-		Admission  *Admission         `json:"admission"`
-		Conditions []metav1.Condition `json:"conditions"`
+		Admission   *Admission         `json:"admission"`
+		Conditions  []metav1.Condition `json:"conditions"`
+		PastSeconds *int32             `json:"accumulatedPastExecutionTimeSeconds"`
 		ClaimStatus
 	} `json:"status"`
 }
@@ -115,7 +121,7 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	quota := meta.FindStatusCondition(w.Status.Conditions, QuotaReserved)
 	if quota != nil && quota.Status == metav1.ConditionTrue && w.Status.Admission != nil {
 		c.ClusterQueue, c.Since = w.Status.Admission.ClusterQueue, quota.LastTransitionTime.Time
-		c.Holds = w.holds()
+		c.Holds, c.EndsBy = w.holds(), w.endsBy()
 		return c
 	}
 	if w.Metadata.DeletionTimestamp != nil {
@@ -128,6 +134,17 @@ func (w *ClaimedWorkload) Claim() *Claim {
 		c.Asks = w.asks()
 	}
 	return c
+}
+
+// endsBy is when Kueue ends it at the latest: its time runs while it is admitted (kueue:
+// pkg/controller/core/workload_controller.go).
+func (w *ClaimedWorkload) endsBy() time.Time {
+	admitted := meta.FindStatusCondition(w.Status.Conditions, Admitted)
+	if w.Spec.MaxSeconds == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
+		return time.Time{}
+	}
+	left := *w.Spec.MaxSeconds - deref(w.Status.PastSeconds)
+	return admitted.LastTransitionTime.Add(time.Duration(left) * time.Second)
 }
 
 // holds is what was given to all podsets, less what their pods no longer need.

@@ -98,6 +98,8 @@ type WorkloadSpec struct {
 		Name string `json:"name"`
 	} `json:"priorityClassRef,omitempty"`
 	PriorityClassName string `json:"priorityClassName,omitempty"`
+	// MaxSeconds is how long it may be admitted before Kueue deactivates it.
+	MaxSeconds *int32 `json:"maximumExecutionTimeSeconds,omitempty"`
 }
 
 // PriorityClass is the name of the class that the priority comes from, "" if

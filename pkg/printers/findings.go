@@ -178,7 +178,15 @@ func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
 	if f.Remedy != "" && !o.Compact {
 		lines = append(lines, remedyLines(f, o)...)
 	}
+	if f.Cost != nil && !o.Compact {
+		lines = append(lines, fixLines("  "+p.dim("holds:")+" ", costOf(f.Cost), o)...)
+	}
 	return lines
+}
+
+// costOf is what a Job that can never run holds, with the command that gives it back.
+func costOf(c *inspect.Cost) command.Prose {
+	return command.Prose(Safe(c.Text())+"; ") + c.Release.Prose()
 }
 
 // remedyLines are the best fix of a finding, and how many others there are; with evidence, all

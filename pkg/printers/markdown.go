@@ -162,7 +162,12 @@ func findingMarkdownColumns(o TableOptions) []column[*inspect.Finding] {
 		{title: "SEVERITY", cell: func(f *inspect.Finding) string { return string(f.Severity) }},
 		{title: "CONTEXT", cell: func(f *inspect.Finding) string { return absentIfEmpty(f.Context) }},
 		{title: "OBJECT", cell: subjectOf},
-		{title: "MESSAGE", cell: func(f *inspect.Finding) string { return Safe(f.Predicate()) }},
+		{title: "MESSAGE", cell: func(f *inspect.Finding) string {
+			if f.Cost != nil {
+				return Safe(f.Predicate() + "; holds " + f.Cost.Text())
+			}
+			return Safe(f.Predicate())
+		}},
 		{title: "AGE", cell: func(f *inspect.Finding) string {
 			if f.Since == nil {
 				return none
@@ -198,6 +203,9 @@ func traceMarkdown(w io.Writer, t *inspect.Trace, o TableOptions) error {
 		if line := f.Shell(); line != "" {
 			d.code(Safe(line))
 		}
+	}
+	if t.Cost != nil {
+		d.paragraph("Holds: " + prose(costOf(t.Cost)))
 	}
 	if len(t.Placements) > 0 {
 		d.heading("Placements")

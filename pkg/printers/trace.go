@@ -17,6 +17,12 @@ func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
 		return traceMarkdown(w, t, o)
 	}
 	lines := answerLines(t, o)
+	if text := startsText(t.Starts); text != "" {
+		lines = append(lines, wrapBelow(palette{o.Color}.bold("Starts:")+" ", text, o.Width)...)
+	}
+	if t.Cost != nil {
+		lines = append(lines, fixLines(palette{o.Color}.bold("Holds: "), costOf(t.Cost), o)...)
+	}
 	for _, section := range []func(*inspect.Trace, TableOptions) ([]string, error){
 		placementLines, chainLines, traceFindingLines, differenceLines, timelineLines,
 	} {
@@ -31,6 +37,24 @@ func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
 		lines = append(lines, wrap(clockNote(c), o.Width, "")...)
 	}
 	return writeLines(w, lines...)
+}
+
+// startsText says by when a Job starts at the latest, and how long Jobs like it waited; "" if
+// neither is known.
+func startsText(s *inspect.Starts) string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	if s.By != nil {
+		parts = append(parts, fmt.Sprintf("by %s at the latest, when what runs on %s has reached its time limit and stopped, if no Job with higher priority arrives",
+			s.By.UTC().Format("2006-01-02 15:04:05Z"), Safe(s.Context)))
+	}
+	if s.Samples > 0 {
+		parts = append(parts, fmt.Sprintf("of the last %d Jobs of this size in this queue, half waited up to %s and 9 of 10 up to %s",
+			s.Samples, seconds(s.WaitMedianSeconds), seconds(s.WaitP90Seconds)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // answerLines are the state of a Job, the reason and the fix.
@@ -111,6 +135,8 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	items := make([]inspect.Finding, len(t.Findings))
 	for i := range t.Findings {
 		items[i] = t.Findings[i]
+		// It stands with the answer.
+		items[i].Cost = nil
 		if (isSaid(items[i].Message, t.Message) || isSaid(items[i].Clause(), t.Message)) && !o.Wide {
 			items[i].Message = "the reason above"
 		}

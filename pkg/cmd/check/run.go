@@ -99,6 +99,7 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 		Room: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
 	answer.AdviseAll(with, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
+	answer.ByCost(list.Items)
 }
 
 func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs) inspect.CheckSummary {

@@ -73,6 +73,9 @@ is 4 if a context could not be read.`,
   # GPU hours of each team, for a spreadsheet
   NAME history -A --since 30d --by label=team -o csv
 
+  # A picture of the waits, for a page
+  NAME history -A --since 7d -o svg > waits.svg
+
   # The Jobs that waited longest come last
   NAME history -n ml --sort-by .waitSeconds
 
@@ -100,7 +103,7 @@ func (f *historyFlags) addTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForOutput, util.OneOf(history.ByValues()...), "by")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort rows by a field, given as a JSONPath expression (e.g. '.waitSeconds', or with --by '.jobs')")
 	util.Describe(cmd, util.ForOutput, util.OneOf(".finishedAt", ".waitSeconds", ".runSeconds", ".lostSeconds", ".name", ".jobs", ".failed", ".waitMedianSeconds", ".waitP90Seconds"), "sort-by")
-	formats := slices.Concat(printers.Formats(), []string{printers.CSV})
+	formats := slices.Concat(printers.Formats(), []string{printers.CSV, printers.SVG})
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without sums, titles and notes")
@@ -112,8 +115,11 @@ func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) 
 	var sinceErr, byErr, formatErr, sortErr error
 	o.since, sinceErr = parseAge(f.since)
 	o.by, byErr = history.ParseBy(f.by)
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, printers.CSV)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, printers.CSV, printers.SVG)
 	o.jobs, o.groups, sortErr = printers.NewHistorySorters(f.sortBy, f.by != "")
+	if formatErr == nil && o.format.Is(printers.SVG) && f.by != "" {
+		formatErr = errors.New("-o svg draws Jobs and cannot be combined with --by")
+	}
 	if err := errors.Join(sinceErr, byErr, formatErr, sortErr); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}

@@ -47,6 +47,8 @@ func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {
 	switch {
 	case o.format.Is(printers.CSV):
 		return printers.HistoryCSV(w, list, o.table.NoHeaders)
+	case o.format.Is(printers.SVG):
+		return printers.HistorySVG(w, list, o.TableNow(o.table))
 	case o.format.IsPerJob():
 		return o.format.PrintPast(w, list)
 	case !o.format.IsTable():

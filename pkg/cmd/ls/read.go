@@ -89,6 +89,9 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				j.Findings = []string{}
 			}
 			if brief, isKnown := briefs[j]; isKnown {
+				if brief.Cost != nil && len(o.filter.Findings) > 0 {
+					brief.Message += " Holds " + brief.Cost.Text() + "."
+				}
 				j.Reason, j.Message = &brief.Reason, &brief.Message
 			}
 		}

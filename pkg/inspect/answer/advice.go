@@ -26,6 +26,7 @@ func (q *Question) Advise(findings []inspect.Finding) {
 		}
 		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
 			f.Say(strings.TrimSuffix(lower(t.Message), "."))
+			f.Cost = t.Cost
 		} else if t.Origin != nil {
 			// Of a queue, the finding quotes the first Job.
 			quoted := "; " + t.Origin.Namespace + "/" + t.Origin.Name

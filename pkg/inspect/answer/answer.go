@@ -32,6 +32,8 @@ type Answer struct {
 	Remedy command.Prose
 	// Unchecked is what the answer depends on and could not be read.
 	Unchecked []inspect.Unchecked
+	// Cost is what the Job holds though no cluster can run it; nil if nothing.
+	Cost *inspect.Cost
 }
 
 // Question is what an answer rests on.
@@ -56,6 +58,10 @@ func (q *Question) words(c command.Command) []string {
 func Fill(q Question) {
 	a, t := q.Answer(), q.Trace
 	t.State, t.Reason, t.Message, t.Since = a.State, a.Reason, a.Message, a.Since
+	t.Cost = a.Cost
+	if a.State == inspect.StateWaiting {
+		t.Starts = q.starts()
+	}
 	t.Fixes, t.Unchecked = append([]command.Fix{}, a.Fixes...), append([]inspect.Unchecked{}, a.Unchecked...)
 	t.Remedy = string(cmp.Or(a.Remedy, command.Alternatives(a.Fixes)))
 	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")

@@ -12,6 +12,8 @@ type Brief struct {
 	Reason inspect.JobReason
 	// Message is "" where the status of the Job says it all.
 	Message string
+	// Cost is what it holds though no cluster can run it; nil if nothing.
+	Cost *inspect.Cost
 }
 
 // Jobs returns the answers for all Jobs of an inventory. found are the findings of the Jobs,
@@ -95,7 +97,7 @@ func Explain(v *inspect.Inventory, pairs []inspect.Pair, orphans []inspect.Findi
 		t.Findings = about(t)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans}
 		if a := q.Answer(); a.Message != "" {
-			briefs[listed.Origin] = Brief{Reason: a.Reason, Message: a.Message}
+			briefs[listed.Origin] = Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost}
 		}
 	}
 }

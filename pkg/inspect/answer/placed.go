@@ -97,7 +97,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return Answer{State: inspect.StateWaiting, Reason: reasonBy(&waits[0]), Message: q.needs(&waits[0]), Fixes: q.fixesFor(waits)}
 	}
 	if never := by[inspect.Never]; len(never) == len(all) {
-		return q.never(never)
+		return q.withCost(manager, w, q.never(never))
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesFor(all)}
 	a.Message = whys(all, func(p *inspect.Placement) bool {

@@ -257,6 +257,7 @@ func (s *site) waits(result *assignment) {
 	}
 	s.amount(result)
 	s.suggest(result)
+	s.bound()
 	s.decide(inspect.Waits, inspect.QuotaInUse, "%s", text)
 }
 

@@ -1,0 +1,106 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// withCost adds to the answer about a Job that no cluster can run what the Job holds on the
+// management cluster, which Jobs wait for that, and the command that gives it back.
+func (q *Question) withCost(manager *inspect.Facts, w *kueue.Workload, a Answer) Answer {
+	a.Cost = costOf(manager, w)
+	if a.Cost != nil {
+		a.Cost.Release = command.Fix{
+			Text:    "to give it back, deactivate the Workload",
+			Command: q.words(kueue.Patch(manager.Context, "Workload", w.Namespace, w.Name, false, "spec", "active")),
+		}
+	}
+	return a
+}
+
+// costOf is what a Workload holds on the management cluster and who waits for it; nil if it holds
+// nothing.
+func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
+	if !w.Is(kueue.QuotaReserved) || w.Status.Admission == nil || !w.IsActive() {
+		return nil
+	}
+	held := map[capacity.FlavorResource]bool{}
+	total := map[string]resource.Quantity{}
+	for _, set := range w.Status.Admission.PodSetAssignments {
+		for name, quantity := range set.ResourceUsage {
+			if quantity.IsZero() {
+				continue
+			}
+			held[capacity.FlavorResource{Flavor: set.Flavors[string(name)], Resource: string(name)}] = true
+			sum := total[string(name)]
+			sum.Add(quantity)
+			total[string(name)] = sum
+		}
+	}
+	if len(total) == 0 {
+		return nil
+	}
+	c := &inspect.Cost{Context: manager.Context, ClusterQueue: w.Status.Admission.ClusterQueue, Holds: map[string]string{}, Blocks: []string{}}
+	for name, quantity := range total {
+		c.Holds[name] = quantity.String()
+	}
+	room := manager.Kueue.Capacity
+	if room == nil || room.Gaps[inspect.PartClaims] != nil || room.Gaps[inspect.PartClusterQueues] != nil || room.Gaps[inspect.PartQueues] != nil {
+		return c
+	}
+	c.BlocksKnown = true
+	for _, n := range sharers(room.Tree(), c.ClusterQueue) {
+		for _, claim := range n.Pending {
+			if claim.UID != string(w.UID) && waitsFor(claim, held) {
+				c.Blocks = append(c.Blocks, claim.Namespace+"/"+cmp.Or(claim.Owner, claim.Name))
+			}
+		}
+	}
+	slices.Sort(c.Blocks)
+	return c
+}
+
+// sharers are the ClusterQueues that share quota with one: itself, and those of its cohorts.
+func sharers(t *capacity.Tree, queue string) []*capacity.Node {
+	own := t.Queue(queue)
+	if own == nil {
+		return nil
+	}
+	root := own
+	if path, isLoop := own.Path(); len(path) > 0 && !isLoop {
+		root = path[len(path)-1]
+	}
+	return slices.DeleteFunc(t.Queues(), func(n *capacity.Node) bool {
+		path, _ := n.Path()
+		return n != root && !slices.Contains(path, root)
+	})
+}
+
+// waitsFor says whether Kueue says that a claim lacks quota which is held.
+func waitsFor(c *kueue.Claim, held map[capacity.FlavorResource]bool) bool {
+	wait := c.Waiting()
+	return wait.IsForQuota() && slices.ContainsFunc(wait.Lacks, func(l kueue.Lack) bool {
+		return l.Reason == kueue.ReasonQuotaInUse && held[capacity.FlavorResource{Flavor: l.Flavor, Resource: l.Resource}]
+	})
+}
+
+// ByCost orders findings so that among those of one severity the Jobs that can never run and that
+// most others wait for come first.
+func ByCost(findings []inspect.Finding) {
+	blocks := func(f *inspect.Finding) int {
+		if f.Cost == nil {
+			return 0
+		}
+		return len(f.Cost.Blocks)
+	}
+	slices.SortStableFunc(findings, func(a, b inspect.Finding) int {
+		return cmp.Or(a.Severity.Compare(b.Severity), cmp.Compare(blocks(&b), blocks(&a)))
+	})
+}

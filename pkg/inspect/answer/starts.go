@@ -1,0 +1,113 @@
+package answer
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// How many Jobs like one that waits say something about its wait, and how many of them are taken.
+const (
+	leastSamples = 5
+	mostSamples  = 20
+)
+
+// starts is what is known of when a Job that waits will start; nil if nothing is.
+func (q *Question) starts() *inspect.Starts {
+	o := q.Pair.Origin
+	if o == nil || len(q.Trace.Placements) == 0 {
+		return nil
+	}
+	s := &inspect.Starts{}
+	for i := range q.Trace.Placements {
+		p := &q.Trace.Placements[i]
+		if p.StartsBy != nil && !p.Manager && p.Verdict == inspect.Waits && (s.By == nil || p.StartsBy.Before(s.By)) {
+			s.By, s.Context = p.StartsBy.DeepCopy(), p.Context
+		}
+	}
+	manager := q.Inventory.Facts(o.Context)
+	if gate := gateOf(q.Trace.Placements); gate != nil {
+		// It has to get quota on the management cluster first.
+		s.By, s.Context = nil, ""
+	}
+	if waits := q.samples(manager); len(waits) >= leastSamples {
+		s.Samples = len(waits)
+		s.WaitMedianSeconds, s.WaitP90Seconds = history.Quantile(waits, 0.5), history.Quantile(waits, 0.9)
+	}
+	if s.By == nil && s.Samples == 0 {
+		return nil
+	}
+	return s
+}
+
+// samples are the waits in seconds of the Jobs of the same queue and size that were admitted
+// last, without the time that they lost to evictions.
+func (q *Question) samples(manager *inspect.Facts) []int64 {
+	if manager == nil || manager.Kueue == nil {
+		return nil
+	}
+	own := q.Inventory.WorkloadsOf(q.Pair, manager)
+	all, ok := manager.Kueue.Capacity.WorkloadsOf(q.Pair.Origin.Namespace)
+	if !ok || len(own) == 0 {
+		return nil
+	}
+	return waitsLike(own[0], all)
+}
+
+// waitsLike are the waits of those Workloads that are of the same queue and size as one.
+func waitsLike(own *kueue.Workload, all []*kueue.Workload) []int64 {
+	size := sizeOf(own)
+	if size == nil {
+		return nil
+	}
+	type sample struct {
+		admitted time.Time
+		wait     int64
+	}
+	var samples []sample
+	for _, w := range all {
+		admitted := w.Condition(kueue.Admitted)
+		isLike := w.UID != own.UID && w.Spec.QueueName == own.Spec.QueueName && admitted != nil && w.Is(kueue.Admitted) && isSameSize(size, sizeOf(w))
+		if !isLike || w.Status.PastSeconds == nil && w.Condition(kueue.Evicted) != nil {
+			continue
+		}
+		wait := admitted.LastTransitionTime.Sub(w.CreationTimestamp.Time)
+		if w.Status.PastSeconds != nil {
+			wait -= time.Duration(*w.Status.PastSeconds) * time.Second
+		}
+		samples = append(samples, sample{admitted.LastTransitionTime.Time, int64(max(0, wait).Seconds())})
+	}
+	slices.SortFunc(samples, func(a, b sample) int { return b.admitted.Compare(a.admitted) })
+	var waits []int64
+	for _, s := range samples[:min(mostSamples, len(samples))] {
+		waits = append(waits, s.wait)
+	}
+	return waits
+}
+
+// sizeOf is what a Workload was given on the management cluster in all; nil if it has no quota.
+func sizeOf(w *kueue.Workload) map[corev1.ResourceName]resource.Quantity {
+	if w.Status.Admission == nil {
+		return nil
+	}
+	size := map[corev1.ResourceName]resource.Quantity{}
+	for _, set := range w.Status.Admission.PodSetAssignments {
+		for name, quantity := range set.ResourceUsage {
+			sum := size[name]
+			sum.Add(quantity)
+			size[name] = sum
+		}
+	}
+	return size
+}
+
+func isSameSize(a, b map[corev1.ResourceName]resource.Quantity) bool {
+	return b != nil && maps.EqualFunc(a, b, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
+}

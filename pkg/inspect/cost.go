@@ -1,0 +1,55 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// Cost is what a Job that no cluster can run holds on the management cluster.
+type Cost struct {
+	// Context is the management cluster.
+	Context string `json:"context"`
+	// ClusterQueue is where its quota counts.
+	ClusterQueue string `json:"clusterQueue"`
+	// Holds are quantities of what it holds there, in all flavors together.
+	Holds map[string]string `json:"holds"`
+	// Blocks are the Jobs that wait for quota that it holds, in the ClusterQueue or its cohort, as
+	// NAMESPACE/NAME.
+	Blocks []string `json:"blocks"`
+	// BlocksKnown is false where the Workloads of the cluster could not be read, so that other Jobs
+	// may wait.
+	BlocksKnown bool `json:"blocksKnown"`
+	// Release gives the quota back. It does not make the Job run.
+	Release command.Fix `json:"release"`
+}
+
+// Text says what the Job holds, and who waits for it.
+func (c *Cost) Text() string {
+	var holds []string
+	for _, name := range slices.Sorted(maps.Keys(c.Holds)) {
+		holds = append(holds, c.Holds[name]+" "+name)
+	}
+	text := fmt.Sprintf("%s of ClusterQueue %s on %s", strings.Join(holds, " and "), c.ClusterQueue, c.Context)
+	switch {
+	case len(c.Blocks) == 1:
+		text += ", for which " + c.Blocks[0] + " waits"
+	case len(c.Blocks) > 1:
+		text += fmt.Sprintf(", for which %d Jobs wait: %s", len(c.Blocks), Some(c.Blocks))
+	case !c.BlocksKnown:
+		text += "; whether others wait for it is unknown"
+	}
+	return text
+}
+
+func (c *Cost) deepCopy() *Cost {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	d.Holds, d.Blocks, d.Release.Command = maps.Clone(c.Holds), slices.Clone(c.Blocks), slices.Clone(c.Release.Command)
+	return &d
+}

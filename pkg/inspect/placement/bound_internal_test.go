@@ -1,0 +1,96 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// strict is a StrictFIFO queue whose Workloads end at so many seconds at the latest.
+func strict(ends ...int64) *capacity.Node {
+	q := &kueue.ClusterQueue{}
+	q.Name, q.Spec.QueueingStrategy = "team", kueue.StrictFIFO
+	n := &capacity.Node{Name: "team", Queue: q}
+	for i, end := range ends {
+		c := &kueue.Claim{UID: fmt.Sprint(i)}
+		if end > 0 {
+			c.EndsBy = time.Unix(end, 0)
+		}
+		n.Claims = append(n.Claims, c)
+	}
+	return n
+}
+
+// TestLastEnd: there is a bound only where each Workload has one, and nobody may pass.
+func TestLastEnd(t *testing.T) {
+	by, ok := lastEnd(strict(10, 30, 20))
+	assert.Assert(t, ok)
+	assert.Equal(t, by, time.Unix(30, 0))
+	for what, n := range map[string]*capacity.Node{
+		"one has no limit": strict(10, 0, 20),
+		"nothing runs":     strict(),
+		"best effort": func() *capacity.Node {
+			n := strict(10)
+			n.Queue.Spec.QueueingStrategy = ""
+			return n
+		}(),
+		"in a cohort": func() *capacity.Node {
+			n := strict(10)
+			n.Queue.Spec.CohortName = "org"
+			return n
+		}(),
+		"stopped": func() *capacity.Node {
+			n := strict(10)
+			n.Queue.Spec.StopPolicy = "Hold"
+			return n
+		}(),
+	} {
+		_, ok := lastEnd(n)
+		assert.Assert(t, !ok, what)
+	}
+}
+
+// TestBoundHolds: in random StrictFIFO queues whose Workloads end by chance, but never after their
+// limits, the first one that waits never starts after the bound, whoever arrives behind it.
+func TestBoundHolds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	early := 0
+	for range 2000 {
+		quota := 4 + rng.Int64N(12)
+		type running struct{ size, end int64 }
+		var runs []running
+		var limits []int64
+		free := quota
+		for free > 0 && rng.IntN(6) > 0 {
+			size, limit := 1+rng.Int64N(free), 1+rng.Int64N(100)
+			runs, limits, free = append(runs, running{size, 1 + rng.Int64N(limit)}), append(limits, limit), free-size
+		}
+		if len(runs) == 0 || free == quota {
+			continue
+		}
+		first := free + 1 + rng.Int64N(quota-free)
+		by, ok := lastEnd(strict(limits...))
+		assert.Assert(t, ok)
+		// Those behind the first one get nothing before it has started.
+		slices.SortFunc(runs, func(a, b running) int { return int(a.end - b.end) })
+		start := int64(-1)
+		for _, r := range runs {
+			if free += r.size; free >= first {
+				start = r.end
+				break
+			}
+		}
+		assert.Assert(t, start >= 0 && start <= by.Unix(), "it starts at %d, and the bound is %d", start, by.Unix())
+		if start < by.Unix() {
+			early++
+		}
+	}
+	assert.Assert(t, early > 100, "the bound is only an upper one: %d", early)
+}
