@@ -48,7 +48,7 @@ type Facts struct {
 	Kueue *KueueFacts
 	// NoKueue is whether it was asked, and does not serve it.
 	NoKueue bool
-	// Past is nil where nobody asked for Jobs that finished.
+	// Past is nil unless Jobs that finished were requested.
 	Past *Past
 	// Site is nil where nobody asked what is there for pods.
 	Site *Site

@@ -66,8 +66,8 @@ type Placement struct {
 	// Position is its place in the queue there, null where that is not known.
 	Position *QueuePosition `json:"position"`
 	// StartsBy is when it starts there at the latest, if no Job of higher priority arrives, and
-	// the quota stays: what runs there now has a maximumExecutionTimeSeconds, and the queue lets
-	// nobody pass. Its Pods may take a while to stop. Null where nothing bounds that.
+	// the quota stays: what runs there now has a maximumExecutionTimeSeconds, and the queue is
+	// StrictFIFO. Its Pods may take a while to stop. Null where nothing bounds that.
 	StartsBy *metav1.Time `json:"startsBy"`
 	// Said is what Kueue there says itself, and SaidAt since when.
 	Said string `json:"said"`

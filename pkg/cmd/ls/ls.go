@@ -188,7 +188,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	for _, n := range o.names {
 		o.filter.Names = append(o.filter.Names, inspect.JobName{Kind: n.Kind, Name: n.Name})
 	}
-	// Whoever asks for a finding asks why.
+	// A list by findings shows the reasons.
 	o.reasons = f.reason || len(f.findings) > 0 && !f.summary || o.format.Wide() && !o.watch && !o.summary && f.fieldSelector == ""
 
 	o.contexts, err = f.Load(&o.Environment, util.CurrentContext)

@@ -28,7 +28,7 @@ func strict(ends ...int64) *capacity.Node {
 	return n
 }
 
-// TestLastEnd: there is a bound only where each Workload has one, and nobody may pass.
+// TestLastEnd: a bound requires that each Workload has one, and that no Workload may pass.
 func TestLastEnd(t *testing.T) {
 	by, ok := lastEnd(strict(10, 30, 20))
 	assert.Assert(t, ok)
@@ -58,7 +58,7 @@ func TestLastEnd(t *testing.T) {
 }
 
 // TestBoundHolds: in random StrictFIFO queues whose Workloads end by chance, but never after their
-// limits, the first one that waits never starts after the bound, whoever arrives behind it.
+// limits, the first one that waits never starts after the bound, whatever arrives behind it.
 func TestBoundHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	early := 0

@@ -24,7 +24,7 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	if r.hasKueue() {
 		r.readPastWorkloads(ctx, w.Jobs, past)
 		r.wg.Go(func() {
-			// Who may not read that is not told so: the Workloads tell which clusters they were given to.
+			// A refusal is no gap: the Workloads say which clusters they were given to.
 			_ = listObjects(ctx, c, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(*struct{}) { past.IsManager = true })
 		})
 		r.wg.Go(func() {

@@ -22,7 +22,7 @@ type Want struct {
 	// Named, if it is set, is in place of Jobs: those of one name, and all that concerns
 	// them, wherever it leads.
 	Named *Wanted
-	// Past is whether, in place of all else, only those of the Jobs are read that are delegated and
+	// Past is whether, instead of all else, only those of the Jobs are read that are delegated and
 	// finished, and what Kueue keeps about them.
 	Past bool
 	// Mirrors is whether to find out which contexts run the Jobs, and to set their Mirrors.

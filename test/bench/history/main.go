@@ -1,4 +1,4 @@
-// Command history measures history of thousands of Jobs that MultiKueue ran, beside a raw download
+// Command history measures history of thousands of Jobs that MultiKueue ran, next to a raw download
 // of the Jobs and Workloads that it reads, in one run.
 //
 // It takes some minutes: it brings up a cluster and creates 20,000 objects.
