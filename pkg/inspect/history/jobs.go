@@ -108,7 +108,6 @@ func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 	if !last.FinishedAt.IsZero() {
 		row.FinishedAt = timeOf(last.FinishedAt)
 	}
-	row.EvictionReasons = map[string]int32{}
 	var evictions int32
 	var lost time.Duration
 	isKnown := true
@@ -120,6 +119,10 @@ func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 			lost += *w.Lost
 		}
 		for reason, n := range w.Evictions {
+			if row.EvictionReasons == nil {
+				// Most Jobs have none, and there may be very many.
+				row.EvictionReasons = map[string]int32{}
+			}
 			row.EvictionReasons[reason] += n
 		}
 		// An elastic Job that changed its size was admitted with its first Workload.
