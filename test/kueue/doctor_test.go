@@ -144,7 +144,7 @@ func brokenSetups() []brokenSetup {
 		}},
 		{name: "queue stopped on a worker", codes: []string{"JM403"}, breaks: patching(worker1, "clusterqueues", doctors, `{"spec":{"stopPolicy":"Hold"}}`)},
 		{name: "queue stopped on the manager", codes: []string{"JM403"}, breaks: patching(management, "localqueues", queue, `{"spec":{"stopPolicy":"Hold"}}`)},
-		{name: "namespace not selected", codes: []string{"JM404"}, breaks: patching(worker2, "clusterqueues", doctors, `{"spec":{"namespaceSelector":{"matchLabels":{"team":"ml"}}}}`)},
+		{name: "namespace not selected", codes: []string{"JM404"}, breaks: patching(worker1, "clusterqueues", doctors, `{"spec":{"namespaceSelector":{"matchLabels":{"team":"ml"}}}}`)},
 		{
 			name: "flavor missing on the manager", codes: []string{"JM128", "JM406"}, breaks: patching(management, "clusterqueues", doctors,
 				`{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"none","resources":[{"name":"cpu","nominalQuota":"99"}]}]}]}}`),
