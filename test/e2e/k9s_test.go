@@ -63,7 +63,7 @@ func TestK9s(t *testing.T) {
 		"jobs-managedby-check": {"train", "No findings", 0},
 		// No kubelet serves the logs of these Pods.
 		"jobs-managedby-logs":     {"train", "cannot read the log of container main", 1},
-		"jobs-managedby-dispatch": {"next", "dry run", 0},
+		"jobs-managedby-dispatch": {"next", "would run on " + worker1, 0},
 	}
 	shortCuts := map[string]bool{}
 	for name, plugin := range k9sPlugins(t) {
