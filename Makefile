@@ -42,10 +42,10 @@ GOTEST = $(RACE_ENV) $(GOTESTSUM) $(RACE) -timeout 30m
 # What judges all recordings. Under the race detector it takes ten times as long and 5 GB, for
 # commands that run at once in the same way in each recording. So there, -short has pkg/cmd leave
 # the recordings out; and rules starts nothing that runs at once, which a test of
-# internal/architecture holds.
-JUDGES := ./pkg/cmd ./pkg/inspect/rules
+# internal/architecture holds. That package judges all source files, as slowly.
+JUDGES := ./pkg/cmd ./pkg/inspect/rules ./internal/architecture
 # All other packages of some patterns, with pkg/cmd in its short form.
-others = $$(go list $(1) | grep -v '/pkg/inspect/rules$$')
+others = $$(go list $(1) | grep -vE '/(pkg/inspect/rules|internal/architecture)$$')
 UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/readme
 CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/kueue ./test/controllers ./test/tutorial
 SAY_RACE = @$(if $(CC),,echo "There is no C compiler, so these tests run without the race detector.")
@@ -106,7 +106,7 @@ examples: build clusters kueue ## Record examples/fleet again, a snapshot of the
 # Those with clusters first: they wait, and what computes goes on beside them.
 test: build clusters controllers kueue test-judges ## Run all tests, those against real clusters too
 	$(SAY_RACE)
-	$(GOTEST) -short -p 3 -parallel 24 $(CLUSTER_TESTS) $(call others,./...)
+	$(GOTEST) -short -p 2 -parallel 16 $(CLUSTER_TESTS) $(call others,./...)
 	$(SLOWEST)
 	@$(MAKE) --no-print-directory validation
 
@@ -127,7 +127,7 @@ test-fast: ## Run the tests that need no cluster, of what has changed, without t
 
 .PHONY: test-clusters
 test-clusters: build clusters controllers kueue $(TOOLS)/gotestsum ## Run the tests that need clusters
-	$(GOTEST) -parallel 24 $(CLUSTER_TESTS)
+	$(GOTEST) -p 2 -parallel 16 $(CLUSTER_TESTS)
 	$(SLOWEST)
 
 .PHONY: test-controllers

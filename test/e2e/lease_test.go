@@ -293,7 +293,7 @@ func TestLeaseOfClientGo(t *testing.T) {
 			LeaseMeta: metav1.ObjectMeta{Namespace: ns, Name: delegation.LeaseName("elected")}, Client: client(t, management).CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: "carol@laptop"}, Labels: map[string]string{delegation.OriginUIDLabel: string(origin.UID)},
 		},
-		LeaseDuration: 2 * time.Second, RenewDeadline: 1500 * time.Millisecond, RetryPeriod: 300 * time.Millisecond, ReleaseOnCancel: true,
+		LeaseDuration: 10 * time.Second, RenewDeadline: 8 * time.Second, RetryPeriod: 500 * time.Millisecond, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
 	})
 	assert.NilError(t, err)
@@ -315,7 +315,7 @@ func TestLeaseOfClientGo(t *testing.T) {
 			first = last
 		}
 		// Longer than it would be good for without being renewed.
-		return last.Renewed.Sub(first.Renewed.Time) > 8*time.Second, nil
+		return last.Renewed.Sub(first.Renewed.Time) > 12*time.Second, nil
 	}))
 	assert.Equal(t, last.Holder, "carol@laptop")
 	assert.Assert(t, last.Since.Equal(first.Since))

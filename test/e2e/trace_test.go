@@ -75,7 +75,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 	})
 	t.Run("what it waits for stands on the workers", func(t *testing.T) {
 		tr := trace(t, "sweep", "-n", ns, healthy)
-		assert.Assert(t, strings.HasPrefix(tr.Message, "Needs 1 nvidia.com/gpu; 0 free (worker-1, flavor a100). traced/train holds 4"), tr.Message)
+		assert.Assert(t, strings.HasPrefix(tr.Message, "Needs 1 nvidia.com/gpu; 0 free on worker-1. traced/train holds 4"), tr.Message)
 		assert.Equal(t, tr.State, inspect.StateWaiting)
 		assert.Equal(t, tr.Reason, inspect.ReasonQuotaInUse)
 	})
@@ -101,7 +101,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		assert.Equal(t, jobs["train"].Context, management)
 		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
 		assert.Equal(t, *jobs["train"].Reason, inspect.ReasonNone)
-		assert.Assert(t, strings.HasPrefix(*jobs["sweep"].Message, "Needs 1 nvidia.com/gpu; 0 free (worker-"), *jobs["sweep"].Message)
+		assert.Assert(t, strings.HasPrefix(*jobs["sweep"].Message, "Needs 1 nvidia.com/gpu; 0 free on worker-"), *jobs["sweep"].Message)
 		assert.Equal(t, *jobs["forgotten"].Message, "It is a mirror on worker-2. Its origin is unknown: not read: broken and dead.")
 	})
 	t.Run("queues", func(t *testing.T) {

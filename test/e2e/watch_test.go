@@ -117,10 +117,16 @@ func TestWatchAppendsInAPipe(t *testing.T) {
 	// With a filter, what no longer matches is told as deleted; what never did
 	// is not told at all.
 	w = follow(t, "jobs-managedby", "ls", "-n", ns, "--watch-only", "--status", "Unclaimed", "-o", "json", "--output-watch-events")
-	w.expectFrom(`"type": "DELETED"`, func() {
+	isThere := false
+	w.expectFrom(`"type": "ADDED"`, func() {
+		if isThere {
+			remove(t, ns, "fourth")
+		}
 		create(t, ns, "fourth", fixture.ManagedBy("example.com/x"))
-		remove(t, ns, "fourth")
+		isThere = true
 	})
+	remove(t, ns, "fourth")
+	w.expect(`"type": "DELETED"`)
 	create(t, ns, "fifth", fixture.ManagedBy("example.com/x"))
 	w.expect(`"name": "fifth"`)
 	w.expect(`"status": "Unclaimed"`)

@@ -59,7 +59,7 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 }
 
 // atOnce is how many set-ups are tried at the same time.
-const atOnce = 12
+const atOnce = 6
 
 // TestPlacements asks trace -f about random Jobs in random set-ups before they are submitted,
 // and compares its verdicts with what Kueue does.

@@ -29,10 +29,12 @@ var varying = []struct {
 	{regexp.MustCompile(`\b(\d+[dhms])+( +|\b)`), "<age> "},
 	// And the heads of these columns, which are as wide as their widest entry.
 	{regexp.MustCompile(`\b(AGE|SINCE|DURATION) +`), "$1 "},
+	// And the cells of these columns that have none.
+	{regexp.MustCompile(`( +-) {2,}`), "$1 "},
 	// An orphan becomes a warning after a minute, which a slow machine may need.
 	{regexp.MustCompile(`(?m)^\d+ errors?, \d+ warnings?, \d+ info in`), "<findings> in"},
 	// So does what helps: that Kueue works shows for a minute after it did something.
-	{regexp.MustCompile(`(?m)^(JM053 .*\n {2}fix: ).*$`), "${1}<fix>"},
+	{regexp.MustCompile(`(?m)^(JM053 .*\n {2}fix: ).*(\n {2}or: .*)*$`), "${1}<fix>"},
 	// How many events a cluster has is nobody's concern.
 	{regexp.MustCompile(`(?m)^(\S+): \d+ objects$`), "$1: <n> objects"},
 }
