@@ -26,7 +26,8 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return runIn(t, "kubectl-jobs_managedby", nil, args...)
 }
 
-// skipIfShort skips a test that looks at every recording: make test runs it, without the race detector.
+// skipIfShort skips a test that runs commands for every recording or every right: make test runs it,
+// without the race detector.
 func skipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

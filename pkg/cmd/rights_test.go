@@ -97,6 +97,7 @@ func TestRightsToLook(t *testing.T) {
 // TestEachRightTakenAway: whoever lacks one of the rights sees less, is told so, and sees
 // nothing else than those who have them all.
 func TestEachRightTakenAway(t *testing.T) {
+	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)
 	for _, dir := range lookedAt(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

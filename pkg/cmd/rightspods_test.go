@@ -30,6 +30,7 @@ func lacking(t *testing.T, all []rights.Right, lacks rights.Right, verb string, 
 // pods, or of none, and comes to the same pod with exec and port-forward, or to none; and
 // where it is none, is told what is lacking.
 func TestPodsWithEachRightTakenAway(t *testing.T) {
+	skipIfShort(t)
 	const job = "train"
 	for _, tt := range []struct {
 		task, into string
@@ -83,6 +84,7 @@ func TestPodsWithEachRightTakenAway(t *testing.T) {
 // TestSnapshotWithEachRightTakenAway: a snapshot holds what may be seen, and says what not,
 // as it is made and whenever it is read.
 func TestSnapshotWithEachRightTakenAway(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	all := rights.Of(rights.Snapshot)
 	asked := map[string]bool{}

@@ -21,6 +21,7 @@ import (
 // way of a Job, the same clusters for it and the same quota as those who have them all, or
 // less, and is told so.
 func TestTheWayWithEachRightTakenAway(t *testing.T) {
+	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)
 	for _, name := range []string{"running", "strict-fifo-head-blocks"} {
 		t.Run(name, func(t *testing.T) {
