@@ -199,7 +199,7 @@ func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.Pa
 			return string(j.Result)
 		}},
 		{title: "REASON", wide: true, shrinks: true, cell: func(j *inspect.PastJob) string { return absentIfEmpty(Safe(j.Reason)) }},
-		{title: "FLAVORS", wide: true, shrinks: true, cell: func(j *inspect.PastJob) string { return flavors(j) }},
+		{title: "FLAVORS", wide: true, shrinks: true, cell: flavors},
 		{title: "RESOURCES", shrinks: true, cell: resourcesOf},
 	}
 }

@@ -102,14 +102,15 @@ func (s scale) axes(b *strings.Builder, to time.Time, drawn int) {
 // mark is the shape of a result.
 func mark(r inspect.Result, x, y float64) string {
 	switch r {
+	case inspect.ResultComplete:
+		return fmt.Sprintf("M%.1f %.1fa4 4 0 1 0 8 0a4 4 0 1 0 -8 0", x-4, y)
 	case inspect.ResultFailed:
 		return fmt.Sprintf("M%.1f %.1fl8 8m0 -8l-8 8", x-4, y-4)
 	case inspect.ResultDeleted:
 		return fmt.Sprintf("M%.1f %.1fh8v8h-8z", x-4, y-4)
 	case inspect.ResultUnknown:
-		return fmt.Sprintf("M%.1f %.1fl4 8h-8z", x, y-4)
 	}
-	return fmt.Sprintf("M%.1f %.1fa4 4 0 1 0 8 0a4 4 0 1 0 -8 0", x-4, y)
+	return fmt.Sprintf("M%.1f %.1fl4 8h-8z", x, y-4)
 }
 
 func markTitle(j *inspect.PastJob) string {

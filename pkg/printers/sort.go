@@ -145,17 +145,26 @@ func compareKeys(a, b any) int {
 			return x.Compare(y)
 		}
 	case bool:
-		if y, ok := b.(bool); ok && x != y {
-			if x {
-				return 1
-			}
-			return -1
+		if y, ok := b.(bool); ok {
+			return compareBools(x, y)
 		}
 	}
 	if b == nil {
 		return 1
 	}
 	return 0
+}
+
+// compareBools has false first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
 }
 
 // fullJob is a Job that has every field.

@@ -136,7 +136,7 @@ func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) 
 }
 
 // days are the days and weeks that a duration begins with: time.ParseDuration has none.
-var days = regexp.MustCompile(`^([0-9]{1,5})([dw])`)
+var days = regexp.MustCompile(`^(\d{1,5})([dw])`)
 
 // parseAge reads a duration such as 7d, 1d12h or 90m; "" is zero.
 func parseAge(text string) (time.Duration, error) {

@@ -89,10 +89,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				j.Findings = []string{}
 			}
 			if brief, isKnown := briefs[j]; isKnown {
-				if brief.Cost != nil && len(o.filter.Findings) > 0 {
-					brief.Message += " Holds " + brief.Cost.Text() + "."
-				}
-				j.Reason, j.Message = &brief.Reason, &brief.Message
+				o.setReason(j, brief)
 			}
 		}
 	}
@@ -104,6 +101,14 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 	}
 	return list, others
+}
+
+// setReason says of a Job why it is where it is, and with --finding what it holds.
+func (o *listOptions) setReason(j *inspect.Job, brief answer.Brief) {
+	if brief.Cost != nil && len(o.filter.Findings) > 0 {
+		brief.Message += " Holds " + brief.Cost.Text() + "."
+	}
+	j.Reason, j.Message = &brief.Reason, &brief.Message
 }
 
 // folds says whether mirrors are left out whose origins are listed.

@@ -31,19 +31,7 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	if !w.Is(kueue.QuotaReserved) || w.Status.Admission == nil || !w.IsActive() {
 		return nil
 	}
-	held := map[capacity.FlavorResource]bool{}
-	total := map[string]resource.Quantity{}
-	for _, set := range w.Status.Admission.PodSetAssignments {
-		for name, quantity := range set.ResourceUsage {
-			if quantity.IsZero() {
-				continue
-			}
-			held[capacity.FlavorResource{Flavor: set.Flavors[string(name)], Resource: string(name)}] = true
-			sum := total[string(name)]
-			sum.Add(quantity)
-			total[string(name)] = sum
-		}
-	}
+	held, total := usageOf(w.Status.Admission)
 	if len(total) == 0 {
 		return nil
 	}
@@ -65,6 +53,23 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	}
 	slices.Sort(c.Blocks)
 	return c
+}
+
+// usageOf is what an admission uses: in which flavors, and of each resource in all of them.
+func usageOf(a *kueue.Admission) (held map[capacity.FlavorResource]bool, total map[string]resource.Quantity) {
+	held, total = map[capacity.FlavorResource]bool{}, map[string]resource.Quantity{}
+	for _, set := range a.PodSetAssignments {
+		for name, quantity := range set.ResourceUsage {
+			if quantity.IsZero() {
+				continue
+			}
+			held[capacity.FlavorResource{Flavor: set.Flavors[string(name)], Resource: string(name)}] = true
+			sum := total[string(name)]
+			sum.Add(quantity)
+			total[string(name)] = sum
+		}
+	}
+	return held, total
 }
 
 // sharers are the ClusterQueues that share quota with one: itself, and those of its cohorts.

@@ -98,8 +98,10 @@ func TestRelease(t *testing.T) {
 func TestByCost(t *testing.T) {
 	blocks := func(names ...string) *inspect.Cost { return &inspect.Cost{Blocks: names} }
 	findings := []inspect.Finding{
-		{Name: "a", Severity: inspect.Error}, {Name: "b", Severity: inspect.Error, Cost: blocks("x")},
-		{Name: "c", Severity: inspect.Error, Cost: blocks("x", "y")}, {Name: "d", Severity: inspect.Error},
+		{Name: "a", Severity: inspect.Error},
+		{Name: "b", Severity: inspect.Error, Cost: blocks("x")},
+		{Name: "c", Severity: inspect.Error, Cost: blocks("x", "y")},
+		{Name: "d", Severity: inspect.Error},
 		{Name: "e", Severity: inspect.Warning, Cost: blocks("x", "y", "z")},
 	}
 	ByCost(findings)

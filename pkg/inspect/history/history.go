@@ -3,7 +3,6 @@
 package history
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -57,11 +56,8 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 				continue
 			}
 			seen[row.UID] = true
-			if row.Evictions == nil && row.Resources == nil {
-				omitted[withoutWorkload(row)]++
-			}
-			if row.Evictions != nil && *row.Evictions > 0 && row.LostSeconds == nil {
-				omitted[noLoss]++
+			if reason := unknownOf(row); reason != "" {
+				omitted[reason]++
 			}
 			list.Items = append(list.Items, *row)
 		}
@@ -80,6 +76,17 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	list.Errors = v.Errors()
 	list.Unchecked = unchecked(v)
 	return list
+}
+
+// unknownOf is why something is unknown of a Job; "" if nothing is.
+func unknownOf(row *inspect.PastJob) string {
+	switch {
+	case row.Evictions == nil && row.Resources == nil:
+		return withoutWorkload(row)
+	case row.Evictions != nil && *row.Evictions > 0 && row.LostSeconds == nil:
+		return noLoss
+	}
+	return ""
 }
 
 // latestFirst orders Jobs by when they finished. Those whose end is unknown come last.
@@ -143,7 +150,7 @@ func unchecked(v *inspect.Inventory) []inspect.Unchecked {
 func reasonOf(err error) string {
 	e := inspect.NewContextError(err)
 	if e.Refusal != nil {
-		return fmt.Sprint(e.Refusal)
+		return e.Refusal.String()
 	}
 	return e.Message
 }
