@@ -126,9 +126,16 @@ func wrap(text string, width int, prefix string) []string {
 // keeps its colour to itself.
 func breakLines(text string, width int) []string {
 	// The library breaks behind every hyphen, and names and commands are full of
-	// them; behind one that does not break it does not.
+	// them; behind one that does not break it does not. A word that has to be broken
+	// anyway is better broken there.
 	const hyphen, unbreakable = "-", "\u2011"
-	text = lipgloss.Wrap(strings.ReplaceAll(text, hyphen, unbreakable), width, "")
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		if widthOf(word) <= width {
+			words[i] = strings.ReplaceAll(word, hyphen, unbreakable)
+		}
+	}
+	text = lipgloss.Wrap(strings.Join(words, " "), width, "")
 	lines := strings.Split(strings.ReplaceAll(text, unbreakable, hyphen), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")

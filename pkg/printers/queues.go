@@ -67,7 +67,7 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 		{title: "USED", spare: spare(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "FREE", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
-		{title: "WORKERS", absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "WORKERS", spare: spare(4), absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
 	}
 }
 
