@@ -109,7 +109,7 @@ func TestListNames(t *testing.T) {
 
 // TestListOfNoNamespace: a namespace that does not exist is not only empty.
 func TestListOfNoNamespace(t *testing.T) {
-	for _, command := range []string{"ls", "trace"} {
+	for _, command := range []string{"ls", "trace", "queues", "history"} {
 		_, told, _ := run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "mll")
 		assert.Assert(t, strings.Contains(told, `namespace "mll" does not exist in contexts management, worker-1, worker-2`), "%s: %s", command, told)
 		_, told, _ = run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "kube-system")

@@ -40,6 +40,9 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
 		util.Tell(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
+	if list.Total.Jobs == 0 && !o.query.AllNamespaces && o.format.IsTable() {
+		util.NoteMissingNamespace(ctx, o.ErrOut, f)
+	}
 	return util.Incomplete(list.Unchecked)
 }
 

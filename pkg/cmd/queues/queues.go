@@ -153,7 +153,13 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 	addresses := o.flags.Addresses(o.contexts, f)
 	again := &util.Repeated[*queuesRead]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*queuesRead, error) { return o.read(ctx, f, addresses), nil },
+		Read: func(ctx context.Context) (*queuesRead, error) {
+			r := o.read(ctx, f, addresses)
+			if len(r.List.Items) == 0 && o.scope == read.NamespaceScope && !o.watch && o.format.IsTable() {
+				util.NoteMissingNamespace(ctx, o.ErrOut, f)
+			}
+			return r, nil
+		},
 	}
 	if o.watch {
 		return again.Run(ctx, f)

@@ -39,8 +39,8 @@ func ParseBy(text string) (By, error) {
 	case text == "":
 		return By{}, nil
 	case name == byLabel && hasLabel:
-		if wrong := validation.IsQualifiedName(label); len(wrong) > 0 {
-			return By{}, fmt.Errorf("--by %s: %q is no key of a label: %s", text, label, strings.Join(wrong, "; "))
+		if len(validation.IsQualifiedName(label)) > 0 {
+			return By{}, fmt.Errorf("--by %s: %q is no key of a label, such as team or example.com/team", text, label)
 		}
 		return By{name, label}, nil
 	case name == byLabel:
