@@ -48,12 +48,28 @@ func historyOf(t *testing.T, ns string) map[string]inspect.PastJob {
 	return rows
 }
 
+// finish ends the Pods of some Jobs that run on some clusters, as if their work were done.
+func finish(t *testing.T, ns string, clusters, jobs []string) {
+	t.Helper()
+	for _, cluster := range clusters {
+		for _, job := range jobs {
+			out, err := kubectl(t.Context(), "", "--context", cluster, "-n", ns, "get", "pods", "-l", "job-name="+job, "--field-selector", "status.phase=Running", "-o", "name")
+			assert.NilError(t, err)
+			for _, pod := range strings.Fields(out) {
+				// It may be gone by now.
+				_, _ = kubectl(t.Context(), "", "--context", cluster, "-n", ns, "patch", pod, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Succeeded"}}`)
+			}
+		}
+	}
+}
+
 // ended waits until so many Jobs of a namespace are in the history, and those that finished have
-// their Workload's end there too.
-func ended(t *testing.T, ns string, n int) map[string]inspect.PastJob {
+// their Workload's end there too. It ends the Pods of the Jobs that are named, on some clusters.
+func ended(t *testing.T, ns string, n int, clusters []string, jobs ...string) map[string]inspect.PastJob {
 	t.Helper()
 	var rows map[string]inspect.PastJob
 	eventually(t, fmt.Sprint(n), func() string {
+		finish(t, ns, clusters, jobs)
 		rows = historyOf(t, ns)
 		count := 0
 		for _, j := range rows {
@@ -91,7 +107,7 @@ func TestHistoryOfEnds(t *testing.T) {
 	const ns = "ended"
 	submit(t, ns, "2", "3s", "ran")
 	submitOne(t, ns, "failed", "1", "1h", "", "\n  activeDeadlineSeconds: 2")
-	submitOne(t, ns, "requeued", "1", "15s", "", "")
+	submitOne(t, ns, "requeued", "1", "1h", "", "")
 	var workload string
 	eventually(t, "Running", func() string {
 		out, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o",
@@ -111,7 +127,7 @@ func TestHistoryOfEnds(t *testing.T) {
 	assert.NilError(t, err)
 	patch(t, what, `{"spec":{"active":true}}`)
 
-	rows := ended(t, ns, 3)
+	rows := ended(t, ns, 3, []string{worker1, worker2}, "requeued")
 	assert.Equal(t, rows["ran"].Result, inspect.ResultComplete)
 	assert.Equal(t, *rows["ran"].Evictions, int32(0))
 	assert.Equal(t, *rows["ran"].LostSeconds, int64(0))
@@ -137,7 +153,7 @@ func TestHistoryOfEnds(t *testing.T) {
 func TestHistoryOfMoves(t *testing.T) {
 	t.Parallel()
 	const ns = "moved"
-	submit(t, ns, "1", "20s", "moved")
+	submit(t, ns, "1", "1h", "moved")
 	running(t, ns, 1)
 	from := ""
 	eventually(t, "a worker has it", func() string {
@@ -153,7 +169,11 @@ func TestHistoryOfMoves(t *testing.T) {
 	})
 	_, err := kubectl(t.Context(), "", "--context", from, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"HoldAndDrain"}}`)
 	assert.NilError(t, err)
-	row := ended(t, ns, 1)["moved"]
+	to := worker1
+	if from == worker1 {
+		to = worker2
+	}
+	row := ended(t, ns, 1, []string{to}, "moved")["moved"]
 	assert.Assert(t, *row.Cluster != from, "it stayed on %s: %+v", from, row)
 	assert.Assert(t, *row.Evictions >= 1, "%+v", row)
 	assert.Equal(t, row.Result, inspect.ResultComplete)
@@ -170,11 +190,12 @@ func TestHistoryOfPreempted(t *testing.T) {
 		_, err := kubectl(t.Context(), "", "--context", cluster, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"preemption":{"withinClusterQueue":"LowerPriority"}}}`)
 		assert.NilError(t, err)
 	}
-	submit(t, ns, "8", "20s", "low-1", "low-2")
+	submit(t, ns, "8", "1h", "low-1", "low-2")
 	running(t, ns, 2)
 	began := time.Now()
 	submitOne(t, ns, "urgent", "8", "2s", ", kueue.x-k8s.io/priority-class: urgent", "")
-	rows := ended(t, ns, 3)
+	ended(t, ns, 1, nil)
+	rows := ended(t, ns, 3, []string{worker1, worker2}, "low-1", "low-2")
 	evictions, low := int32(0), 0
 	for _, name := range []string{"low-1", "low-2"} {
 		evictions += *rows[name].Evictions
