@@ -50,6 +50,8 @@ type Trace struct {
 	Differences []Difference `json:"differences"`
 	// Timeline is what happened, the oldest first.
 	Timeline []TimelineEntry `json:"timeline"`
+	// Life is the Job's states on each cluster over time, for a picture.
+	Life []Interval `json:"-"`
 	// Clocks are the clusters whose clock differs from ours by more than can be
 	// overlooked: the times that they tell are off by as much.
 	Clocks []ClockSkew `json:"clocks"`
@@ -104,6 +106,7 @@ func NewTraceList() *TraceList {
 func (v *Inventory) Trace(p Pair) *Trace {
 	t := v.Follow(p)
 	t.Timeline = v.timeline(p)
+	t.Life = v.life(p, t.Hops)
 	for _, f := range v.Clusters {
 		if ahead, ok := NoticeableSkew(f.Skew); ok {
 			t.Clocks = append(t.Clocks, ClockSkew{Context: f.Context, AheadSeconds: ahead})
@@ -245,7 +248,7 @@ func (t *Trace) DeepCopyObject() runtime.Object {
 	for i := range c.Placements {
 		c.Placements[i] = t.Placements[i].deepCopy()
 	}
-	c.Differences, c.Timeline = slices.Clone(t.Differences), slices.Clone(t.Timeline)
+	c.Differences, c.Timeline, c.Life = slices.Clone(t.Differences), slices.Clone(t.Timeline), slices.Clone(t.Life)
 	c.Clocks, c.Findings, c.Errors = slices.Clone(t.Clocks), slices.Clone(t.Findings), slices.Clone(t.Errors)
 	return &c
 }

@@ -167,6 +167,8 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 	case o.format.Is(mermaid):
 		_, err := io.WriteString(w, printers.Mermaid(list.Items))
 		return err
+	case o.format.Is(printers.SVG):
+		return printers.TraceSVG(w, list.Items, o.TableNow(o.table))
 	case o.format.IsPerJob():
 		return o.format.PrintTraces(w, list.Items)
 	case !o.format.IsTable():

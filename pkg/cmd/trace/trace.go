@@ -4,6 +4,7 @@ package trace
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// mermaid is the output format that only trace has.
+// mermaid is the format of the chain as a picture; only trace has it.
 const mermaid = "mermaid"
 
 // traceFlags are what a user typed behind trace.
@@ -90,8 +91,9 @@ nothing is created, and the exit code is 3 if one of them can run nowhere as thi
   # Could this Job run anywhere, in that queue?
   NAME trace -f train.yaml --queue user-queue -n ml
 
-  # A picture for a ticket
-  NAME trace train -n ml -o mermaid`, "NAME", env.DisplayName()),
+  # The chain as a picture for a ticket, and the time that each step took
+  NAME trace train -n ml -o mermaid
+  NAME trace train -n ml -o svg > train.svg`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("the Job's name", "[KIND/]NAME"),
 
 		ValidArgsFunction: ask.Asks(ask.Traced),
@@ -121,7 +123,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForOutput, nil, "timeline")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
-	formats := append(printers.Formats(), mermaid)
+	formats := append(printers.Formats(), mermaid, printers.SVG)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
@@ -135,7 +137,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	}
 	var err, formatErr error
 	o.wanted, err = util.WantedJob(args)
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid, printers.SVG)
 	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
@@ -161,10 +163,15 @@ func (f *traceFlags) fileConflicts(o *traceOptions) error {
 		return errors.New("trace takes either a NAME or --filename")
 	case f.watch || f.orphans || f.labelSelector != "" || f.choosesKinds || f.AllNamespaces:
 		return errors.New("--filename cannot be combined with --watch, --orphans, --selector, --kinds or --all-namespaces")
-	case o.format != nil && o.format.Is(mermaid):
-		return errors.New("-o mermaid cannot be combined with --filename")
+	case o.draws():
+		return fmt.Errorf("-o %s cannot be combined with --filename", f.output)
 	}
 	return nil
+}
+
+// draws says whether the answer is a picture.
+func (o *traceOptions) draws() bool {
+	return o.format != nil && (o.format.Is(mermaid) || o.format.Is(printers.SVG))
 }
 
 // conflicts says which flags make no sense together.
@@ -178,8 +185,8 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 		return errors.New("--selector cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.choosesKinds:
 		return errors.New("--kinds cannot be combined with a NAME. Write KIND/NAME")
-	case o.wanted.Name == "" && len(f.filenames) == 0 && o.format != nil && o.format.Is(mermaid):
-		return errors.New("-o mermaid requires the NAME of a Job")
+	case o.wanted.Name == "" && len(f.filenames) == 0 && o.draws():
+		return fmt.Errorf("-o %s requires the NAME of a Job", f.output)
 	}
 	return nil
 }

@@ -1,0 +1,215 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// LifeState is what a Job did on a cluster for some time.
+type LifeState string
+
+// The states of a life.
+const (
+	// LifeEarlier is a time of which only a few events are kept: Kueue dates the last admission
+	// alone.
+	LifeEarlier LifeState = "earlier"
+	// LifeWaiting is without quota.
+	LifeWaiting LifeState = "waiting"
+	// LifeEvicted is without quota after an eviction.
+	LifeEvicted LifeState = "evicted"
+	// LifeOffered is with quota, before the admission checks are done: on a management cluster
+	// of MultiKueue, while the workers are asked.
+	LifeOffered LifeState = "offered"
+	// LifeAdmitted is admitted without Pods on this cluster.
+	LifeAdmitted LifeState = "admitted"
+	// LifeRunning is from the first Pod on.
+	LifeRunning LifeState = "running"
+	// LifeLost is without a connection from the management cluster.
+	LifeLost LifeState = "lost"
+)
+
+// LifeStates returns all states, in the order in which a Job goes through them.
+func LifeStates() []LifeState {
+	return []LifeState{LifeEarlier, LifeWaiting, LifeEvicted, LifeOffered, LifeAdmitted, LifeRunning, LifeLost}
+}
+
+// Interval is a time in which a Job was in one state on one cluster. Times are those of the
+// cluster's own clock.
+type Interval struct {
+	// Cluster is a context, or the name of a MultiKueueCluster that no context reaches.
+	Cluster string
+	State   LifeState
+	From    time.Time
+	// To is when the state ended, or when the cluster was read if it goes on.
+	To time.Time
+	// IsOpen is whether the state goes on.
+	IsOpen bool
+}
+
+// life is a pair's states on all clusters, cluster by cluster and in the order of time.
+func (v *Inventory) life(p Pair, hops []Hop) []Interval {
+	var all []Interval
+	for _, f := range v.Clusters {
+		workloads := v.WorkloadsOf(p, f)
+		for _, w := range workloads {
+			all = append(all, v.workloadLife(f, w, v.runningSince(p, f))...)
+		}
+		if len(workloads) > 0 {
+			continue
+		}
+		for _, j := range p.Jobs() {
+			if j.Context == f.Context {
+				all = append(all, v.jobLife(f, j, j == p.Origin && j.IsDelegated())...)
+			}
+		}
+	}
+	return append(all, v.lostLife(hops)...)
+}
+
+// runningSince is when the first Pod of a pair's Jobs began on a cluster, zero if none did.
+func (v *Inventory) runningSince(p Pair, f *Facts) time.Time {
+	var first time.Time
+	for _, j := range p.Jobs() {
+		if j.Context != f.Context {
+			continue
+		}
+		times := []time.Time{}
+		for _, pod := range f.PodsOf(j) {
+			times = append(times, pod.CreationTimestamp.Time)
+		}
+		if j != p.Origin || !j.IsDelegated() {
+			// The status of a delegated origin tells of another cluster.
+			times = append(times, timeOf(j.StartTime))
+		}
+		for _, t := range times {
+			if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+				first = t
+			}
+		}
+	}
+	return first
+}
+
+// workloadLife are the states that a Workload dates.
+func (v *Inventory) workloadLife(f *Facts, w *kueue.Workload, running time.Time) []Interval {
+	s := newLife(f.Context, w.CreationTimestamp.Time)
+	end, isOpen := v.Now, true
+	if w.Is(kueue.Finished) {
+		end, isOpen = w.Condition(kueue.Finished).LastTransitionTime.Time, false
+	} else if w.DeletionTimestamp != nil {
+		end, isOpen = w.DeletionTimestamp.Time, false
+	}
+	if evicted := w.Condition(kueue.Evicted); evicted != nil {
+		s.next(LifeEarlier)
+		s.until(evicted.LastTransitionTime.Time)
+		if evicted.Status == metav1.ConditionTrue {
+			s.next(LifeEvicted)
+			return s.end(end, isOpen)
+		}
+		// Kueue sets it to False with the next quota, so when it was evicted is gone.
+	}
+	s.next(LifeWaiting)
+	for _, step := range []struct {
+		condition string
+		state     LifeState
+	}{{kueue.QuotaReserved, LifeOffered}, {kueue.Admitted, LifeAdmitted}} {
+		if !w.Is(step.condition) {
+			continue
+		}
+		s.until(w.Condition(step.condition).LastTransitionTime.Time)
+		s.next(step.state)
+	}
+	if !running.IsZero() && running.Before(end) {
+		s.until(running)
+		s.next(LifeRunning)
+	}
+	return s.end(end, isOpen)
+}
+
+// jobLife are the states of a Job without a Workload. isOrigin is whether its status tells of
+// another cluster.
+func (v *Inventory) jobLife(f *Facts, j *Job, isOrigin bool) []Interval {
+	s := newLife(f.Context, j.CreationTimestamp.Time)
+	end, isOpen := v.Now, true
+	if finished := cmp.Or(j.FinishedTime, j.CompletionTime); finished != nil {
+		end, isOpen = finished.Time, false
+	} else if j.DeletedAt != nil {
+		end, isOpen = j.DeletedAt.Time, false
+	}
+	s.next(LifeWaiting)
+	if started := timeOf(j.StartTime); !started.IsZero() {
+		s.until(started)
+		state := LifeRunning
+		if isOrigin {
+			state = LifeAdmitted
+		}
+		s.next(state)
+	}
+	return s.end(end, isOpen)
+}
+
+// lostLife are since when the management cluster does not reach clusters.
+func (v *Inventory) lostLife(hops []Hop) []Interval {
+	var lost []Interval
+	for i, h := range hops {
+		if h.Kind != "MultiKueueCluster" || h.Health != HealthBad || h.Since == nil {
+			continue
+		}
+		cluster := h.Name
+		for _, below := range hops[i+1:] {
+			if below.Depth <= h.Depth {
+				break
+			}
+			cluster = cmp.Or(below.Context, cluster)
+		}
+		lost = append(lost, Interval{Cluster: cluster, State: LifeLost, From: h.Since.Time, To: v.Now, IsOpen: true})
+	}
+	return lost
+}
+
+// timeOf is the zero time for nil.
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// life collects states that follow each other.
+type life struct {
+	cluster string
+	from    time.Time
+	state   LifeState
+	done    []Interval
+}
+
+func newLife(cluster string, from time.Time) *life { return &life{cluster: cluster, from: from} }
+
+// next begins a state.
+func (s *life) next(state LifeState) { s.state = state }
+
+// until ends the state. What is dated before its beginning takes no time.
+func (s *life) until(t time.Time) {
+	if s.from.IsZero() {
+		s.from = t
+	}
+	if !t.After(s.from) {
+		return
+	}
+	s.done = append(s.done, Interval{Cluster: s.cluster, State: s.state, From: s.from, To: t})
+	s.from = t
+}
+
+// end ends the last state, and returns them all.
+func (s *life) end(t time.Time, isOpen bool) []Interval {
+	s.until(t)
+	if len(s.done) > 0 {
+		s.done[len(s.done)-1].IsOpen = isOpen
+	}
+	return slices.Clip(s.done)
+}
