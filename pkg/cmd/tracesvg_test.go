@@ -49,6 +49,7 @@ func TestTracePicture(t *testing.T) {
 // TestTracePictures: Jobs of every recording have a picture, the first of each.
 func TestTracePictures(t *testing.T) {
 	eachRecording(t, func(t *testing.T, _, dir string) {
+		t.Helper()
 		names, _, _ := run(t, "trace", "-A", "-o", `jsonpath={range .items[*]}{.origin.namespace}/{.origin.kind}/{.origin.name}{"\n"}{end}`, "--from", dir)
 		lines := strings.Split(strings.TrimSpace(names), "\n")
 		for _, line := range lines[:min(len(lines), 3)] {

@@ -20,16 +20,26 @@ const (
 	nameLetters                = 24
 )
 
-// fills are the states of a Job in a picture: a colour, and a pattern above it that reads without
+// fillOf is a state of a Job in a picture: a colour, and a pattern above it that reads without
 // colour.
-var fills = map[inspect.LifeState]struct{ color, pattern string }{
-	inspect.LifeEarlier:  {"#f6f8fa", "M2 0V8"},
-	inspect.LifeWaiting:  {"#ffffff", ""},
-	inspect.LifeEvicted:  {"#ffd8b5", "M0 0L8 8M8 0L0 8"},
-	inspect.LifeOffered:  {"#fff8c5", "M0 8L8 0"},
-	inspect.LifeAdmitted: {"#ddf4ff", "M4 3v2"},
-	inspect.LifeRunning:  {"#2da44e", ""},
-	inspect.LifeLost:     {"#ffebe9", "M0 4H8"},
+func fillOf(s inspect.LifeState) (color, pattern string) {
+	switch s {
+	case inspect.LifeEarlier:
+		return "#f6f8fa", "M2 0V8"
+	case inspect.LifeWaiting:
+		return "#ffffff", ""
+	case inspect.LifeEvicted:
+		return "#ffd8b5", "M0 0L8 8M8 0L0 8"
+	case inspect.LifeOffered:
+		return "#fff8c5", "M0 8L8 0"
+	case inspect.LifeAdmitted:
+		return "#ddf4ff", "M4 3v2"
+	case inspect.LifeRunning:
+		return "#2da44e", ""
+	case inspect.LifeLost:
+		return "#ffebe9", "M0 4H8"
+	}
+	return "#ffffff", ""
 }
 
 // TraceSVG draws the life of Jobs: one bar per cluster over time, with a part for each state. It
@@ -44,8 +54,8 @@ func TraceSVG(w io.Writer, list []inspect.Trace, o TableOptions) error {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="sans-serif" font-size="12">`+"\n", svgWidth, y, svgWidth, y)
 	b.WriteString("<defs>\n")
 	for _, state := range inspect.LifeStates() {
-		f := fills[state]
-		fmt.Fprintf(&b, `<pattern id="%s" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="%s"/><path d="%s" stroke="#57606a"/></pattern>`+"\n", state, f.color, f.pattern)
+		color, pattern := fillOf(state)
+		fmt.Fprintf(&b, `<pattern id="%s" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="%s"/><path d="%s" stroke="#57606a"/></pattern>`+"\n", state, color, pattern)
 	}
 	b.WriteString("</defs>\n" + `<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	b.WriteString(body.String())
