@@ -82,7 +82,7 @@ func lifeOf(b *strings.Builder, t *inspect.Trace, y int, o TableOptions) int {
 	y += 12
 	if len(t.Life) == 0 {
 		y += 16
-		svgLabel(b, 10, y, "start", "Nothing dates its states.")
+		svgLabel(b, 10, y, "start", "No state that lasted a second is dated.")
 		b.WriteString("</g>\n")
 		return y + 14
 	}

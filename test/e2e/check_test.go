@@ -47,7 +47,7 @@ func eventuallyFinds(t *testing.T, want []string, args ...string) map[string]ins
 	t.Helper()
 	var found map[string]inspect.Finding
 	var codes []string
-	_ = wait.PollUntilContextTimeout(t.Context(), 300*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 2*time.Minute, true, func(context.Context) (bool, error) {
 		found = check(t, args...)
 		codes = slices.Sorted(maps.Keys(found))
 		return slices.Equal(codes, want), nil

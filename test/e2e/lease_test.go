@@ -118,7 +118,7 @@ func TestLease(t *testing.T) {
 	var jobs map[string]inspect.Job
 	var got map[string]string
 	// The API server has just noted that the expired one was written.
-	_ = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
 		jobs = ls(t, append(fleet, "--context", management)...)
 		got = holders(jobs)
 		return maps.Equal(got, want), nil
@@ -152,7 +152,7 @@ func TestLease(t *testing.T) {
 
 	t.Run("check", func(t *testing.T) {
 		codes := map[string][]string{}
-		_ = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		_ = wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
 			codes = leaseCodes(t, append([]string{"--grace", "0s", "--all-contexts"}, fleet...)...)
 			return len(codes["expired"]) == 1 && codes["expired"][0] == "JM202", nil
 		})
@@ -304,7 +304,7 @@ func TestLeaseOfClientGo(t *testing.T) {
 		elector.Run(electing)
 	}()
 	var first, last *inspect.Dispatcher
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
 		last = ls(t, "-n", ns, "--context", management)["elected"].Dispatcher
 		switch {
 		case last == nil:

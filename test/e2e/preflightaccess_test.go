@@ -65,7 +65,7 @@ func TestPreflightAccess(t *testing.T) {
 		grant(t, p)
 	}
 	// RBAC learns of it from a cache.
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		found = f.problems()
 		return !slices.ContainsFunc(found, func(p preflight.Problem) bool { return p.Blocking }), nil
 	})

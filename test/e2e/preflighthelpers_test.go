@@ -133,7 +133,7 @@ func (f *flight) problems() []preflight.Problem {
 func (f *flight) eventuallyClear() {
 	f.t.Helper()
 	var found []preflight.Problem
-	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		found = f.problems()
 		return len(found) == 0, nil
 	})
@@ -144,7 +144,7 @@ func (f *flight) eventuallyClear() {
 func (f *flight) eventuallyFinds(object string) preflight.Problem {
 	f.t.Helper()
 	var found []preflight.Problem
-	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		found = f.problems()
 		return len(found) == 1 && found[0].Object == object, nil
 	})

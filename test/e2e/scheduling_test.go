@@ -86,7 +86,7 @@ func TestDispatchGang(t *testing.T) {
 	_, isNamed := mirror.Annotations["scheduling.k8s.io/group-template-name"]
 	assert.Assert(t, !isNamed)
 	// Nobody groups the pods of a Job that is delegated; those of its mirror are.
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		groups, err := there.SchedulingV1beta1().PodGroups(ns).List(ctx, metav1.ListOptions{})
 		return err == nil && len(groups.Items) == 1 && strings.HasPrefix(groups.Items[0].Name, "train-"), err
 	})

@@ -55,7 +55,7 @@ func eventually(t *testing.T, want map[string]delegation.Status, args ...string)
 	t.Helper()
 	var jobs map[string]inspect.Job
 	got := map[string]delegation.Status{}
-	_ = wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 2*time.Minute, true, func(context.Context) (bool, error) {
 		jobs = ls(t, args...)
 		clear(got)
 		for name, j := range jobs {

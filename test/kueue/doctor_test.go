@@ -80,7 +80,7 @@ func doctorFinds(t *testing.T, want ...string) []inspect.Finding {
 	t.Helper()
 	var report inspect.DoctorReport
 	var codes []string
-	err := wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, 2*time.Minute, true, func(context.Context) (bool, error) {
 		report, codes = doctorOf(t), nil
 		for i := range report.Items {
 			codes = append(codes, report.Items[i].Code)
