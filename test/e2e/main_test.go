@@ -105,7 +105,7 @@ func addContexts(kubeconfig string) error {
 	// lets go of the plugin's standard error, which a script waits for the end of.
 	for name, args := range map[string][]string{
 		"no-plugin": {"no-such-credential-plugin"},
-		"hung":      {"sh", "-c", "exec sleep 15 2>/dev/null"},
+		"hung":      {"sh", "-c", "exec sleep 60 2>/dev/null"},
 	} {
 		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
 			APIVersion: "client.authentication.k8s.io/v1", Command: args[0], Args: args[1:],

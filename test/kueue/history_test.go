@@ -90,7 +90,8 @@ func ended(t *testing.T, ns string, n int, clusters []string, jobs ...string) ma
 func checkPast(t *testing.T, j inspect.PastJob) {
 	t.Helper()
 	assert.Equal(t, j.ManagedBy, delegation.MultiKueue)
-	assert.Assert(t, j.Cluster != nil && (*j.Cluster == worker1 || *j.Cluster == worker2), "%s ran on %v", j.Name, j.Cluster)
+	assert.Assert(t, j.Cluster != nil, j.Name)
+	assert.Assert(t, *j.Cluster == worker1 || *j.Cluster == worker2, "%s ran on %q", j.Name, *j.Cluster)
 	assert.Assert(t, j.WaitSeconds != nil && j.RunSeconds != nil && j.Evictions != nil && j.FinishedAt != nil, "%+v", j)
 	life := int64(j.FinishedAt.Sub(j.CreatedAt.Time).Seconds())
 	lost := int64(0)
@@ -125,6 +126,10 @@ func TestHistoryOfEnds(t *testing.T) {
 	patch(t, what, `{"spec":{"active":false}}`)
 	_, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "wait", "workloads.kueue.x-k8s.io/"+workload, "--for=condition=QuotaReserved=false", "--timeout=2m")
 	assert.NilError(t, err)
+	// A mirror that is still there would end, and not run again.
+	for _, cluster := range []string{worker1, worker2} {
+		kubectlOn(t, cluster, "-n", ns, "wait", "jobs/requeued", "--for=delete", "--timeout=5m")
+	}
 	patch(t, what, `{"spec":{"active":true}}`)
 
 	rows := ended(t, ns, 3, []string{worker1, worker2}, "requeued")
