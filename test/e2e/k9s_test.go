@@ -82,7 +82,15 @@ func TestK9s(t *testing.T) {
 		for _, arg := range plugin.Args {
 			args = append(args, values.Replace(arg))
 		}
-		text, code := endOf(t, w.text, args...)
+		var text string
+		var code int
+		poll.WaitOn(t, func(poll.LogT) poll.Result {
+			// Other tests install kinds, which cannot be read for a moment.
+			if text, code = endOf(t, w.text, args...); code == 4 && w.code != 4 {
+				return poll.Continue("%s", text)
+			}
+			return poll.Success()
+		}, poll.WithTimeout(2*time.Minute), poll.WithDelay(time.Second))
 		assert.Assert(t, contains(text, w.text), "%s: %s", name, text)
 		assert.Equal(t, code, w.code, "%s: %s", name, text)
 	}
