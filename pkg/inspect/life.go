@@ -18,7 +18,7 @@ const (
 	// LifeEarlier is a time of which only a few events are kept: Kueue dates the last admission
 	// alone.
 	LifeEarlier LifeState = "earlier"
-	// LifeWaiting is without quota.
+	// LifeWaiting is not started: without quota, as far as Workloads can be read.
 	LifeWaiting LifeState = "waiting"
 	// LifeEvicted is without quota after an eviction.
 	LifeEvicted LifeState = "evicted"
@@ -45,9 +45,9 @@ type Interval struct {
 	Cluster string
 	State   LifeState
 	From    time.Time
-	// To is when the state ended, or when the cluster was read if it goes on.
+	// To is when the state ended, or when the cluster was read if it continues.
 	To time.Time
-	// IsOpen is whether the state goes on.
+	// IsOpen is whether the state continues.
 	IsOpen bool
 }
 
@@ -83,7 +83,7 @@ func (v *Inventory) runningSince(p Pair, f *Facts) time.Time {
 			times = append(times, pod.CreationTimestamp.Time)
 		}
 		if j != p.Origin || !j.IsDelegated() {
-			// The status of a delegated origin tells of another cluster.
+			// A delegated origin has the status of another cluster.
 			times = append(times, timeOf(j.StartTime))
 		}
 		for _, t := range times {
@@ -131,8 +131,8 @@ func (v *Inventory) workloadLife(f *Facts, w *kueue.Workload, running time.Time)
 	return s.end(end, isOpen)
 }
 
-// jobLife are the states of a Job without a Workload. isOrigin is whether its status tells of
-// another cluster.
+// jobLife are the states of a Job without a Workload. isOrigin is whether it has the status
+// of another cluster.
 func (v *Inventory) jobLife(f *Facts, j *Job, isOrigin bool) []Interval {
 	s := newLife(f.Context, j.CreationTimestamp.Time)
 	end, isOpen := v.Now, true

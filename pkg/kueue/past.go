@@ -20,7 +20,7 @@ const (
 	SliceReplaced = "WorkloadSliceReplaced"
 )
 
-// Past is what a Workload tells about a Job that finished. It is a small part of the
+// Past is what a Workload records of a Job that finished. It is a small part of the
 // Workload: where there are many, no more is kept of them.
 type Past struct {
 	Namespace, Name, UID string
@@ -45,7 +45,7 @@ type Past struct {
 	Reason string
 	// Holds is what it was given, in all its Pods together.
 	Holds []Held
-	// Labels are those that were asked for.
+	// Labels are the requested ones.
 	Labels map[string]string
 }
 

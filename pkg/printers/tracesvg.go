@@ -143,8 +143,8 @@ func (s timeScale) at(t time.Time) float64 {
 	return lifeLeft + float64(t.Sub(s.from))/float64(s.to.Sub(s.from))*(svgWidth-svgRight-lifeLeft)
 }
 
-// draw draws a state as a part of a bar, with its name where there is room. What goes on has an
-// open end.
+// draw draws a state as a part of a bar, with its name where there is room. A state that
+// continues has an open end.
 func (s timeScale) draw(b *strings.Builder, part inspect.Interval, y int) {
 	x, end := s.at(part.From), s.at(part.To)
 	lasts := duration.HumanDuration(part.To.Sub(part.From))
@@ -201,7 +201,7 @@ func meaning(s inspect.LifeState) string {
 	case inspect.LifeEarlier:
 		return "earlier runs, not dated"
 	case inspect.LifeWaiting:
-		return "without quota"
+		return "not started"
 	case inspect.LifeEvicted:
 		return "lost its quota"
 	case inspect.LifeOffered:

@@ -62,7 +62,7 @@ memory GiB hours.
 
 Everything is read from objects: finished Jobs, and the Workloads that Kueue keeps with
 them. What was deleted, by its TTL or by Kueue's objectRetentionPolicies, is not shown.
-A question mark is what nothing tells: Jobs of dispatch have no Workload. The exit code
+A question mark is an unknown value: Jobs of dispatch have no Workload. The exit code
 is 4 if a context could not be read.`,
 		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig
   NAME history -A --since 7d
