@@ -35,10 +35,14 @@ else
 RACE := -vet=off
 RACE_ENV := GOGC=400 GOMEMLIMIT=2GiB
 endif
-# Tests wait for clusters more than they compute, so more of them run at once than
-# there are processors.
 GOTESTSUM = $(TOOLS)/gotestsum --format pkgname-and-test-fails --jsonfile $(BIN)/$@.json --
 GOTEST = $(RACE_ENV) $(GOTESTSUM) $(RACE) -timeout 30m
+# Tests that need clusters run the plugin hundreds of times. Under the race detector each of
+# these processes computes four times as much, and half of all that a run took went there. So
+# it has them at night alone (test-race), and the tests of each package in every run. These
+# tests wait more than they compute, so more run at once than there are processors.
+CLUSTER_ENV := GOGC=400 GOMEMLIMIT=2GiB
+CLUSTER_FLAGS := -timeout 30m -p 2 -parallel 16
 # What judges all recordings. Under the race detector it takes ten times as long and 5 GB, for
 # commands that run at once in the same way in each recording. So there, -short has pkg/cmd leave
 # the recordings out; and rules starts nothing that runs at once, which a test of
@@ -46,7 +50,7 @@ GOTEST = $(RACE_ENV) $(GOTESTSUM) $(RACE) -timeout 30m
 JUDGES := ./pkg/cmd ./pkg/inspect/rules ./internal/architecture
 # All other packages of some patterns, with pkg/cmd in its short form.
 others = $$(go list $(1) | grep -vE '/(pkg/inspect/rules|internal/architecture)$$')
-UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/readme
+UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/fixture/... ./test/readme ./test/bench/...
 CLUSTER_TESTS := ./test/clusters ./test/e2e ./test/kueue ./test/controllers ./test/tutorial
 SAY_RACE = @$(if $(CC),,echo "There is no C compiler, so these tests run without the race detector.")
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
@@ -103,12 +107,7 @@ examples: build clusters kueue ## Record examples/fleet again, a snapshot of the
 	@$(MAKE) pictures
 
 .PHONY: test
-# Those with clusters first: they wait, and what computes goes on beside them.
-test: build clusters controllers kueue test-judges ## Run all tests, those against real clusters too
-	$(SAY_RACE)
-	$(GOTEST) -short -p 2 -parallel 16 $(CLUSTER_TESTS) $(call others,./...)
-	$(SLOWEST)
-	@$(MAKE) --no-print-directory validation
+test: test-unit test-clusters validation ## Run all tests, those against real clusters too
 
 .PHONY: test-unit
 test-unit: test-judges ## Run the tests that need no cluster
@@ -127,7 +126,13 @@ test-fast: ## Run the tests that need no cluster, of what has changed, without t
 
 .PHONY: test-clusters
 test-clusters: build clusters controllers kueue $(TOOLS)/gotestsum ## Run the tests that need clusters
-	$(GOTEST) -p 2 -parallel 16 $(CLUSTER_TESTS)
+	$(CLUSTER_ENV) $(GOTESTSUM) -vet=off $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
+	$(SLOWEST)
+
+.PHONY: test-race
+test-race: build clusters controllers kueue $(TOOLS)/gotestsum ## Run them under the race detector, in half an hour
+	$(SAY_RACE)
+	$(GOTEST) $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
 	$(SLOWEST)
 
 .PHONY: test-controllers

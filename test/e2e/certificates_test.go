@@ -115,8 +115,8 @@ func withCertificates(t *testing.T, lasts map[string]string) (kubeconfig, stop s
 func TestDispatchOutlivesItsCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-credentials"
-	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("15s"))
-	kubeconfig, _ := withCertificates(t, map[string]string{management: "5", worker1: "5.0"})
+	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("40s"))
+	kubeconfig, _ := withCertificates(t, map[string]string{management: "12", worker1: "12.0"})
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
 	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, ns, "train")
@@ -129,7 +129,7 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-logged-out"
 	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("1h"))
-	kubeconfig, stop := withCertificates(t, map[string]string{management: "5", worker1: "5"})
+	kubeconfig, stop := withCertificates(t, map[string]string{management: "15", worker1: "15"})
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
 	made := d.Expect(dispatch.MirrorCreated, "train")
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 2 })

@@ -25,7 +25,7 @@ spec:
   template:
     metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: %s}}
     spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1, resources: {requests: {cpu: %q}}}]}
-`, name, ns, labels, spec, lasts, cpu), "--context", management, "create", "-f", "-")
+`, name, ns, labels, spec, lasts, cpu), "--context", management, "create", "--validate=false", "-f", "-")
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		_, err := kubectl(context.Background(), "", "--context", management, "-n", ns, "delete", "job", name)
@@ -197,11 +197,13 @@ func TestHistoryOfPreempted(t *testing.T) {
 		_, err := kubectl(t.Context(), "", "--context", cluster, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"preemption":{"withinClusterQueue":"LowerPriority"}}}`)
 		assert.NilError(t, err)
 	}
-	submit(t, ns, "8", "90s", "low-1", "low-2")
+	submit(t, ns, "8", "1h", "low-1", "low-2")
 	running(t, ns, 2)
 	began := time.Now()
 	submitOne(t, ns, "urgent", "8", "2s", ", kueue.x-k8s.io/priority-class: urgent", "")
-	rows := ended(t, ns, 3, nil)
+	// It ends only where one of the others made room.
+	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=5m")
+	rows := ended(t, ns, 3, []string{worker1, worker2}, "low-1", "low-2")
 	evictions, low := int32(0), 0
 	for _, name := range []string{"low-1", "low-2"} {
 		evictions += *rows[name].Evictions

@@ -34,7 +34,7 @@ spec:
     spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1, resources: {requests: {cpu: %q}}}]}
 `, name, ns, lasts, cpu)
 	}
-	_, err := kubectl(t.Context(), text.String(), "--context", management, "create", "-f", "-")
+	_, err := kubectl(t.Context(), text.String(), "--context", management, "create", "--validate=false", "-f", "-")
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		_, err := kubectl(context.Background(), "", "--context", management, "-n", ns, "delete", "jobs", "--all")
