@@ -115,6 +115,10 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 // errReached ends a wait whose condition holds.
 var errReached = errors.New("reached")
 
+// errLate is why the context of a wait ends after --timeout. Whoever uses the context may ask it
+// for its text at any time, so what was known of the Job is told by a lateError, in the end.
+var errLate = errors.New("--timeout has passed")
+
 // lateError says that --timeout ended the wait.
 type lateError struct {
 	what, condition string
@@ -158,10 +162,9 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		return err
 	}
 	what := fmt.Sprintf("%s %s/%s", cmp.Or(o.wanted.Kind, delegation.Job().Name), o.wanted.Namespace, o.wanted.Name)
-	late := &lateError{what: what, condition: o.condition, timeout: o.timeout}
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, late)
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errLate)
 		defer cancel()
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
@@ -176,12 +179,19 @@ func (o *waitOptions) Run(ctx context.Context) error {
 			return now, err
 		},
 		Show: func(p *progress) error {
-			last, late.last = p, p.String()
+			last = p
 			util.Tell(o.ErrOut, "%s  %s: %s", o.Clock.Now().Format(time.TimeOnly), what, p)
 			return o.judge(what, p)
 		},
 	}
-	if err := again.Run(ctx, f); !errors.Is(err, errReached) {
+	switch err := again.Run(ctx, f); {
+	case errors.Is(err, errLate):
+		late := &lateError{what: what, condition: o.condition, timeout: o.timeout}
+		if last != nil {
+			late.last = last.String()
+		}
+		return late
+	case !errors.Is(err, errReached):
 		return err
 	}
 	_, err = fmt.Fprintf(o.Out, "%s is %s\n", what, o.condition)
