@@ -112,8 +112,11 @@ const (
 type KueueFacts struct {
 	// Version is the API version they were read in. ServesOld is whether the cluster serves the
 	// oldest one, too, which Kueue does before 0.20.
-	Version       string
-	ServesOld     bool
+	Version   string
+	ServesOld bool
+	// Release is the version of Kueue's controller, such as "v0.19.2"; "" where it is not known, or
+	// nobody asked.
+	Release       string
 	Workloads     []*kueue.Workload
 	LocalQueues   []*kueue.LocalQueue
 	ClusterQueues []*kueue.ClusterQueue

@@ -58,6 +58,8 @@ type QueueQuota struct {
 	Workers *WorkersQuota `json:"workers"`
 	// Problem is why it gives nothing to anybody now, "" if it does.
 	Problem string `json:"problem"`
+	// Cluster is what is known of a whole cluster; null but for a Cluster.
+	Cluster *ClusterState `json:"cluster"`
 
 	// HasMore says that Pending and Workers stand with another flavor of the resource.
 	HasMore bool `json:"-"`
@@ -75,6 +77,62 @@ type WorkersQuota struct {
 	Nominal string `json:"nominal"`
 	// Used is null where it is not known of all that were counted.
 	Used *string `json:"used"`
+}
+
+// ClusterState is the state of a cluster, and what its Workloads do with one resource.
+type ClusterState struct {
+	// Names are the MultiKueueClusters that lead to it.
+	Names []string `json:"names"`
+	// State is one of Manager, Active, Lost, NoManager, Unread and Unknown.
+	State ClusterCondition `json:"state"`
+	// Since is since when it is Lost; null for other states.
+	Since *metav1.Time `json:"since"`
+	// Message is why it is Lost or Unread, "" for other states.
+	Message string `json:"message"`
+	// Kueue is the version of Kueue's controller; empty if unknown.
+	Kueue string `json:"kueue"`
+	// Running is the number of Workloads with quota of the resource; null if it is not known.
+	Running *int `json:"running"`
+	// Waiting is the number of Workloads that request it and have no quota; null if it is not known.
+	Waiting *int `json:"waiting"`
+	// LargestFit is the most that one ClusterQueue could give in one flavor now; null if it is not known.
+	LargestFit *string `json:"largestFit"`
+	// LastAdmittedAt is when the last of those that are Running got quota; null if none has.
+	LastAdmittedAt *metav1.Time `json:"lastAdmittedAt"`
+}
+
+// ClusterCondition is the state of a cluster.
+type ClusterCondition string
+
+// The states. What a manager says about its worker comes first: it is the manager that uses it.
+const (
+	// ClusterManager is a cluster that gives Jobs to others.
+	ClusterManager ClusterCondition = "Manager"
+	// ClusterActive is a worker that its manager reaches, ClusterLost one that it does not.
+	ClusterActive ClusterCondition = "Active"
+	ClusterLost   ClusterCondition = "Lost"
+	// ClusterNoManager is a cluster with Kueue that no manager names that was read.
+	ClusterNoManager ClusterCondition = "NoManager"
+	// ClusterUnread is a cluster that could not be read, and of which no manager says anything.
+	ClusterUnread ClusterCondition = "Unread"
+	// ClusterUnknown is a worker of which its manager has not said anything yet.
+	ClusterUnknown ClusterCondition = "Unknown"
+)
+
+// deepCopy returns a copy that shares no mutable part.
+func (s *ClusterState) deepCopy() *ClusterState {
+	c := *s
+	c.Names = slices.Clone(s.Names)
+	c.Since, c.LastAdmittedAt = s.Since.DeepCopy(), s.LastAdmittedAt.DeepCopy()
+	if s.LargestFit != nil {
+		c.LargestFit = new(*s.LargestFit)
+	}
+	for _, number := range []**int{&c.Running, &c.Waiting} {
+		if *number != nil {
+			*number = new(**number)
+		}
+	}
+	return &c
 }
 
 // QueueKind is what has quota.
@@ -116,6 +174,9 @@ func (l *QueueList) DeepCopyObject() runtime.Object {
 			w := *q.Workers
 			w.Clusters, w.Unknown = slices.Clone(w.Clusters), slices.Clone(w.Unknown)
 			q.Workers = &w
+		}
+		if q.Cluster != nil {
+			q.Cluster = q.Cluster.deepCopy()
 		}
 	}
 	return c

@@ -227,6 +227,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Addresses = union(k.Addresses, other.Addresses)
 	c.Orders = union(k.Orders, other.Orders)
 	c.Capacity = k.Capacity.with(other.Capacity)
+	c.Release = cmp.Or(k.Release, other.Release)
 	c.QueuesAsked = slices.Concat(k.QueuesAsked, other.QueuesAsked)
 	return &c
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -38,10 +39,10 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 	are := func(is func(*inspect.QueueQuota) bool) bool {
 		return slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return is(&q) })
 	}
-	isOf := func(kinds ...inspect.QueueKind) func(*inspect.QueueQuota) bool {
-		return func(q *inspect.QueueQuota) bool { return slices.Contains(kinds, q.Kind) }
+	if are(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindCluster }) {
+		return clusterColumns(list, o)
 	}
-	locals, sums := are(isOf(inspect.KindLocalQueue)), are(isOf(inspect.KindCluster))
+	locals := are(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindLocalQueue })
 	managers := are(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
 	spare := func(rank int) int {
 		if o.Wide {
@@ -50,24 +51,77 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 		return rank
 	}
 	return []column[*inspect.QueueQuota]{
-		{title: "CONTEXT", shrinks: true, absent: !o.Contexts && !sums, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
-		{title: "QUEUE", keeps: true, shrinks: true, absent: sums, cell: queueName},
+		{title: "QUEUE", keeps: true, shrinks: true, cell: queueName},
 		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
-		{title: "COHORT", shrinks: true, spare: spare(1), absent: sums, cell: func(q *inspect.QueueQuota) string {
+		{title: "COHORT", shrinks: true, spare: spare(1), cell: func(q *inspect.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
 				return none
 			}
 			return Safe(q.Cohorts[0])
 		}},
-		{title: "FLAVOR", shrinks: true, absent: sums, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
+		{title: "FLAVOR", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
 		{title: "RESOURCE", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
 		{title: "NOMINAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "BORROWED", spare: spare(2), absent: locals || sums, cell: borrowed},
+		{title: "BORROWED", spare: spare(2), absent: locals, cell: borrowed},
 		{title: "USED", spare: spare(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "FREE", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
 		{title: "WORKERS", spare: spare(4), absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
+	}
+}
+
+// clusterColumns are those of a summary of clusters.
+func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.QueueQuota] {
+	p := palette{o.Color}
+	hasRelease := slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return q.Cluster.Kueue != "" })
+	count := func(n *int) string {
+		if n == nil {
+			return unknown
+		}
+		return strconv.Itoa(*n)
+	}
+	return []column[*inspect.QueueQuota]{
+		{title: "CONTEXT", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string {
+			if q.Context == "" {
+				return Safe(q.Name) + " (no context)"
+			}
+			return Safe(q.Context)
+		}},
+		{title: "CLUSTER", shrinks: true, spare: 2, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", "))) }},
+		{title: "STATE", keeps: true, cell: func(q *inspect.QueueQuota) string {
+			text := string(q.Cluster.State)
+			if q.Cluster.Since != nil {
+				text += " " + o.since(q.Context, q.Cluster.Since.Time)
+			}
+			switch q.Cluster.State {
+			case inspect.ClusterLost, inspect.ClusterUnread:
+				return p.bad(text)
+			case inspect.ClusterNoManager:
+				return none
+			default:
+				return text
+			}
+		}},
+		{title: "KUEUE", spare: 1, absent: !hasRelease, cell: func(q *inspect.QueueQuota) string {
+			if q.Cluster.Kueue == "" {
+				return unknown
+			}
+			return Safe(strings.TrimPrefix(q.Cluster.Kueue, "v"))
+		}},
+		{title: "RESOURCE", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "USED", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "TOTAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "RUNNING", spare: 4, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Running) }},
+		{title: "WAITING", keeps: true, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Waiting) }},
+		{title: "LARGEST-FIT", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Cluster.LargestFit) }},
+		{title: "LAST-ADMITTED", spare: 3, cell: func(q *inspect.QueueQuota) string {
+			if q.Cluster.LastAdmittedAt == nil {
+				return none
+			}
+			return o.since(q.Context, q.Cluster.LastAdmittedAt.Time)
+		}},
 	}
 }
 

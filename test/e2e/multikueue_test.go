@@ -23,6 +23,7 @@ const gpuQueue = "gpu"
 // kueueQuotas are the GPUs that each cluster has for the tests that share a MultiKueue. Each
 // has a namespace with a ClusterQueue of its own, of the same name.
 var kueueQuotas = map[string]map[string]string{
+	"remedies":       {management: "1000", worker1: "1", worker2: "1"},
 	"traced":         {management: "1000", worker1: "4", worker2: "4"},
 	"recreate-kueue": {management: "1000", worker1: "1", worker2: "0"},
 	"logs":           {management: "1000", worker1: "2", worker2: "0"},
@@ -49,21 +50,13 @@ func sharesKueue(t *testing.T, ns string) {
 			addGPUs(t, m, ns, quotas)
 		}
 		orphan(t, m, "traced", "forgotten", 4)
+		orphan(t, m, "remedies", "sick", 1)
 		return func() {
 			if err := m.Remove(context.Background()); err != nil {
 				panic(err)
 			}
 		}
 	})
-}
-
-// ownsKueue runs a MultiKueue for a test alone.
-func ownsKueue(t *testing.T, ns string, quotas map[string]string) *kueue.MultiKueue {
-	t.Helper()
-	m := startKueue(t)
-	t.Cleanup(func() { assert.NilError(t, m.Remove(context.Background())) })
-	addGPUs(t, m, ns, quotas)
-	return m
 }
 
 // startKueue runs a MultiKueue on all clusters. It leaves orphans alone.

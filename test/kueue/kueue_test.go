@@ -2,10 +2,12 @@ package kueue
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -172,9 +174,23 @@ func TestWorkerLost(t *testing.T) {
 		first, _, _ := strings.Cut(found(t, "lost", 5*time.Second), "\n")
 		return first
 	})
-	patch(t, "secret "+worker1+" -n kueue-system", `{"data":`+secret+`}`)
-	eventually(t, "", func() string { return found(t, "lost", 0) })
-	running(t, "lost", 2)
+	restore := func() {
+		patch(t, "secret "+worker1+" -n kueue-system", `{"data":`+secret+`}`)
+		eventually(t, "", func() string { return found(t, "lost", 0) })
+		running(t, "lost", 2)
+	}
+	restore()
+
+	// A kubeconfig that leads to where nothing listens, though we reach the worker.
+	text, err := kubectl(t.Context(), "", "--context", management, "-n", "kueue-system", "get", "secret", worker1, "-o", "go-template={{.data.kubeconfig | base64decode}}")
+	assert.NilError(t, err)
+	astray := base64.StdEncoding.EncodeToString(regexp.MustCompile(`server: .*`).ReplaceAll([]byte(text), []byte("server: https://127.0.0.1:1")))
+	patch(t, "secret "+worker1+" -n kueue-system", `{"data":{"kubeconfig":"`+astray+`"}}`)
+	eventually(t, "JM004 error "+worker1, func() string {
+		first, _, _ := strings.Cut(found(t, "lost", 5*time.Second), "\n")
+		return first
+	})
+	restore()
 }
 
 // TestKueueAway: where Kueue does not run on the manager, what has ended on workers is told, and

@@ -68,6 +68,13 @@ Jobs can get quota that they cannot run with.
 
 NAMEs are those of queues, and of cohorts, which are shown with their members.
 
+With --summary there is a row for each cluster and resource. STATE is what the manager
+says of its worker: Active, or Lost and since when. KUEUE is the version of Kueue's
+controller, where its Deployment may be read. RUNNING counts the Workloads with quota
+of the resource, WAITING those that request it and have none. LARGEST-FIT is the most
+that one ClusterQueue could give now, in one flavor. LAST-ADMITTED is how long ago the
+last of the running Workloads got its quota.
+
 With --namespace or -A it is LocalQueues that are shown: USED and PENDING are then
 what came through them, and the rest is of the ClusterQueue that they lead to.
 What may not be looked at, or cannot be known without, is a question mark.`,
@@ -78,7 +85,7 @@ What may not be looked at, or cannot be known without, is a question mark.`,
   NAME queues team-a team-b
   NAME queues research
 
-  # In a line for each resource: what there is on each cluster
+  # The clusters: their state, what is in use, and the largest request that fits now
   NAME queues --summary
 
   # What a team sees that may look into its namespace alone
@@ -93,7 +100,7 @@ What may not be looked at, or cannot be known without, is a question mark.`,
 	flags.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", f.AllNamespaces, "If present, show the LocalQueues of all namespaces. The namespace in each context is ignored even if specified with --namespace")
 	util.Describe(cmd, util.ForObjects, nil, "all-namespaces")
 	f.AddFromFlag(cmd)
-	flags.BoolVar(&f.summary, "summary", false, "Show one row for each cluster and resource, of all ClusterQueues and flavors together")
+	flags.BoolVar(&f.summary, "summary", false, "Show one row for each cluster and resource: whether it is reached, what runs and waits, and the largest request that fits now")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without titles and reasons")
@@ -180,7 +187,7 @@ type queuesRead struct {
 }
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
-	inventory := read.Read(ctx, f, read.Want{Quotas: o.scope, Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Quotas: o.scope, Release: o.summary, Addresses: addresses, Now: o.Clock.Now})
 	r := &queuesRead{List: inspect.NewQueueList()}
 	switch {
 	case o.summary:

@@ -38,29 +38,6 @@ func List(v *inspect.Inventory) []inspect.QueueQuota {
 	})
 }
 
-// Sum is a row for each resource of a cluster, of all its ClusterQueues and flavors.
-func Sum(v *inspect.Inventory) []inspect.QueueQuota {
-	return each(v, func(c *cluster) []inspect.QueueQuota {
-		var rows []inspect.QueueQuota
-		var resources []string
-		for _, n := range c.tree.Queues() {
-			for _, fr := range n.Resources() {
-				if !slices.Contains(resources, fr.Resource) {
-					resources = append(resources, fr.Resource)
-				}
-			}
-		}
-		slices.Sort(resources)
-		for _, resource := range resources {
-			row := c.row(inspect.KindCluster, c.facts.Context)
-			row.Resource = resource
-			c.fillSum(&row)
-			rows = append(rows, row)
-		}
-		return rows
-	})
-}
-
 // each makes the rows of all clusters that have queues.
 func each(v *inspect.Inventory, rows func(*cluster) []inspect.QueueQuota) []inspect.QueueQuota {
 	all := []inspect.QueueQuota{}

@@ -146,3 +146,42 @@ func TestProblems(t *testing.T) {
 	assert.Equal(t, queues.List(v)[0].Problem, "not active: is stopped")
 	assert.Equal(t, queues.Locals(v)[0].Problem, "not active: is stopped")
 }
+
+// TestSum: the state of clusters is what their managers say, and a MultiKueueCluster that no context
+// leads to is a row, too.
+func TestSum(t *testing.T) {
+	v := fleet(t, "", fmt.Sprintf("{queues: [%s, %s], locals: [%s], workloads: [%s, %s]}",
+		queue("a", "", "10", "4"), queue("b", "", "6", "0"), local("a", "a", "4"), holding("a", "a", "4"), waiting("a", "3")))
+	v.Clusters[0].Kueue.Release = "v0.19.2"
+	lost := &kueue.MultiKueueCluster{}
+	lost.Name = "paris"
+	since := metav1.NewTime(v.Now.Add(-time.Hour))
+	lost.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Message: "no route to host", LastTransitionTime: since}}
+	v.Clusters[0].Kueue.Clusters = []*kueue.MultiKueueCluster{lost, {ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}}
+
+	rows := queues.Sum(v)
+	assert.Equal(t, len(rows), 3)
+	manager := rows[0]
+	assert.Equal(t, *manager.Nominal+" "+*manager.Used, "16 4")
+	assert.Equal(t, manager.Cluster.State, inspect.ClusterManager)
+	assert.Equal(t, manager.Cluster.Kueue, "v0.19.2")
+	assert.Equal(t, *manager.Cluster.Running, 1)
+	assert.Equal(t, *manager.Cluster.Waiting, 1)
+	assert.Equal(t, *manager.Cluster.LargestFit, "6")
+	assert.Equal(t, manager.Cluster.LastAdmittedAt.UTC(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+
+	paris := rows[1]
+	assert.Equal(t, paris.Name, "paris")
+	assert.Equal(t, paris.Cluster.State, inspect.ClusterLost)
+	assert.Equal(t, paris.Problem, "no route to host")
+	assert.Assert(t, paris.Cluster.Since.Equal(&since))
+	assert.Assert(t, paris.Nominal == nil && paris.Cluster.Running == nil)
+	assert.Equal(t, rows[2].Cluster.State, inspect.ClusterUnknown)
+
+	// Where not all may be looked at, nothing is counted.
+	v = fleet(t, "", fmt.Sprintf("{queues: [%s]}", queue("a", "", "10", "4")), inspect.PartClaims)
+	one := queues.Sum(v)[0].Cluster
+	assert.Equal(t, one.State, inspect.ClusterNoManager)
+	assert.Assert(t, one.Running == nil && one.Waiting == nil && one.LastAdmittedAt == nil)
+	assert.Equal(t, *one.LargestFit, "6")
+}

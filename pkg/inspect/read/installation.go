@@ -36,6 +36,16 @@ func (r *factReader) readInstallation(ctx context.Context) {
 	})
 }
 
+// readRelease reads the version of Kueue's controller. Nothing depends on it: that it cannot be
+// found is not a gap.
+func (r *factReader) readRelease(ctx context.Context) {
+	r.wg.Go(func() {
+		if found, _ := findInstallation(ctx, r.cluster); found != nil {
+			r.store(func() { r.facts.Kueue.Release = found.Version })
+		}
+	})
+}
+
 // webhooks is what is read of a MutatingWebhookConfiguration.
 type webhooks struct {
 	Webhooks []struct {

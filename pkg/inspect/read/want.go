@@ -35,8 +35,10 @@ type Want struct {
 	// SetupIn, "" for all namespaces. It takes no Jobs.
 	Setup   bool
 	SetupIn string
-	// Quotas is whose queues to read, with what these have, and what is in use of it.
-	Quotas Scope
+	// Quotas is whose queues to read, with what these have, and what is in use of it. Release adds
+	// the version of Kueue's controller, as far as that may be looked at.
+	Quotas  Scope
+	Release bool
 	// Room is what else tells where something would run that is submitted to Queues. These
 	// are asked for by name too, which takes fewer rights than to list all.
 	Room   bool
@@ -156,6 +158,9 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 		r.readSetup(ctx, w.SetupIn)
 	}
 	if r.hasKueue() {
+		if w.Release {
+			r.readRelease(ctx)
+		}
 		if w.Evidence || w.Setup || w.Room || w.Quotas == ClusterScope {
 			// Whoever may look into namespaces alone need not be refused what is not shown.
 			r.readConfig(ctx)

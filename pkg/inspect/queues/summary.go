@@ -1,0 +1,190 @@
+package queues
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Sum is the summary of all clusters: a row for each resource of a cluster, of all its
+// ClusterQueues and flavors. A cluster without quotas that are known has one row, and so has a
+// MultiKueueCluster that no context leads to.
+func Sum(v *inspect.Inventory) []inspect.QueueQuota {
+	s := &summary{inventory: v, workers: map[string][]workerOf{}}
+	for _, f := range v.Clusters {
+		s.learn(f)
+	}
+	rows := []inspect.QueueQuota{}
+	known := map[*inspect.Facts]*cluster{}
+	for _, f := range v.Clusters {
+		if f.NoKueue {
+			continue
+		}
+		state := s.stateOf(f)
+		if c := clusterOf(v, f, known); c != nil {
+			rows = append(rows, c.sums(state)...)
+		} else {
+			rows = append(rows, inspect.QueueQuota{
+				Context: f.Context, ClusterUID: f.ClusterUID, Kind: inspect.KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state,
+			})
+		}
+	}
+	for _, w := range s.unreachable {
+		rows = append(rows, inspect.QueueQuota{Kind: inspect.KindCluster, Name: w.name, Cohorts: []string{}, Cluster: w.state(), Problem: problemWith(w.state())})
+	}
+	return rows
+}
+
+// workerOf is what a manager says of one of its workers.
+type workerOf struct {
+	name   string
+	active *metav1.Condition
+}
+
+func (w workerOf) state() *inspect.ClusterState {
+	s := &inspect.ClusterState{Names: []string{w.name}, State: inspect.ClusterUnknown}
+	switch {
+	case w.active == nil:
+	case w.active.Status == metav1.ConditionTrue:
+		s.State = inspect.ClusterActive
+	case w.active.Status == metav1.ConditionFalse:
+		s.State, s.Since, s.Message = inspect.ClusterLost, w.active.LastTransitionTime.DeepCopy(), w.active.Message
+	}
+	return s
+}
+
+// summary is what managers say of their workers.
+type summary struct {
+	inventory *inspect.Inventory
+	// workers are the MultiKueueClusters by the contexts that lead to them, and unreachable those
+	// that none leads to.
+	workers     map[string][]workerOf
+	unreachable []workerOf
+}
+
+// learn keeps what a manager says.
+func (s *summary) learn(f *inspect.Facts) {
+	if f.Err != nil || f.Kueue == nil {
+		return
+	}
+	for _, worker := range f.Kueue.Clusters {
+		w := workerOf{name: worker.Name, active: meta.FindStatusCondition(worker.Status.Conditions, kueue.Active)}
+		if context := s.inventory.ContextOf(f, worker.Name); context != "" {
+			s.workers[context] = append(s.workers[context], w)
+		} else {
+			s.unreachable = append(s.unreachable, w)
+		}
+	}
+}
+
+// stateOf returns the state of a cluster. If one manager has lost it, it is lost.
+func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
+	state := &inspect.ClusterState{Names: []string{}, State: inspect.ClusterNoManager}
+	switch {
+	case f.Err != nil:
+		state.State = inspect.ClusterUnread
+		if errs := s.inventory.Errors(); len(errs) > 0 {
+			i := slices.IndexFunc(errs, func(e inspect.ContextError) bool { return e.Context == f.Context })
+			state.Message = errs[i].Message
+		}
+	case f.Kueue != nil && len(f.Kueue.Clusters) > 0:
+		state.State = inspect.ClusterManager
+	}
+	for i, w := range s.workers[f.Context] {
+		its := w.state()
+		if i == 0 || its.State == inspect.ClusterLost {
+			its.Names = state.Names
+			state = its
+		}
+		if !slices.Contains(state.Names, w.name) {
+			state.Names = append(state.Names, w.name)
+		}
+	}
+	if f.Kueue != nil {
+		state.Kueue = f.Kueue.Release
+	}
+	return state
+}
+
+// problemWith is why a cluster is given nothing. That it could not be read is told elsewhere.
+func problemWith(s *inspect.ClusterState) string {
+	if s.State != inspect.ClusterLost {
+		return ""
+	}
+	return s.Message
+}
+
+// sums are the rows of a cluster.
+func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
+	var resources []string
+	for _, n := range c.tree.Queues() {
+		for _, fr := range n.Resources() {
+			if !slices.Contains(resources, fr.Resource) {
+				resources = append(resources, fr.Resource)
+			}
+		}
+	}
+	slices.Sort(resources)
+	if len(resources) == 0 {
+		row := c.row(inspect.KindCluster, c.facts.Context)
+		row.Cluster, row.Problem = state, problemWith(state)
+		return []inspect.QueueQuota{row}
+	}
+	var rows []inspect.QueueQuota
+	for _, resource := range resources {
+		row := c.row(inspect.KindCluster, c.facts.Context)
+		row.Resource = resource
+		c.fillSum(&row)
+		its := *state
+		c.count(&its, resource)
+		row.Cluster, row.Problem = &its, problemWith(state)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// count adds to the state of a cluster what its Workloads do with a resource.
+func (c *cluster) count(state *inspect.ClusterState, resource string) {
+	if c.hasClaims() {
+		running, waiting := 0, 0
+		for _, claim := range c.room.Claims {
+			switch {
+			case slices.ContainsFunc(claim.Holds, func(h kueue.Held) bool { return h.Resource == resource }):
+				running++
+				if since := metav1.NewTime(claim.Since); !claim.Since.IsZero() && (state.LastAdmittedAt == nil || state.LastAdmittedAt.Before(&since)) {
+					state.LastAdmittedAt = &since
+				}
+			case claim.ClusterQueue == "" && requests(claim, resource):
+				waiting++
+			}
+		}
+		state.Running, state.Waiting = &running, &waiting
+	}
+	var largest capacity.Amount
+	for _, n := range c.tree.Queues() {
+		if !c.knowsFree(n) {
+			return
+		}
+		for _, fr := range n.Resources() {
+			if fr.Resource == resource {
+				largest = max(largest, n.Free(fr))
+			}
+		}
+	}
+	if c.room.Gaps[inspect.PartClusterQueues] == nil {
+		state.LargestFit = text(largest, resource)
+	}
+}
+
+func requests(claim *kueue.Claim, resource string) bool {
+	return slices.ContainsFunc(claim.Asks, func(set kueue.PodSetRequests) bool {
+		_, asks := set.Resources[corev1.ResourceName(resource)]
+		return asks
+	})
+}
