@@ -203,6 +203,18 @@ func TestHistoryOfPreempted(t *testing.T) {
 	submitOne(t, ns, "urgent", "8", "2s", ", kueue.x-k8s.io/priority-class: urgent", "")
 	// It ends only where one of the others made room.
 	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=5m")
+	// And the other runs again when Kueue has noted where. A Job that ends before that has no cluster.
+	noted := "3"
+	if multiKueue.API == "v1beta1" { // It notes none.
+		noted = "0"
+	}
+	eventually(t, noted, func() string {
+		out, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o",
+			`go-template={{range .items}}{{if .status.clusterName}}{{range .status.conditions}}{{if and (eq .type "Admitted") (eq .status "True")}}admitted {{end}}{{end}}{{end}}{{end}}`)
+		assert.NilError(t, err)
+		return fmt.Sprint(len(strings.Fields(out)))
+	})
+	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: 2, delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, ns)) })
 	rows := ended(t, ns, 3, []string{worker1, worker2}, "low-1", "low-2")
 	evictions, low := int32(0), 0
 	for _, name := range []string{"low-1", "low-2"} {
