@@ -48,13 +48,16 @@ func breakages() []breakage {
 	return []breakage{
 		{"JM053", nil, deleteSick(worker2)},
 		{"JM014", func(t *testing.T, ns string) {
+			t.Helper()
 			createJobs(t, management, fixture.New(ns, "sick", fixture.ManagedBy("nobody.invalid/nothing")))
 		}, deleteSick(management)},
 		{"JM103", func(t *testing.T, ns string) {
+			t.Helper()
 			createJobs(t, worker2, fixture.New(ns, "sick", fixture.ManagedBy(string(delegation.Dispatch)),
 				fixture.Labels(delegation.OriginUIDLabel, "0f0f0f0f-0000-4000-8000-000000000000")))
 		}, deleteSick(worker2)},
 		{"JM111", func(t *testing.T, ns string) {
+			t.Helper()
 			sick := fixture.New(ns, "sick", fixture.ManagedBy("flows.example.com/runner"))
 			sick.Finalizers = []string{"example.com/hold"}
 			createJobs(t, management, sick)
@@ -64,6 +67,7 @@ func breakages() []breakage {
 			assert.NilError(t, err)
 			assert.NilError(t, jobs.Delete(t.Context(), "sick", metav1.DeleteOptions{}))
 		}, func(t *testing.T, ns string) {
+			t.Helper()
 			_, err := client(t, management).BatchV1().Jobs(ns).Patch(t.Context(), "sick", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			assert.NilError(t, err)
 		}},
@@ -73,6 +77,7 @@ func breakages() []breakage {
 // deleteSick deletes the Job called sick as kubectl delete does, and waits until it is gone.
 func deleteSick(cluster string) func(*testing.T, string) {
 	return func(t *testing.T, ns string) {
+		t.Helper()
 		jobs := client(t, cluster).BatchV1().Jobs(ns)
 		policy := metav1.DeletePropagationBackground
 		assert.NilError(t, jobs.Delete(t.Context(), "sick", metav1.DeleteOptions{PropagationPolicy: &policy}))
