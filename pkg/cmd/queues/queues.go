@@ -85,7 +85,7 @@ What may not be looked at, or cannot be known without, is a question mark.`,
   NAME queues team-a team-b
   NAME queues research
 
-  # The clusters: their state, what is in use, and the largest request that fits now
+  # The clusters: state, usage, and the largest request that fits now
   NAME queues --summary
 
   # What a team sees that may look into its namespace alone
