@@ -82,6 +82,17 @@ func TestJob(t *testing.T) {
 	assert.Equal(t, row.Queue, "gpu")
 }
 
+// TestClusterNotNoted: that a Job succeeded of which Kueue notes no cluster does not say that none
+// ran it.
+func TestClusterNotNoted(t *testing.T) {
+	row := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)},
+		past("a", func(w *kueue.Past) { w.Cluster = "" })))
+	assert.Assert(t, row.Cluster == nil, "%+v", row)
+	row = one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Failed, nil)},
+		past("a", func(w *kueue.Past) { w.Cluster, w.Reason = "", "Failed" })))
+	assert.Equal(t, *row.Cluster, "")
+}
+
 // TestEvicted: what was lost to evictions is no wait.
 func TestEvicted(t *testing.T) {
 	evicted := past("a", func(w *kueue.Past) {

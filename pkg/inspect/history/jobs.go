@@ -103,7 +103,11 @@ func ofWorkloads(f *inspect.Facts, last *kueue.Past, all []*kueue.Past) inspect.
 // that were copied from a worker.
 func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 	row.Queue, row.ClusterQueue = cmp.Or(row.Queue, last.Queue), last.ClusterQueue
-	row.Cluster, row.Reason = new(last.Cluster), last.Reason
+	row.Reason = last.Reason
+	// Kueue 0.19.2 notes no cluster where a Job ends in the moment in which it runs again.
+	if last.Cluster != "" || last.Reason != kueue.FinishedSucceeded {
+		row.Cluster = new(last.Cluster)
+	}
 	row.AdmittedAt = timeOf(last.AdmittedAt)
 	if !last.FinishedAt.IsZero() {
 		row.FinishedAt = timeOf(last.FinishedAt)
