@@ -137,7 +137,7 @@ func TestFixes(t *testing.T) {
 func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fix) {
 	t.Helper()
 	found := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 3*time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 3*time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
 		list := read[inspect.FindingList](t, "check", "-n", ns, "--grace", "0s")
 		found = ""
 		for i := range list.Items {

@@ -204,7 +204,7 @@ func TestHistoryOfPreempted(t *testing.T) {
 	began := time.Now()
 	submitOne(t, ns, "urgent", "8", "2s", ", kueue.x-k8s.io/priority-class: urgent", "")
 	// It ends only where one of the others made room.
-	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=5m")
+	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=10m")
 	// And the other runs again once Kueue has noted where. Where a worker gives it quota before the
 	// manager has seen that it lost it, Kueue 0.19.2 never does: that is JM022, and its fix helps.
 	noted := "3"

@@ -91,7 +91,7 @@ func found(t *testing.T, ns string, grace time.Duration) string {
 func eventually(t *testing.T, want string, is func() string) {
 	t.Helper()
 	got := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 3*time.Second, 5*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 3*time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
 		got = is()
 		return got == want, nil
 	})

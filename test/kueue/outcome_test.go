@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long Kueue gets for one step before a test fails.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 func jobsResource() schema.GroupVersionResource { return delegation.Job().Resource }
 
