@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -52,13 +53,25 @@ func patch(t *testing.T, what, change string) {
 	assert.NilError(t, err)
 }
 
-// read runs a command of the plugin that prints a document.
+// read runs a command of the plugin that prints a document. Where an answer is incomplete, since
+// a server was too busy to answer in time, it asks again.
 func read[T any](t *testing.T, args ...string) T {
 	t.Helper()
-	out, err := kubectl(t.Context(), "", append([]string{"jobs-managedby"}, append(args, "--all-contexts", "-o", "json")...)...)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 3 {
-		err = nil // There are findings.
-	}
+	var out string
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
+		var err error
+		out, err = kubectl(t.Context(), "", append([]string{"jobs-managedby"}, append(args, "--all-contexts", "-o", "json")...)...)
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			switch exit.ExitCode() {
+			case util.ExitFindings:
+				err = nil
+			case util.ExitPartial:
+				t.Log(err)
+				return false, nil
+			}
+		}
+		return err == nil, err
+	})
 	assert.NilError(t, err)
 	var document T
 	assert.NilError(t, json.Unmarshal([]byte(out), &document))
