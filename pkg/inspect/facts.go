@@ -114,8 +114,8 @@ type KueueFacts struct {
 	// oldest one, too, which Kueue does before 0.20.
 	Version   string
 	ServesOld bool
-	// Release is the version of Kueue's controller, such as "v0.19.2"; "" where it is not known, or
-	// nobody asked.
+	// Release is the version of Kueue's controller, such as "v0.19.2"; "" if it is unknown or was
+	// not requested.
 	Release       string
 	Workloads     []*kueue.Workload
 	LocalQueues   []*kueue.LocalQueue

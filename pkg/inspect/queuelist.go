@@ -97,7 +97,7 @@ type ClusterState struct {
 	Waiting *int `json:"waiting"`
 	// LargestFit is the most that one ClusterQueue could give in one flavor now; null if it is not known.
 	LargestFit *string `json:"largestFit"`
-	// LastAdmittedAt is when the last of those that are Running got quota; null if none has.
+	// LastAdmittedAt is when the last running Workload got its quota; null if none runs.
 	LastAdmittedAt *metav1.Time `json:"lastAdmittedAt"`
 }
 

@@ -70,10 +70,10 @@ NAMEs are those of queues, and of cohorts, which are shown with their members.
 
 With --summary there is a row for each cluster and resource. STATE is what the manager
 says of its worker: Active, or Lost and since when. KUEUE is the version of Kueue's
-controller, where its Deployment may be read. RUNNING counts the Workloads with quota
-of the resource, WAITING those that request it and have none. LARGEST-FIT is the most
-that one ClusterQueue could give now, in one flavor. LAST-ADMITTED is how long ago the
-last of the running Workloads got its quota.
+controller, if you may read its Deployment. RUNNING counts the Workloads with quota of
+the resource, WAITING the Workloads that request it without quota. LARGEST-FIT is the
+most that one ClusterQueue could give now, in one flavor. LAST-ADMITTED is how long ago
+the last running Workload got its quota.
 
 With --namespace or -A it is LocalQueues that are shown: USED and PENDING are then
 what came through them, and the rest is of the ClusterQueue that they lead to.

@@ -115,8 +115,8 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 // errReached ends a wait whose condition holds.
 var errReached = errors.New("reached")
 
-// errLate is why the context of a wait ends after --timeout. Whoever uses the context may ask it
-// for its text at any time, so what was known of the Job is told by a lateError, in the end.
+// errLate is why the context of a wait ends after --timeout. It never changes, since client-go may
+// read its text at any time. The lateError that the user gets has the last state of the Job.
 var errLate = errors.New("--timeout has passed")
 
 // lateError says that --timeout ended the wait.

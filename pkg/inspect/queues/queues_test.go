@@ -178,7 +178,7 @@ func TestSum(t *testing.T) {
 	assert.Assert(t, paris.Nominal == nil && paris.Cluster.Running == nil)
 	assert.Equal(t, rows[2].Cluster.State, inspect.ClusterUnknown)
 
-	// Where not all may be looked at, nothing is counted.
+	// Without the right to list Workloads, none is counted.
 	v = fleet(t, "", fmt.Sprintf("{queues: [%s]}", queue("a", "", "10", "4")), inspect.PartClaims)
 	one := queues.Sum(v)[0].Cluster
 	assert.Equal(t, one.State, inspect.ClusterNoManager)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -89,10 +90,7 @@ func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
 	switch {
 	case f.Err != nil:
 		state.State = inspect.ClusterUnread
-		if errs := s.inventory.Errors(); len(errs) > 0 {
-			i := slices.IndexFunc(errs, func(e inspect.ContextError) bool { return e.Context == f.Context })
-			state.Message = errs[i].Message
-		}
+		state.Message = inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Err)).Message
 	case f.Kueue != nil && len(f.Kueue.Clusters) > 0:
 		state.State = inspect.ClusterManager
 	}
@@ -112,7 +110,7 @@ func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
 	return state
 }
 
-// problemWith is why a cluster is given nothing. That it could not be read is told elsewhere.
+// problemWith is why the manager gives nothing to a cluster. The list's errors report unread clusters.
 func problemWith(s *inspect.ClusterState) string {
 	if s.State != inspect.ClusterLost {
 		return ""
