@@ -32,7 +32,7 @@ func Sum(v *inspect.Inventory) []inspect.QueueQuota {
 			rows = append(rows, c.sums(state)...)
 		} else {
 			rows = append(rows, inspect.QueueQuota{
-				Context: f.Context, ClusterUID: f.ClusterUID, Kind: inspect.KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state,
+				Context: f.Context, ClusterUID: f.ClusterUID, Kind: inspect.KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state, Problem: problemWith(state),
 			})
 		}
 	}
